@@ -24,7 +24,7 @@ LONGEST = 1500
 Mail and chat programs can cut longer queries, so these become a saved view.
 """
 PAGES = {"": "home", "amplitude": "precision"} | {
-    name: name for name in ("data", "fit", "explore", "plan", "train", "recommender", "precision")
+    name: name for name in ("story", "data", "fit", "explore", "plan", "train", "recommender", "precision")
 }
 """Name of the script in ``views`` by the path of the page. ``amplitude`` is an older path of the page Precision."""
 

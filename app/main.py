@@ -12,6 +12,7 @@ from isoplan.app.views.widgets import scopes
 
 PAGES = [
     st.Page("views/home.py", title="Home", icon=":material/home:", default=True),
+    st.Page("views/story.py", title="Story", icon=":material/slideshow:", url_path="story"),
     st.Page("views/data.py", title="Data", icon=":material/table_view:", url_path="data"),
     st.Page("views/fit.py", title="Fit", icon=":material/show_chart:", url_path="fit"),
     st.Page("views/explore.py", title="Explore", icon=":material/landscape:", url_path="explore"),

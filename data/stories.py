@@ -25,10 +25,10 @@ __all__ = ["DOMAINS", "Domain", "find_domain", "read_fits"]
 class Domain:
     """A domain and its story.
 
-    ``key`` names it in links, and ``title`` on pages. ``icon`` is a Material symbol, and ``text`` the text of its card.
-    The story fits ``spec`` to the rows ``where`` of the bundled table ``demo``. With ``map_spec``, the ``target`` is a
-    value of the metric that this map predicts. ``prices`` are typed values by the names of their fields, and
-    ``assumed`` states where they come from.
+    ``key`` is the task of its tables and names it in links; ``title`` names it on pages. ``icon`` is a Material symbol,
+    and ``text`` the text of its card. The story fits ``spec`` to the rows ``where`` of the bundled table ``demo``. With
+    ``map_spec``, the ``target`` is a value of the metric that this map predicts. ``prices`` are typed values by the
+    names of their fields, and ``assumed`` states where they come from.
     """
 
     key: str
@@ -45,7 +45,6 @@ class Domain:
     assumed: str
     where: str = ""
     map_spec: FitSpec | None = None
-    tasks: tuple[str, ...] = ()
 
 
 REFITS = 400
@@ -78,7 +77,6 @@ DOMAINS = (
         "Assumed prices: 1.50 EUR per hour of A100 at 5 % of its peak, 0.0001 EUR to simulate a jet (12 s of one core "
         "at 0.03 EUR per hour), and 3 × 10¹¹ jets of 40 particles that the tagger classifies over its life.",
         map_spec=FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=REFITS),
-        tasks=("jets",),
     ),
     Domain(
         "recommender",
@@ -98,7 +96,6 @@ DOMAINS = (
         {"device": "H100", "hour_price": "2.5", "utilisation": "20%"},
         "Assumed prices: 2.50 EUR per hour of H100 at 20 % of its peak.",
         map_spec=FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=REFITS),
-        tasks=("recommender",),
     ),
     Domain(
         "amplitudes",
@@ -119,7 +116,6 @@ DOMAINS = (
         {"device": "CPU node", "hour_price": "1", "sample_price": "0.03"},
         "Assumed price: 0.03 EUR per training point, one hour of one core, as for an amplitude with two loops.",
         where="process = 'Zggg'",
-        tasks=("amplitudes",),
     ),
 )
 """The domains in the order in which pages list them."""

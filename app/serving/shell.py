@@ -17,9 +17,9 @@ from starlette.types import Scope
 
 from isoplan.app.components import script
 
-PAGES = ("", "data", "fit", "explore", "plan", "train", "recommender", "precision", "amplitude")
+PAGES = ("", "story", "data", "fit", "explore", "plan", "train", "recommender", "precision", "amplitude")
 """Paths of the pages in the address. ``amplitude`` is an older path of the page Precision."""
-FIGURES = ("fit", "explore", "plan", "recommender", "precision")
+FIGURES = ("", "story", "fit", "explore", "plan", "recommender", "precision")
 UNKNOWN = "unknown"
 """Query parameter of Home: an address that a visitor requested and that is not a page. Home names it in a message."""
 SERVICES = frozenset({"_stcore", "api", "app", "component", "healthz", "media", "static", "vendor"})

@@ -1,19 +1,28 @@
-"""Home: state of the workspace, next steps, and the demo in one click."""
+"""Home: the newest plan or the demo as one picture and one sentence, next steps, stories, and all that is saved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from html import escape
+from typing import Literal, TypeVar
 
 import streamlit as st
 
 from isoplan.app import workspace
+from isoplan.app.bundled import task_named
+from isoplan.app.components.chart import moving_chart
+from isoplan.app.figures.plans import story as picture
+from isoplan.app.figures.style.theme import WEB
 from isoplan.app.views.fits.fitting import open_demo
 from isoplan.app.views.planning.metrics import plannable
 from isoplan.app.views.planning.saved import link
+from isoplan.app.views.widgets import stories
 from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
 from isoplan.app.views.widgets.saved_items import list_places, opener
+from isoplan.data.catalogue import PUBLISHED
+from isoplan.data.stories import DOMAINS
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.saved.results import SavedAnswer, SavedFit, SavedPlan
 from isoplan.engine.store.tables import tables
@@ -21,17 +30,16 @@ from isoplan.engine.store.tables.tables import TableInfo
 
 T = TypeVar("T")
 
-STEPS = {
-    "Data": "Upload a table of training runs. Isoplan suggests a role for each column, which you can change.",
-    "Fit": "Fit a scaling law to the runs. Every parameter has intervals from refits.",
-    "Explore": "See the loss surface, the iso-FLOP curves and the compute-optimal frontier.",
-    "Plan": "Find the best model for a budget, or the cheapest way to a target within your limits.",
-}
-SHORT_WAYS = {
-    "recommender": ("Recommender", "Recommended settings for your compute budget and serving metric."),
-    "precision": ("Precision", "Data and compute for an amplitude surrogate, planned from small runs."),
-}
-"""Pages that can answer without a run table, from published sweeps, by the name of the page in its address."""
+SCREEN, HEIGHT = replace(WEB, size=15.0, scale=1.2), 400
+"""Theme and height in pixels of the picture."""
+HERO = """
+.isoplan-hero { font-size: 1.6rem; line-height: 1.3; font-weight: 600; margin: 0; min-height: 2.6em; }
+[data-testid="stHeading"] h3 { font-size: 1rem; padding: 0.5rem 0 0; }
+"""
+STORY = "home_story"
+"""Key of the query that opens the story of the picture."""
+OTHERS = "Other"
+"""Heading of bundled tables that belong to none of the domains."""
 RECENT = 5
 """Number of rows that each list of Home shows; the other rows are folded."""
 
@@ -40,29 +48,57 @@ run_tables = tables.all(db)
 own = [t for t in run_tables if not t.read_only]
 fits, plans, kept = results.fits(db), results.plans(db), results.answers(db)
 usable = plannable(db)
+titles = {domain.key: domain.title for domain in DOMAINS}
+
+
+@st.fragment
+def hero() -> None:
+    """Show the newest plan, or the demo, as one sentence and one picture."""
+    with sentences():
+        screen, name, query = stories.first_screen(db)
+        st.session_state[STORY] = query
+        st.html(f'<p class="isoplan-hero">{escape(screen.sentence)}</p>')
+        moving_chart(picture.draw(screen.picture, SCREEN, HEIGHT), key="home_picture")
+        about = "A saved plan of this workspace" if "plan" in query else "An example with assumed prices"
+        st.caption(f"{about}: {escape_markdown(name)}.")
 
 
 def next_step() -> None:
-    """Show one sentence about the next step, a button that starts this step, and a button that opens the demo."""
-    if not own:
-        text = "**Start with your own runs**, or open the demo first: a law that is fitted to jet taggers."
-        label, go, query = "Load a run table", "data", dict[str, str]()
-    elif fit := next((f for f in usable if f.table_id in {t.id for t in own}), None):
+    """Show one sentence about the next step with own runs, and the buttons that start it, a story, and the demo."""
+    text, label, query = "", "", dict[str, str]()
+    if fit := next((f for f in usable if f.table_id in {t.id for t in own}), None):
         fresh = f"**{escape_markdown(fit.name)}** is fitted. Plan a budget or a target."
         more = f"Continue with **{escape_markdown(fit.name)}**, or upload more runs to narrow its intervals."
         text, label, go, query = more if plans else fresh, "Make a plan", "plan", {"fit": fit.hash}
-    else:
+    elif own:
         text = f"**{escape_markdown(own[0].name)}** has no fitted law. Check its columns, then fit a law."
         label, go, query = "Fit a law", "fit", {"table": own[0].id}
-    icon = None if own else ":material/upload_file:"
-    with st.container(border=True):
+    if text:
         st.markdown(text)
-        with st.container(horizontal=True):
-            if st.button(label, type="primary", icon=icon):
-                st.switch_page(f"views/{go}.py", query_params=query)
-            if st.button("Open the demo", icon=":material/play_arrow:"):
-                with sentences():
-                    open_demo(db)
+    with st.container(horizontal=True):
+        if label and st.button(label, type="primary"):
+            st.switch_page(f"views/{go}.py", query_params=query)
+        kind: Literal["primary", "secondary"] = "secondary" if label else "primary"
+        if st.button("Upload runs", type=kind, icon=":material/upload_file:"):
+            st.switch_page("views/data.py")
+        if st.button("Watch the story", icon=":material/slideshow:"):
+            st.switch_page("views/story.py", query_params=st.session_state.get(STORY, {}))
+        if st.button("Open the demo", icon=":material/play_arrow:"):
+            with sentences():
+                open_demo(db)
+
+
+def cards() -> None:
+    """Show one card per domain with the link that opens its story."""
+    row = st.grid(len(DOMAINS), min_column_width=220)
+    for domain in DOMAINS:
+        with row.cell(), st.container(border=True, height="stretch"):
+            st.markdown(f"**:material/{domain.icon}: {domain.title}**")
+            st.caption(domain.text)
+            query = {"story": domain.key}
+            st.page_link(
+                "views/story.py", label=f"Watch {domain.title}", query_params=query, icon=":material/slideshow:"
+            )
 
 
 def line(show: Callable[[], object], about: str) -> None:
@@ -76,13 +112,6 @@ def to_page(page: str, label: str, query: dict[str, str], icon: str) -> Callable
     """Return a function that draws a link to ``page`` with the query parameters ``query``."""
     address = f"views/{page}.py"
     return lambda: st.page_link(address, label=escape_markdown(label), query_params=query, icon=f":material/{icon}:")
-
-
-def way(page: str, title: str, icon: str, text: str) -> None:
-    """Show one line with a link to a page and the text ``text`` about its purpose."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(f"views/{page}.py", label=title, icon=f":material/{icon}:")
-        st.caption(text, width="content")
 
 
 def listed(title: str, found: Sequence[T], row: Callable[[T], None], rest: str) -> None:
@@ -125,30 +154,42 @@ def table_row(table: TableInfo) -> None:
     line(to_page("data", table.name, {"table": table.id}, "table_view"), plural(table.rows, "run"))
 
 
+def bundled() -> None:
+    """Show the bundled tables by domain, and the published ones folded."""
+    found = {table.name: table for table in run_tables if table.read_only}
+    folded = [table for demo in PUBLISHED if (table := found.pop(demo.name, None)) is not None]
+    groups: dict[str, list[TableInfo]] = {}
+    for table in found.values():
+        groups.setdefault(titles.get(task_named(table.name), OTHERS), []).append(table)
+    for title in (*titles.values(), OTHERS):
+        if tables_of := groups.get(title):
+            st.subheader(title, anchor=False)
+            for table in tables_of:
+                table_row(table)
+    if folded:
+        with st.expander(f"{len(folded)} published run tables"):
+            for table in folded:
+                table_row(table)
+
+
 def recent() -> None:
-    """Show all fits, plans, answers and tables; tables of the user come before bundled ones."""
-    listed("Fits", fits, fit_row, "older fits")
+    """Show all plans, fits, answers and tables of the user, then the bundled tables."""
     listed("Plans", plans, plan_row, "older plans")
+    listed("Fits", fits, fit_row, "older fits")
     listed("Answers", kept, answer_row, "older answers")
-    listed("Your run tables", own, table_row, "older tables")
-    bundled = [table for table in run_tables if table.read_only]
-    if bundled:
-        st.header(f"Run tables that come with Isoplan ({len(bundled)})", anchor=False)
-        for table in bundled:
+    if own:
+        st.header(f"Your run tables ({len(own)})", anchor=False)
+        for table in own:
             table_row(table)
+    if any(table.read_only for table in run_tables):
+        st.header(f"Run tables that come with Isoplan ({sum(table.read_only for table in run_tables)})", anchor=False)
+        bundled()
 
 
 heading("Isoplan", "From a table of training runs to a compute budget.", link=False)
+st.html(f"<style>{HERO}</style>")
+hero()
 next_step()
-st.header("How it goes", anchor=False)
-steps = st.grid(4, min_column_width=220)
-for number, (title, text) in enumerate(STEPS.items(), start=1):
-    with steps.cell(), st.container(border=True, height="stretch"):
-        st.markdown(f"**{number}. {title}**")
-        st.caption(text)
-st.caption("Two pages need no run table:")
-for page, (title, text) in SHORT_WAYS.items():
-    way(page, title, "bolt", text)
-st.caption("Too few runs, or none yet?")
-way("train", "Train", "model_training", "Train a grid of models. Each finished run becomes a row of a run table.")
+st.header("Stories in five screens", anchor=False)
+cards()
 recent()

@@ -30,7 +30,7 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
     """Draw a cost curve: solid within the runs, dashed beyond them."""
     window = padded(float(curve.x[0]), float(curve.x[-1]), 0.0)
     values = _values(curve)
-    hover = f"%{{x:.3~g}} {curve.unit}<br>{literal(curve.y)}  %{{y:.4~g}}<extra>law</extra>"
+    hover = f"%{{x:.3~g}} {curve.unit}<br>{_name(curve)}  %{{y:.4~g}}<extra>law</extra>"
     law = [*_band(curve, values), *_law(theme, curve, hover)] if curve.law else []
     traces = [*law, *_runs(theme, curve), *_others(theme, curve), *_plan(theme, curve, curve.plan)]
     above = legend(theme)
@@ -38,7 +38,7 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
     shapes, notes = lines.beyond(theme, curve.x, curve.inside, top=_falls(curve)) if curve.law else ([], [])
     if curve.goal is not None and values[0] <= curve.goal <= values[1]:
         shapes = [*shapes, lines.level(theme, curve.goal, PLAN, "dot")]
-        notes = [*notes, lines.level_note(theme, f"target {curve.goal:g}", curve.goal, values)]
+        notes = [*notes, lines.level_note(theme, f"target {curve.goal:,g}", curve.goal, values)]
     figure = compose(
         theme, height, "cost_curve", traces, shapes, notes,
         xaxis=log_axis(theme, _title(curve), *window), yaxis=_value_axis(theme, curve, values), **above,
@@ -49,6 +49,10 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
 def _title(curve: CostCurve) -> str:
     unit = "" if curve.cost in ("compute", "parameters") else f" [{literal(curve.unit)}]"
     return TITLES[curve.cost] + unit
+
+
+def _name(curve: CostCurve) -> str:
+    return literal(curve.label or curve.y)
 
 
 def _falls(curve: CostCurve) -> bool:
@@ -68,8 +72,8 @@ def _values(curve: CostCurve) -> tuple[float, float]:
 def _value_axis(theme: Theme, curve: CostCurve, values: tuple[float, float]) -> Part:
     """Return the value axis: linear if the values differ by less than a factor of two, otherwise logarithmic."""
     if values[0] > 0 and values[1] / values[0] < 2:
-        return axis(theme, title(curve.y)) | {"range": [*values], "tickformat": ".4~g"}
-    return value_axis(theme, curve.y, *values)
+        return axis(theme, title(curve.label or curve.y)) | {"range": [*values], "tickformat": ".4~g"}
+    return value_axis(theme, curve.label or curve.y, *values)
 
 
 def _band(curve: CostCurve, values: tuple[float, float]) -> list[Part]:
@@ -83,7 +87,7 @@ def _law(theme: Theme, curve: CostCurve, hover: str) -> list[Part]:
     dashed, *solid = lines.law(
         theme, curve.x, curve.value, curve.inside, ACCENT, 2.8, hovertemplate=hover, name="beyond the runs"
     )
-    named = {"name": "law, cheapest run of each cost", "showlegend": True, "legendrank": 1}
+    named = {"name": "law", "showlegend": True, "legendrank": 1}
     parts = [part | named for part in solid]
     return [dashed | {"showlegend": not curve.inside.all(), "legendrank": 4}, *parts]
 
@@ -101,7 +105,7 @@ def _runs(theme: Theme, curve: CostCurve) -> list[Part]:
             "y": lines.pack(curve.run_y),
             "marker": marker,
             "text": [literal(name) for name in curve.run_names] or None,
-            "hovertemplate": f"%{{text}}<br>%{{x:.3~g}} {curve.unit}<br>{literal(curve.y)}  %{{y:.4~g}}<extra></extra>",
+            "hovertemplate": f"%{{text}}<br>%{{x:.3~g}} {curve.unit}<br>{_name(curve)}  %{{y:.4~g}}<extra></extra>",
             "showlegend": True,
             "legendrank": 3,
         }
@@ -111,7 +115,7 @@ def _runs(theme: Theme, curve: CostCurve) -> list[Part]:
 def _plan(theme: Theme, curve: CostCurve, plan: Mark | None) -> list[Part]:
     if plan is None:
         return []
-    hover = f"<b>Plan</b><br>{_cost(curve, plan.x)}<br>{literal(curve.y)}  {plan.y:.4g}"
+    hover = f"<b>Plan</b><br>{_cost(curve, plan.x)}<br>{_name(curve)}  {plan.y:.4g}"
     errors: Part = {}
     for key, middle, ends in (("error_x", plan.x, plan.x68), ("error_y", plan.y, plan.y68)):
         if ends is not None and all(map(math.isfinite, ends)):
@@ -136,7 +140,7 @@ def _others(theme: Theme, curve: CostCurve) -> list[Part]:
                 "x": [mark.x],
                 "y": [mark.y],
                 "marker": look | {"line": {"width": theme.line(2.6), "color": PLAN}},
-                "hovertemplate": f"{literal(name)}<br>{_cost(curve, mark.x)}<br>{literal(curve.y)}  {mark.y:.4g}"
+                "hovertemplate": f"{literal(name)}<br>{_cost(curve, mark.x)}<br>{_name(curve)}  {mark.y:.4g}"
                 "<extra></extra>",
                 "showlegend": True,
                 "legendrank": 6 + i,

@@ -42,7 +42,7 @@ class CostCurve:
     range of the runs. The band is NaN without intervals. ``run_x`` and ``run_y`` (n,) are the runs, empty if they are
     not given or lack a column; ``run_names`` has their names, or is empty. ``plan`` is None without a plan, and for a
     plan that the runs do not support. ``goal`` is the target of the plan, and ``others`` are further points by name.
-    ``law`` states whether the law is drawn.
+    ``law`` states whether the law is drawn. ``label`` replaces the column name ``y`` in the figure.
     """
 
     cost: Cost
@@ -60,6 +60,7 @@ class CostCurve:
     goal: float | None = None
     others: tuple[tuple[str, Mark], ...] = ()
     law: bool = True
+    label: str = ""
 
 
 def cost_curve(

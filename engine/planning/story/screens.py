@@ -147,7 +147,8 @@ class _Teller:
         money = self.path.cost == "money"
         bare = plan if money else replace(plan, prices=None)
         most = spent + NEXT if money else spent
-        self.curve = cost_curve(self.fit, bare, runs=self.of_runs, map=self.map, most=most)
+        curve = cost_curve(self.fit, bare, runs=self.of_runs, map=self.map, most=most)
+        self.curve = replace(curve, label=w.quantity)
 
     def question(self) -> Screen:
         asked = sentences.ask(self.words, self.plan, self.spent, self._best_run())

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from isoplan.data.catalogue import DEMOS
+from isoplan.data.stories import DOMAINS
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
@@ -16,8 +17,8 @@ from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, grid, said, told
 from tests.stored import add_rows
 
-PAGES = ("home", "data", "fit", "explore", "plan", "recommender", "amplitude")
-TITLES = {"home": "Isoplan", "amplitude": "Precision"}
+PAGES = ("home", "story", "data", "fit", "explore", "plan", "recommender", "amplitude")
+TITLES = {"home": "Isoplan", "story": DOMAINS[0].story, "amplitude": "Precision"}
 
 
 @pytest.mark.parametrize("name", PAGES)

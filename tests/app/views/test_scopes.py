@@ -165,7 +165,7 @@ def test_home_lists_what_it_counts(demo: Database, open_page: Open) -> None:
     assert sorted(name for name in names if name.startswith("mine")) == [f"mine {i}.csv" for i in range(7)]
     assert sorted(name for name in names if name.startswith("Fit ")) == [f"Fit {i}" for i in range(7)]
     assert len([name for name in names if name in {t.name for t in bundled}]) == len(bundled)
-    assert [e.label for e in at.expander] == ["2 older fits", "2 older tables"]
+    assert [e.label for e in at.expander] == ["2 older fits", "2 published run tables"]
 
 
 def test_simulate_or_repeat_offers_laws_of_one_task_and_opens_without_an_error(

@@ -1,0 +1,16 @@
+// Shows the whole page without the browser around it; the same button leaves.
+export default function ({ parentElement }) {
+  const button = parentElement.querySelector("button");
+  const label = () => { button.textContent = document.fullscreenElement ? "Leave full screen" : "Full screen"; };
+  button.onclick = async () => {
+    try {
+      if (document.fullscreenElement) await document.exitFullscreen();
+      else await document.documentElement.requestFullscreen();
+    } catch {
+      button.textContent = "Press F11";
+    }
+  };
+  document.addEventListener("fullscreenchange", label);
+  label();
+  return () => document.removeEventListener("fullscreenchange", label);
+}

@@ -1,0 +1,144 @@
+"""Story: a plan in five screens that a presenter steps through, each with one picture and one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+from typing import Literal
+
+import streamlit as st
+
+from isoplan.app import workspace
+from isoplan.app.components import script
+from isoplan.app.components.chart import moving_chart
+from isoplan.app.figures.plans import story as picture
+from isoplan.app.views.widgets import stories
+from isoplan.app.views.widgets.markdown import escape_markdown, refuse
+from isoplan.app.views.widgets.parts import CSS, copy_link
+from isoplan.data.stories import DOMAINS, find_domain
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.drawing.cost_curve import CostCurve
+from isoplan.engine.planning.story.screens import TITLES, Screen, Story
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+
+STAGE = """<style>
+.isoplan-sentence { font-size: clamp(32px, 2.4vw, 60px); line-height: 1.3; font-weight: 600; margin: 0;
+  min-height: 3.9em; text-wrap: pretty; }
+[data-testid="stHeading"] h1 { font-size: 1.75rem; padding: 0; }
+.st-key-story_slider [data-testid="stSliderThumbValue"] { font-size: 1.5rem; }
+.st-key-story_slider label p { font-size: 1.25rem; }
+.st-key-story_steps button { min-width: 7.5rem; }
+:fullscreen [data-testid="stSidebar"], :fullscreen [data-testid="stHeader"], :fullscreen .st-key-story_more,
+:fullscreen .st-key-copy_link { display: none; }
+:fullscreen [data-testid="stMainBlockContainer"] { max-width: none; padding-top: 1.5rem; }
+</style>"""
+FULL_CSS = """
+button { font: 400 1rem var(--st-font); color: var(--st-text-color); background: var(--st-background-color);
+  border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius, 0.375rem); padding: 0.45rem 0.75rem;
+  cursor: pointer; white-space: nowrap; }
+button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
+"""
+_full_screen = st.components.v2.component(
+    "isoplan_full_screen",
+    html='<button type="button">Full screen</button>',
+    css=FULL_CSS,
+    js=script("full_screen.js"),
+)
+
+
+def asked_story(db: Database) -> tuple[Story, str]:
+    """Return the story of the link and its key: a saved plan, a saved fit, or a bundled domain, by default the first.
+
+    Raises PlannerError if the link names none that exists.
+    """
+    if plan := st.query_params.get("plan", ""):
+        name = next((one.name for one in results.plans(db) if one.hash == plan), "")
+        return stories.plan_story(db, plan, name), plan
+    if fit := st.query_params.get("fit", ""):
+        return stories.fit_story(db, fit), fit
+    key = st.query_params.get("story", "") or DOMAINS[0].key
+    return stories.bundled_story(db, key), key
+
+
+def asked_screen() -> int:
+    """Return the number of the screen of the link, from 1; state a value that is not possible, and use 1 instead."""
+    text = st.query_params.get("screen", "") or "1"
+    if text.isdecimal() and 1 <= int(text) <= len(TITLES):
+        return int(text)
+    st.warning(f"Screen: {escape_markdown(text[:40])} is not a number from 1 to {len(TITLES)}. Screen 1 is shown.")
+    return 1
+
+
+def go_to(screen: int) -> None:
+    """Store the number of the screen in the link."""
+    st.query_params["screen"] = str(screen)
+
+
+def steps(title: str, screen: int) -> None:
+    """Show the title and the buttons that change the screen. The arrow keys press them."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.title(escape_markdown(title), anchor=False, width="content")
+        with st.container(horizontal=True, width="content", vertical_alignment="center", key="story_steps"):
+            back, on = max(screen - 1, 1), min(screen + 1, len(TITLES))
+            st.button("Previous", on_click=go_to, args=(back,), shortcut="Left", disabled=screen == 1)
+            st.markdown(f"{screen} of {len(TITLES)}", width="content")
+            last = screen == on  # a disabled primary button would have no contrast
+            kind: Literal["primary", "secondary"] = "secondary" if last else "primary"
+            st.button("Next", type=kind, on_click=go_to, args=(on,), shortcut="Right", disabled=last, key="next")
+            _full_screen(key="full_screen")
+
+
+@st.fragment
+def stage(screen: Screen, key: str) -> None:
+    """Show the sentence and the picture of a screen, and its slider. A move of the slider redraws only these."""
+    above, below = st.container(), st.container(key="story_slider")
+    shown, sentence = screen.picture, screen.sentence
+    if screen.steps and isinstance(shown, CostCurve):
+        positions = range(len(screen.steps))
+        with below:
+            at = st.select_slider(
+                "Money to spend" if shown.cost == "money" else f"{shown.unit} to spend",
+                positions,
+                screen.start,
+                format_func=lambda i: screen.steps[i].label,
+                key=f"spend_{key}",
+            )
+        step = screen.steps[int(str(at))]
+        shown, sentence = replace(shown, plan=step.mark), step.sentence
+    with above:
+        st.html(f'<p class="isoplan-sentence">{escape(sentence)}</p>')
+        moving_chart(picture.draw(shown), key=f"picture_{screen.title}")
+
+
+def more(key: str, story: Story) -> None:
+    """Show what a presenter does not need: the source of the prices, other stories, and the link of this one."""
+    with st.container(key="story_more"):
+        domain = next((one for one in DOMAINS if one.key == key), None)
+        texts = (domain.assumed, domain.demo.provenance) if domain is not None else (story.assumed,)
+        assumed = " ".join(filter(None, texts))
+        if assumed:
+            st.caption(escape_markdown(assumed))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            for one in DOMAINS:
+                if one.key != key:
+                    address = {"story": one.key}
+                    st.page_link("views/story.py", label=f"Story: {one.title}", query_params=address,
+                                 icon=f":material/{one.icon}:")  # fmt: skip
+            copy_link()
+
+
+db = workspace.current()
+st.html(CSS + STAGE)
+try:
+    story, key = asked_story(db)
+except PlannerError as error:
+    st.title("Story", anchor=False)
+    refuse(str(error))
+    story, key = stories.bundled_story(db, DOMAINS[0].key), DOMAINS[0].key
+    st.caption(f"Shown instead: {find_domain(key).story}.")
+number = asked_screen()
+steps(story.title, number)
+stage(story.screens[number - 1], key)
+more(key, story)
