@@ -12,7 +12,7 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.record import Record, beat_of
 from tests import progress
 from tests.browser.conftest import visit
-from tests.browser.steps import assert_sound, button, press, settle
+from tests.browser.steps import assert_sound, button, enter, press, settle
 from tests.server import Server
 
 FIELDS = {"Width": "8, 16, 32", "Samples": "8192, 32768, 131072"}
@@ -41,8 +41,7 @@ def worker(queue: Queue, records: dict[str, Record]) -> int:
 def test_a_grid_is_typed_launched_watched_killed_and_fitted(page: Page, server: Server) -> None:
     visit(page, server, "train")
     for label, text in FIELDS.items():
-        page.get_by_label(label, exact=True).fill(text)
-    expect(page.get_by_text("3 × 3 = 9 cells")).to_be_visible()
+        enter(page, label, text)
     assert "cell_width=8" in page.url
     button(page, "Launch 9 cells").click()
     expect(page.get_by_text("Launched 9 cells.")).to_be_visible()

@@ -40,8 +40,6 @@ def count_trained(queue: Queue) -> int:
 
 def test_a_newcomer_trains_jets_and_fits_a_law(page: Page, server: Server, tmp_path: Path) -> None:
     visit(page, server, "train?family=jets")
-    press(page, "Example")
-    expect(page.get_by_text("3 × 3 = 9 cells")).to_be_visible()
     button(page, "Launch 9 cells").click()
     queue = Queue(server.workspace)
     progress.wait(

@@ -35,8 +35,6 @@ from isoplan.trainers.ranges import zero_word
 
 LONGEST = 2000
 """Maximum number of characters in a field. A longer list of values needs a file, GRID.toml."""
-PRICE_KEY = "device_price"
-"""Key of the widget of the price. The page Plan has another widget with the name of this value in the link."""
 
 
 @st.fragment
@@ -89,13 +87,12 @@ def _field(family: Family[Any], field: str, texts: dict[str, str]) -> None:
     _other(family, FIELD + field, texts, about.title or field, _help(about))
 
 
-def _other(family: Family[Any], name: str, texts: dict[str, str], label: str, text: str, key: str = "") -> None:
+def _other(family: Family[Any], name: str, texts: dict[str, str], label: str, text: str) -> None:
     """Show the text field of the value ``name`` of the form; a change is written to the link."""
-    key = key or name
-    st.session_state[key] = texts[name]
+    st.session_state[name] = texts[name]
     st.text_input(
-        escape_markdown(label), key=key, max_chars=LONGEST, help=text,
-        on_change=lambda: settings.change(family, {name: st.session_state[key] or ""}),
+        escape_markdown(label), key=name, max_chars=LONGEST, help=text,
+        on_change=lambda: settings.change(family, {name: st.session_state[name] or ""}),
     )  # fmt: skip
 
 
@@ -154,7 +151,7 @@ def _more(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
 def _price(family: Family[Any], texts: dict[str, str]) -> None:
     """Show the field of the price; it is beside a maximum that is money, and otherwise under More."""
     text = "Of one GPU, or of one core for cells that run on cores: 2.50 or 2.50 USD. Estimates then include money."
-    _other(family, PRICE, texts, "Price of a device hour", text, PRICE_KEY)
+    _other(family, PRICE, texts, "Price of a device hour", text)
 
 
 def _fill(family: Family[Any], texts: dict[str, str], name: str) -> None:

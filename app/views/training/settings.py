@@ -13,7 +13,7 @@ import streamlit as st
 
 from isoplan.app.sweep_costs import NO_LIMIT, NO_PRICE
 from isoplan.app.views.training.lines import own_fields
-from isoplan.app.views.widgets.scopes import is_back
+from isoplan.app.views.widgets.scopes import OPEN, is_back
 from isoplan.app.views.widgets.state import remember
 from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.grid import default_text
@@ -24,7 +24,9 @@ EXAMPLE = "example"
 FIELD = "cell_"
 """Prefix of the fields of a cell in the link."""
 UNNAMED = "automatic"
-NAME, SPEND, PRICE = "grid_name", "spend_cap", "hour_price"
+NAME, SPEND, PRICE = "grid_name", "spend_cap", "device_price"
+FORMER = {"hour_price": PRICE}
+"""Present names in the link, by those in links of earlier versions. The page Plan has a widget with the former name."""
 OTHERS = {NAME: UNNAMED, SPEND: NO_LIMIT, PRICE: NO_PRICE}
 """Default texts of the values that are no fields of a cell, by name in the link."""
 _FORMS = "train_forms"
@@ -56,7 +58,9 @@ def start(family: Family[Any], preset: str = EXAMPLE) -> dict[str, str]:
 def read(family: Family[Any]) -> dict[str, str]:
     """Return the texts of the form of ``family`` by name, and keep them in the session."""
     kept, usual = st.session_state.setdefault(_FORMS, {}), defaults(family)
-    in_link = {name: st.query_params[name] for name in usual if name in st.query_params}
+    st.session_state[OPEN + "family"] = family.name  # for the return to the page through the menu
+    linked = {FORMER.get(name, name): st.query_params[name] for name in st.query_params}
+    in_link = {name: linked[name] for name in usual if name in linked}
     if in_link:
         texts = usual | in_link
     elif family.name in kept and not is_back():
@@ -89,7 +93,7 @@ def _write_link(family: Family[Any], texts: Mapping[str, str]) -> None:
     others = {
         name: st.query_params.get_all(name)
         for name in st.query_params
-        if not name.startswith(FIELD) and name not in OTHERS
+        if not name.startswith(FIELD) and name not in (*OTHERS, *FORMER)
     }
     st.query_params.from_dict({**others, **ours, "family": family.name})
     remember("family", family.name)

@@ -160,7 +160,7 @@ def test_another_family_starts_with_its_own_values(open_page: Open) -> None:
     at.text_input(key="cell_width").set_value("4").run()
     at.selectbox(key="family_choice").set_value("teacher-student").run()
     assert at.text_input(key="cell_width").value == "8, 16, 32"
-    assert (at.query_params["cell_width"], at.query_params["hour_price"]) == ("8, 16, 32", "3")
+    assert (at.query_params["cell_width"], at.query_params["device_price"]) == ("8, 16, 32", "3")
     at.selectbox(key="family_choice").set_value("jets").run()
     assert at.text_input(key="cell_width").value == "4"
     assert at.text_input(key="cell_rate").value == "0.004"
@@ -188,6 +188,18 @@ def test_a_price_of_plan_is_none_of_this_machine(open_page: Open) -> None:
     at.switch_page("views/train.py").run()
     assert at.text_input(key="device_price").value == "none"
     assert "EUR" not in words(at)
+
+
+def test_the_settings_are_kept_while_another_page_is_open(open_page: Open) -> None:
+    at = open_page("train", family="jets", cell_width="8", device_price="2 USD")
+    at.query_params.clear()
+    at.switch_page("views/plan.py").run()
+    at.query_params.clear()
+    at.switch_page("views/train.py").run()
+    assert told(at) == ""
+    shown = {key: at.text_input(key=key).value for key in ("cell_width", "cell_jets", "device_price")}
+    assert shown == {"cell_width": "8", "cell_jets": "10000", "device_price": "2 USD"}
+    assert (at.query_params["family"], at.query_params["cell_width"]) == ("jets", "8")
 
 
 def test_an_estimate_has_money_only_with_a_price_and_in_its_currency(open_page: Open) -> None:
