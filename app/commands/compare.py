@@ -93,8 +93,8 @@ def _cuts(v: Validation) -> dict[str, Any]:
 
 
 def as_text(found: Comparison) -> str:
-    """Return the comparison as text: the laws, best first, then the baselines, then the laws that were not fitted
-    and why.
+    """Return the comparison as text: the verdict, the laws with the best first, the baselines, then the laws that were
+    not fitted and why.
     """
     from isoplan.engine.fitting.validation.extrapolation import BASELINES
     from isoplan.engine.planning.answer.format import aligned
@@ -103,12 +103,12 @@ def as_text(found: Comparison) -> str:
     baselines = [(name, v.error(name, found.targets)) for name in BASELINES] if v else []
     head = ("", "law", "error", "AIC", "BIC", "parameters")
     body = [
-        (f"{i}", one.key, percent(one.error), criterion(one.aic), criterion(one.bic), str(one.parameters))
-        for i, one in enumerate(found.ranked, 1)
+        (str(rank or "-"), one.key, percent(one.error), criterion(one.aic), criterion(one.bic), str(one.parameters))
+        for rank, one in zip(found.ranks, found.ranked, strict=True)
     ]
     body += [("", name, percent(error), "", "", "0") for name, error in baselines]
     notes = [f"{one.key}: {one.note}" for one in found.ranked if one.note]
-    return "\n".join([*aligned([head, *body]), "", found.sentence, *notes, *found.refusals])
+    return "\n".join([found.verdict, "", *aligned([head, *body]), "", found.sentence, *notes, *found.refusals])
 
 
 def percent(error: float) -> str:

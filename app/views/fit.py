@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
+from streamlit.elements.lib.grid_container import GridContainer
 
 from isoplan.app import workspace
 from isoplan.app.views.fits import history, result
@@ -15,7 +18,7 @@ from isoplan.app.views.tables.upload import add_table
 from isoplan.app.views.widgets.cache import runs_of
 from isoplan.app.views.widgets.parts import heading, progress_bar, sentences
 from isoplan.app.views.widgets.scopes import link_names
-from isoplan.app.views.widgets.state import choose_table, follow_link, newest_fit, recall, remember
+from isoplan.app.views.widgets.state import choose_table, fit_of, follow_link, newest_fit, recall, remember
 from isoplan.engine.store.tables.tables import TableInfo
 
 OFFERED = "newest_fit_opened"
@@ -39,26 +42,42 @@ def open_newest(table: TableInfo) -> None:
         st.rerun()
 
 
+def choose_and_fit(table: TableInfo, grid: GridContainer) -> None:
+    """Show the form of a fit to the runs of ``table``, and the button that fits.
+
+    The table, the predicted quantity and the law are in the cells of ``grid``, all other settings below the button.
+    """
+    where = filter_note(table)
+    snapshot, runs = runs_of(db, table, where)
+    questions.ask(db, table, runs)
+    curves = choose_curves(db, table, snapshot, runs)
+    main = st.container()
+    more = st.expander("More settings", icon=":material/tune:")
+    with main:
+        spec = choose_spec(runs, table, grid, more) if curves is None else choose_curve_spec(curves, grid, more)
+        done = spec is not None and bool(recall("fit")) and fit_of(db, recall("fit")).spec == spec
+        look: Literal["primary", "secondary"] = "secondary" if done else "primary"
+        if spec is not None and st.button("Fit law", type=look, icon=":material/play_arrow:", key="fit_law"):
+            with progress_bar("Fitting") as progress, sentences():
+                remember("fit", make_fit(db, table, where, spec, progress, curves))
+                st.rerun()
+
+
 db = workspace.current()
-heading("Fit", "Fit a scaling law to runs, with intervals from refits of resampled runs.")
+heading("Fit", "Fit a scaling law to runs, with intervals from resampled runs.")
 with sentences():
     fill_form(db)
 follow_link(db)
-table = choose_table(db)
+cells = st.grid(3, min_column_width=220)
+with cells.cell():
+    table = choose_table(db)
 if table is None:
     add_table(db, "fit")
 else:
     open_newest(table)
-    where = filter_note(table)
     with sentences():
-        snapshot, runs = runs_of(db, table, where)
-        questions.ask(db, table, runs)
-        curves = choose_curves(db, table, snapshot, runs)
-        spec = choose_spec(runs, table) if curves is None else choose_curve_spec(curves)
-        if spec is not None and st.button("Fit", type="primary", icon=":material/play_arrow:"):
-            with progress_bar("Fitting") as progress, sentences():
-                remember("fit", make_fit(db, table, where, spec, progress, curves))
+        choose_and_fit(table, cells)
 remember("fit", recall("fit"))
 with sentences():
-    result.show(db, recall("fit"))
+    result.show(db, recall("fit"), table)
 history.show(db, table)

@@ -32,7 +32,7 @@ BACKGROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 23, 28)"}
 
 def fitted(page: Page) -> None:
     """Press Fit and wait for the table of parameters and its figure."""
-    press(page, "Fit")
+    press(page, "Fit law")
     expect(page.get_by_test_id("stTable").first).to_be_visible()
     settle(page)
     assert_sound(page, figures=1)
@@ -94,7 +94,7 @@ def test_the_other_demo_tables(server: Server, open_page: Callable[..., Page]) -
     settle(page)
     assert_sound(page, figures=1)
     go(page, "Fit")
-    select(page, "Law", sweep.spec.law)
+    select(page, "Law", sweep.spec.find_law().title)
     fitted(page)
     go(page, "Explore")
     views(page, "Frontier", "Iso-FLOP")
@@ -103,7 +103,7 @@ def test_the_other_demo_tables(server: Server, open_page: Callable[..., Page]) -
 
     go(page, "Fit")
     select(page, "Run table", repetition.name)
-    expect(page.get_by_role("combobox", name="Law")).to_have_value(f"{repetition.spec.law}-{repetition.spec.axis}")
+    expect(page.get_by_role("combobox", name="Law")).to_have_value(repetition.spec.find_law().title)
     settle(page)
     fitted(page)
     go(page, "Explore")

@@ -52,7 +52,7 @@ def test_the_data_page_follows_and_a_fit_is_made_again_with_one_click(
     expect(data.get_by_text("12 runs", exact=True)).to_be_visible()
     expect(data.get_by_text("All its cells are finished.")).to_be_visible()
     visit(fit, server, f"fit?table={TABLE}")
-    press(fit, "Fit")
+    press(fit, "Fit law")
     expect(fit.get_by_text(re.compile(r"^12 runs of counter cells"))).to_be_visible()
     expect(fit.get_by_text("since this fit")).to_have_count(0)
     before = fit.url

@@ -29,7 +29,7 @@ def test_a_link_holds_table_and_values(server: Server, open_page: Callable[..., 
     again = open_page()
     again.goto(link)
     wait_ready(again)
-    assert again.get_by_label("Refits", exact=True).input_value() == "300"
+    assert again.get_by_label("Resamples", exact=True).input_value() == "300"
     assert again.get_by_label("Seed", exact=True).input_value() == "7"
     assert not again.get_by_text("The link asks for").count()
     assert copied_link(again) == link

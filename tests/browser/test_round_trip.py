@@ -18,7 +18,7 @@ SURFACE, AXIS = (
     f"{next(card.name for card in CARDS if part in card.file)} (published)" for part in ("jets_table1", "ttH_MLP_MSE")
 )
 
-DETAILS = "Refits, seed, fixed parameters"
+DETAILS = "More settings"
 
 
 def change_data(page: Page) -> None:
@@ -33,13 +33,13 @@ def change_data(page: Page) -> None:
 def change_fit(page: Page) -> None:
     """Choose a table, another target, objective and number of refits, and fit."""
     select(page, "Run table", DEMOS[0].name)
-    select(page, "Describe", "R_top")
+    select(page, "Predicted quantity", "R_top")
     page.get_by_text(DETAILS).click()
-    enter(page, "Refits", "20")
+    enter(page, "Resamples", "20")
     enter(page, "Seed", "3")
     select(page, "Objective", "ols")
-    press(page, "Fit")
-    expect(page.get_by_text("20 refits, seed 3.")).to_be_visible()
+    press(page, "Fit law")
+    expect(page.get_by_text("20 resamples, seed 3.")).to_be_visible()
 
 
 def slide(page: Page) -> None:
@@ -80,7 +80,7 @@ def test_every_page_comes_back_from_its_link(server: Server, open_page: Callable
         assert not again.get_by_text("The link asks for").count(), link
         if change is change_fit:
             again.get_by_text(DETAILS).click()
-            expect(again.get_by_label("Refits", exact=True)).to_have_value("20")
+            expect(again.get_by_label("Resamples", exact=True)).to_have_value("20")
         before, after = shown(page), shown(again)
         for part in before:
             assert after[part] == before[part], f"{link}: {part}"
@@ -104,7 +104,7 @@ def test_widgets_still_reach_the_link_after_a_filter_was_left(server: Server, pa
     change_data(page)
     go(page, "Fit")
     select(page, "Run table", DEMOS[0].name)
-    select(page, "Describe", "R_top")
+    select(page, "Predicted quantity", "R_top")
     page.wait_for_url(lambda url: dict(parse_qsl(urlsplit(url).query)).get("y") == "R_top")
     assert "where" not in dict(parse_qsl(urlsplit(page.url).query))
 

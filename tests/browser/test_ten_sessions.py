@@ -43,8 +43,8 @@ def say_loss(page: Page) -> None:
 
 def few_refits(page: Page) -> None:
     """Set a small number of refits."""
-    page.get_by_text("Refits, seed, fixed parameters").click()
-    box = page.get_by_label("Refits", exact=True)
+    page.get_by_text("More settings").click()
+    box = page.get_by_label("Resamples", exact=True)
     box.fill(str(REFITS))
     box.press("Enter")
 
@@ -68,9 +68,9 @@ def test_ten_sessions_at_once(open_page: Callable[..., Page], tmp_path: Path) ->
         for page in pages:
             settle(page)
         for page in pages:
-            button(page, "Fit").click()
+            button(page, "Fit law").click()
         for page in pages:
-            expect(page.get_by_text(f"{REFITS} refits, seed 0.")).to_be_visible()
+            expect(page.get_by_text(f"{REFITS} resamples, seed 0.")).to_be_visible()
         for page in pages:
             settle(page)
             assert_sound(page, figures=1)

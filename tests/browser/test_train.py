@@ -62,7 +62,7 @@ def test_a_grid_is_typed_launched_watched_killed_and_fitted(page: Page, server: 
     expect(button(page, "Fit these cells")).to_be_enabled()
     press(page, "Fit these cells")
     expect(page.get_by_text("9 runs; smaller is better.")).to_be_visible()
-    press(page, "Fit")
+    press(page, "Fit law")
     assert_sound(page)
     expect(page.get_by_role("tab").first).to_be_visible()
     assert "fit=" in page.url

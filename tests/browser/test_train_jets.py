@@ -52,7 +52,7 @@ def test_a_newcomer_trains_jets_and_fits_a_law(page: Page, server: Server, tmp_p
 
     press(page, "Fit these cells")
     expect(page.get_by_text(f"{count_trained(queue)} runs; smaller is better.")).to_be_visible()
-    press(page, "Fit")
+    press(page, "Fit law")
     assert_sound(page)
     assert "fit=" in page.url
     fit = page.url.removeprefix(server.url + "/")

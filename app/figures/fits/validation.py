@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,30 +12,40 @@ from isoplan.app.figures.marks import dots
 from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.style.axes import axis, extent, literal, log_axis, title, value_axis
 from isoplan.app.figures.style.palette import GREY, category
-from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose, legend
+from isoplan.app.figures.style.theme import WEB, WEB_SIZE, WEB_WIDTH, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.validation.extrapolation import BASELINES, Cut, Targets, Validation
+from isoplan.engine.fitting.validation.extrapolation import BASELINES, BASELINES_IN_WORDS, Cut, Targets, Validation
 from isoplan.engine.mixtures import colouring
 
 HEIGHT = 420
 MOST_DOTS = 300
 """Maximum number of predictions that are drawn per method."""
+ROW = 20
+"""Height of one line of the legend in pixels."""
 PANELS = ((0.0, 0.44), (0.58, 1.0))
 DASHES = ("solid", "dot", "dash", "dashdot", "longdash", "longdashdot")
 
 
-def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB, called: str = "") -> Drawing:
+def draw(
+    found: Validation,
+    targets: Targets = "runs",
+    theme: Theme = WEB,
+    called: str = "",
+    titles: Mapping[str, str] | None = None,
+) -> Drawing:
     """Draw predicted over observed values of held-out runs (left), and the mean error of each method per cut (right).
 
     A cut is one choice of held-out runs; its error is drawn at the largest distance of its runs from the fitted runs.
-    Laws have colours, and baselines are grey with different dashes. ``called`` is the name of the quantity if the name
-    of its column is misleading: training steps are in the column of the loss.
+    Each method has its own colour, and baselines also have their own dashes. ``called`` is the name of the quantity if
+    the name of its column is misleading: training steps are in the column of the loss. ``titles`` are the names of laws
+    in words, by key.
     """
+    words = {name: f"baseline: {text}" for name, text in BASELINES_IN_WORDS.items()} | dict(titles or {})
     laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]
-    traces = [part for i, law in enumerate(laws) for part in _dots(theme, found, law, i, targets)]
+    traces = [part for i, law in enumerate(laws) for part in _dots(theme, found, law, i, targets, words.get(law, law))]
     seen = extent(*(trace[side] for trace in traces for side in ("x", "y"))) if traces else (1.0, 10.0)
     traces.append(_identity(theme, seen))
-    lines = [_line(theme, found, m, _look(laws, m), targets) for m in (*laws, *BASELINES)]
+    lines = [_line(theme, found, m, _look(laws, m), targets, words.get(m, m)) for m in (*laws, *BASELINES)]
     errors = extent(*(line["y"] for line in lines), positive=True, room=0.12)
     far = found.furthest
     place: dict[str, Any] = {"domain": PANELS[0], "anchor": "y"}
@@ -45,9 +56,15 @@ def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB, calle
         | {"title": _words(theme, f"Predicted {called or _name(found.y)}")},
         "xaxis2": axis(theme, "Decades beyond the fitted runs", range=[0, 1.06 * far], domain=PANELS[1], anchor="y2"),
         "yaxis2": log_axis(theme, "Mean relative error", *errors, anchor="x2", tickformat=".2~%"),
-        **legend(theme),
+        **_legend(theme, len(lines)),
     }
-    figure = compose(theme, HEIGHT, "validation", [*traces, *lines], **layout)
+    figure = compose(
+        theme,
+        HEIGHT + _rows(theme, len(lines)) * (WEB_WIDTH / (theme.width or WEB_WIDTH)),
+        "validation",
+        [*traces, *lines],
+        **layout,
+    )
     return Drawing(figure, _alt(found, laws, targets), "validation", lambda: table(found))
 
 
@@ -63,14 +80,31 @@ def _look(laws: list[str], method: str) -> tuple[str, str]:
     """Return the colour and the dash of a method (a law or a baseline)."""
     if method in laws:
         return category(laws.index(method)), "solid"
-    return GREY, DASHES[1 + list(BASELINES).index(method)]
+    place = list(BASELINES).index(method)
+    return category(len(laws) + place), DASHES[1 + place]
+
+
+def _legend(theme: Theme, methods: int) -> Part:
+    """Return layout entries that list all methods below the plot, one per line."""
+    size = {"font": {"size": theme.small}, "bgcolor": "rgba(0,0,0,0)"}
+    below = {"yref": "container", "y": 0, "yanchor": "bottom", "x": 0, **size}
+    return {
+        "showlegend": True,
+        "legend": below,
+        "margin": {"b": (58 if theme.width is None else 40) + _rows(theme, methods)},
+    }
+
+
+def _rows(theme: Theme, methods: int) -> float:
+    """Return the height of the legend in pixels."""
+    return ROW * methods * theme.size / WEB_SIZE
 
 
 def _wanted(cut: Cut, targets: Targets) -> Any:
     return cut.best if targets == "best" else np.ones(len(cut.held), bool)
 
 
-def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -> list[Part]:
+def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets, title: str) -> list[Part]:
     """Return the predictions of a law for all cuts as dots, at most a fixed sample of ``MOST_DOTS``.
 
     If there are several datasets, the fill shows the dataset and the outline shows the law.
@@ -79,7 +113,7 @@ def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -
     if len(rows) > MOST_DOTS:
         rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), MOST_DOTS, replace=False))]
     observed, predicted, beyond, error, held = rows.T
-    runs, name = found.runs.take(held.astype(np.int64)), literal(law)
+    runs, name = found.runs.take(held.astype(np.int64)), literal(title)
     line = {"width": 0} if colouring(found.runs) is None else {"width": theme.line(1.4), "color": category(i)}
     trace: Part = {
         "type": "scatter",
@@ -119,11 +153,11 @@ def _identity(theme: Theme, seen: tuple[float, float]) -> Part:
     return marks.line(theme, ends, ends, GREY, 1.2, "dash", name="exact", showlegend=False)
 
 
-def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], targets: Targets) -> Part:
+def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], targets: Targets, title: str) -> Part:
     """Return the line of the mean error of a method; each cut is drawn at the largest distance of its runs."""
     x = np.array([float(np.max(cut.beyond)) for cut in found.cuts])
     y = np.array([found.cut_error(cut, method, targets) for cut in found.cuts])
-    name = literal(method)
+    name = literal(title)
     hover = f"<b>{name}</b><br>off by  %{{y:.2%}}<br>up to %{{x:.1f}} decades beyond<extra></extra>"
     drawn = marks.line(theme, x, np.where(np.isfinite(y), y, np.nan), look[0], 2, look[1], hovertemplate=hover)
     marker = {"size": theme.marker(8), "color": look[0]}

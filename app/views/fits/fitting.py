@@ -1,4 +1,4 @@
-"""Fits started from a page: laws that a table allows, saved fits, refits, and the demo.
+"""Fits started from a page: saved fits, refits, and the demo.
 
 A fit is saved under the hash of its specification and its data.
 """
@@ -13,11 +13,9 @@ from isoplan.app.views.widgets.cache import runs_of
 from isoplan.data.catalogue import BUNDLED
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit, fit_groups
-from isoplan.engine.fitting.estimators.threshold import is_label
 from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.result import Fit, data_key
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.laws import LAWS, OF_CELLS, ONE_AXIS, Law
 from isoplan.engine.schema import Curves, Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
@@ -43,8 +41,8 @@ def make_fit(
     return next(iter(_saved(db, table, where, spec, (snapshot, runs), progress, curves).values()))
 
 
-def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = None) -> str:
-    """Repeat the fit ``old`` with its mapping and filter on the current rows of its tables.
+def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = None, spec: FitSpec | None = None) -> str:
+    """Repeat the fit ``old`` with its mapping and filter on the current rows of its tables, or make the fit ``spec``.
 
     Returns the hash of the saved fit. If there is one fit per group, it is the hash for the group of ``old``.
     """
@@ -52,7 +50,7 @@ def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = Non
     runs = snapshots.runs(db, snapshot)
     curves = snapshots.curves(db, _taken_again(db, old.data.curves), runs) if old.data.curves else None
     table = tables.get(db, snapshot.table_id)
-    saved = _saved(db, table, old.data.where, old.spec, (snapshot.hash, runs), progress, curves)
+    saved = _saved(db, table, old.data.where, spec or old.spec, (snapshot.hash, runs), progress, curves)
     return saved.get(old.data.group, next(iter(saved.values())))
 
 
@@ -98,41 +96,6 @@ def _saved(
         return {"": results.save_fit(db, made, name=name, table_id=table.id)}
     groups = fit_groups(spec, runs, snapshot=snapshot, where=where, progress=progress).fits
     return {g: results.save_fit(db, one, name=f"{name}, {g}", table_id=table.id) for g, one in groups.items()}
-
-
-def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
-    """Return the laws that ``runs`` allow, and each other law with the reason, such as "D is not mapped".
-
-    A law over one chosen column (``ONE_AXIS``) is in the second list if no column is suitable, otherwise in neither
-    list.
-    """
-    laws: list[Law] = []
-    others: list[tuple[Law, str]] = []
-    for law in (*LAWS, *(OF_CELLS if is_label(runs, y) else ())):
-        needed = (*law.axes, *law.extra_columns, y)
-        missing = [name for name in dict.fromkeys(needed) if runs.lacks(name)]
-        if missing:
-            why = [runs.withheld[name].rstrip(".") for name in missing if name in runs.withheld]
-            lack = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not mapped"
-            others.append((law, "; ".join([lack, *why])))
-        else:
-            laws.append(law)
-    for law in ONE_AXIS:
-        if not columns_for(law, runs, y):
-            others.append((law, f"no column of the role {' or '.join(law.axis_roles)} is mapped"))
-    return laws, others
-
-
-def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
-    """Return the columns of ``runs`` that can be the axis of ``law``, a law over one column.
-
-    The columns of the first role in ``law.axis_roles`` come first.
-    """
-    roles = runs.roles
-    by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
-    columns = [name for role in law.axis_roles for name in by_role.get(role, [role])]
-    own = {other.axis for other in LAWS if other.name == law.name}  # separate laws, such as power-N
-    return [name for name in dict.fromkeys(columns) if name in runs and name != y and name not in own]
 
 
 def open_demo(db: Database) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from isoplan.app.views.fits.fitting import columns_for, offered
 from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.state import choose_named, keep_possible, recall
 from isoplan.data.catalogue import Demo
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.law_suggestions import Suggestion, columns_for, offered_laws, suggest_law
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import ONE_AXIS, Law
 from isoplan.engine.laws.expression import EXAMPLE
@@ -21,13 +21,25 @@ from isoplan.engine.schema import Runs
 TYPED = "formula"
 
 
-def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
+def suggested(runs: Runs, y: str, opening: Demo | None = None) -> Suggestion | None:
+    """Return the suggested law for the column ``y`` with its reason; None if the table allows no law.
+
+    For a bundled table, it is the law of its entry ``opening`` in the catalogue, if that entry describes ``y``.
+    """
+    found = suggest_law(runs, y)
+    if opening is None or opening.spec.y != y:
+        return found
+    law = opening.spec.find_law()
+    return found if found is not None and found.law.key == law.key else Suggestion(law, "this table was made for it")
+
+
+def choose_law(runs: Runs, y: str, start: Suggestion | None) -> Law | None:
     """Show the selection of laws and return the law to fit to the column ``y``.
 
     If the table allows no law, a message gives the reason and None is returned. The form starts with the law of the
-    link; otherwise, for a bundled table, with the law and the column of ``opening``.
+    link, otherwise with the suggestion ``start``.
     """
-    laws, others = offered(runs, y)
+    laws, others = offered_laws(runs, y)
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
     if not laws and not over:
         st.info(
@@ -38,12 +50,12 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
     by_key = {law.key: law for law in laws}
     _say_why(others)
     keys = [*by_key, *over, TYPED]
-    name, axis = (opening.spec.law, opening.spec.axis) if opening else ("", None)
+    name, axis = (start.law.name, start.law.axis) if start else ("", None)
     first = next((keys.index(key) for key in (f"{name}-{axis}", name) if key in keys), 0)
     titles = {_name(law): title_of(law) for law in (*laws, *over.values())} | {TYPED: "Your own formula"}
     key = choose_named("Law", titles, "law", keys[first], help=_help([*laws, *over.values()], others))
     law = _typed(runs, y) if key == TYPED else _along(over[key], runs, y, axis) if key in over else by_key[key]
-    st.caption(f"{escape_markdown(_names(law) if key == TYPED else law.summary)}  \n${law.latex}$")
+    st.caption(f"{escape_markdown(_names(law))}  \n${law.latex}$" if key == TYPED else f"${law.latex}$")
     return law
 
 

@@ -7,44 +7,62 @@ from dataclasses import replace
 
 import streamlit as st
 
+from isoplan.app.figures.fits import runs as overview
 from isoplan.app.views.fits import sections
 from isoplan.app.views.planning.metrics import is_map
 from isoplan.app.views.tables import questions
 from isoplan.app.views.tables.growing import offer_refit
-from isoplan.app.views.widgets.cache import snapshot_runs
-from isoplan.app.views.widgets.parts import escape_markdown, plural, powers, show_warnings
-from isoplan.app.views.widgets.state import fit_of, remember
+from isoplan.app.views.widgets.cache import drawn_runs, runs_of, snapshot_runs
+from isoplan.app.views.widgets.parts import draw, escape_markdown, plural, powers, show_warnings
+from isoplan.app.views.widgets.state import fit_of, recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.cards import to_json
 from isoplan.engine.fitting.types import text
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables.tables import TableInfo
 
 
-def show_groups(db: Database, fit: Fit) -> None:
-    """Show one table row per group of the fit, and a control that opens the fit of another group.
+def show_groups(fit: Fit, fits: dict[str, Fit]) -> None:
+    """Show the laws ``fits`` of all groups side by side, and a control that opens the fit of another group.
 
     Nothing is shown for a fit that has no groups.
     """
-    if not fit.data.group:
+    if not fits:
         return
-    fits = siblings(db, fit)
+    if len(fits) > 1:
+        named = escape_markdown(fit.data.roles.get("group", "group"))
+        st.subheader(f"One law for each {named}", anchor=False)
+        st.caption("Value and 68 % interval of each parameter.")
+        st.table(
+            _side_by_side(fits),
+            border="horizontal",
+            hide_index=True,
+            alt=f"Parameters of the law of each {named}.",
+        )
     st.session_state["group_choice"] = fit.data.group
     st.segmented_control(
-        f"Law of {escape_markdown(fit.data.roles.get('group', 'group'))}",
+        f"Shown {escape_markdown(fit.data.roles.get('group', 'group'))}",
         list(fits),
-        format_func=lambda name: escape_markdown(name) or "without a name",
+        format_func=_called,
         key="group_choice",
         required=True,
         on_change=lambda: remember("fit", fits[st.session_state["group_choice"]].hash),
     )
-    if len(fits) > 1:
-        st.table([_group_row(name, one) for name, one in fits.items()], border="horizontal", hide_index=True)
+
+
+def _called(group: str) -> str:
+    return escape_markdown(group) or "without a name"
 
 
 def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
-    """Return the saved fits that belong to ``fit``, by group: the same runs and specification, one fit per group."""
+    """Return the saved fits that belong to ``fit``, by group: the same runs and specification, one fit per group.
+
+    The result is empty for a fit without groups.
+    """
+    if not fit.data.group:
+        return {}
     try:
         runs = snapshot_runs(db, fit.data.snapshot)
     except PlannerError:
@@ -54,18 +72,37 @@ def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
     return {str(name): fit_of(db, key) if key != fit.hash else fit for name, key in named.items() if key in saved}
 
 
-def _group_row(name: str, fit: Fit) -> dict[str, str]:
-    values = {p.name: powers(text.plus_minus(p.value, p.se, p.ci68)) for p in fit.parameters}
-    return {"Group": escape_markdown(name) or "without a name", "Runs": f"{fit.n:,}"} | values
+def _side_by_side(fits: dict[str, Fit]) -> list[dict[str, str]]:
+    """Return one row per parameter and per derived number, with one column per group."""
+    first = next(iter(fits.values()))
+    symbols = _symbols(first)
+    rows = [{"": "Runs", **{_called(group): f"{one.n:,}" for group, one in fits.items()}}]
+    by_group = {group: {row["parameter"]: row for row in one.rows} for group, one in fits.items()}
+    for name in (row["parameter"] for row in first.rows):
+        cells = {_called(group): _value_and_span(rows_of[name]) for group, rows_of in by_group.items()}
+        rows.append({"": f"${symbols[name]}$", **cells})
+    return rows
+
+
+def _value_and_span(row: text.Row) -> str:
+    value, span = _whole(row["text"]), _span(row, 68)
+    return value if span == NONE else f"{value} ({span})"
+
+
+def _symbols(fit: Fit) -> dict[str, str]:
+    return {p.name: p.latex for p in fit.law.params} | {
+        d.name: d.latex.partition("=")[0].strip() for d in fit.law.derived
+    }
 
 
 def save_law_card(fit: Fit, fit_hash: str) -> None:
     """Show a button that downloads the whole fit as JSON, and a menu that downloads a smaller law card."""
-    st.download_button(
+    bar = st.container(horizontal=True, vertical_alignment="center")
+    bar.download_button(
         "Fit as JSON", lambda: json.dumps(to_json(fit), indent=2), f"fit-{fit_hash}.json", "application/json",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
-    with st.popover("Law card", icon=":material/id_card:", key="law_card"):
+    with bar.popover("Law card", icon=":material/id_card:", key="law_card"):
         st.caption("Source, parameters and intervals of the law. `isoplan plan` and every page can read it.")
         whole = st.toggle(
             "With every refit",
@@ -84,42 +121,61 @@ def save_law_card(fit: Fit, fit_hash: str) -> None:
         )  # fmt: skip
 
 
-def show(db: Database, fit_hash: str) -> None:
-    """Show the fit or published law with the hash ``fit_hash``; without a hash, show how to make a fit."""
+NONE = "none"
+"""Cell of an interval that is not known."""
+
+
+def show(db: Database, fit_hash: str, table: TableInfo | None) -> None:
+    """Show the fit or published law with the hash ``fit_hash``; without a hash, show the runs of ``table``."""
     if not fit_hash:
-        with st.container(border=True, height=320, vertical_alignment="center", horizontal_alignment="center"):
-            st.markdown("**No fit yet**", text_alignment="center")
-            st.caption("Choose a law and press Fit; every fit is saved here.", text_alignment="center")
+        if table is not None:
+            _runs_to_fit(db, table)
         return
     fit = fit_of(db, fit_hash)
-    st.header(
-        escape_markdown(f"{fit.law.title}: {fit.data.source}" if fit.data.source else fit.law.title), anchor=False
-    )
-    st.caption(escape_markdown(f"{fit.law.summary} {fit.law.reference}."))
+    with st.container(key="fit_head"):
+        st.header(escape_markdown(fit.data.source or fit.law.title), anchor=False)
+        st.caption(escape_markdown(_what(fit)))
+    _go_on(db, fit, fit_hash)
     offer_refit(db, fit)
-    st.latex(fit.law.latex)
     show_warnings(fit.warnings)
     questions.ask_about(db, fit)
-    show_groups(db, fit)
+    groups = siblings(db, fit)
+    show_groups(fit, groups)
+    sections.show(db, fit, groups)
     _parameters(fit)
-    location = fit.optimum_location
-    if location is not None:
-        st.markdown(escape_markdown(f"The best {fit.law.axis} is {location.text}."))
-    _about(fit)
-    _go_on(db, fit, fit_hash)
-    sections.show(db, fit)
+    save_law_card(fit, fit_hash)
+
+
+def _runs_to_fit(db: Database, table: TableInfo) -> None:
+    """Draw the runs of a table that has no open fit."""
+    where = recall("where")
+    snapshot, runs = runs_of(db, table, where)
+    st.caption(f"No fit is open. These are the runs of {escape_markdown(table.name)}.")
+    draw(lambda theme: overview.draw(runs, theme=theme), "to_fit", drawn_runs(snapshot, str(db.folder), runs))
+
+
+def _what(fit: Fit) -> str:
+    """Return the law, the runs and the quantity of a fit as one line."""
+    if fit.objective is None:
+        return f"{fit.law.title}. Published: {fit.law.reference}."
+    where = f" where {fit.data.where}" if fit.data.where else ""
+    return f"{fit.law.title}: {fit.spec.y} of {plural(fit.n, 'run')}{where}."
 
 
 def _parameters(fit: Fit) -> None:
-    symbols = {p.name: p.latex for p in fit.law.params} | {
-        d.name: d.latex.partition("=")[0].strip() for d in fit.law.derived
-    }
+    st.subheader("Parameters", anchor=False)
+    st.latex(fit.law.latex)
+    symbols = _symbols(fit)
     st.table(
         [_row(row, symbols) for row in fit.rows],
         border="horizontal",
         hide_index=True,
-        alt="Parameters and derived numbers with standard errors and intervals.",
+        alt="Parameters and derived numbers with their intervals.",
     )
+    location = fit.optimum_location
+    if location is not None:
+        st.markdown(escape_markdown(f"The best {fit.law.axis} is {location.text}."))
+    _about(fit)
 
 
 def _row(row: text.Row, symbols: dict[str, str]) -> dict[str, str]:
@@ -145,22 +201,26 @@ def _span(row: text.Row, level: int) -> str:
     """
     low, high = row[f"low {level} %"], row[f"high {level} %"]
     if low is None or high is None:
-        return "none"
+        return NONE
     return text.ends_in_words((low, high), lambda x: _whole(f"{x:#.4g}".removesuffix(".")))
 
 
 def _about(fit: Fit) -> None:
     objective = "" if fit.objective is None else f" Objective {fit.spec.objective}: {fit.objective:.6g}, summed."
-    refits = f"{plural(len(fit.resamples), 'refit')}, seed {fit.spec.seed}" if len(fit.resamples) else "no refits"
-    where = f" where {escape_markdown(fit.data.where)}" if fit.data.where else ""
-    made = f"{plural(fit.n, 'run')} of {escape_markdown(fit.data.source)}{where}; {refits}."
+    refits = f"{plural(len(fit.resamples), 'resample')}, seed {fit.spec.seed}" if len(fit.resamples) else "No resamples"
     compute = _whole(f"{fit.compute.text}.") if {"N", "D", "C"} & {*fit.law.axes, *fit.law.extra_columns} else ""
-    st.caption(f"{made} {fit.interval_source}{objective} {compute}")
+    st.caption(f"{refits}. {fit.interval_source}{objective} {compute}")
+    st.caption(escape_markdown(f"{fit.law.summary} {fit.law.reference}."))
 
 
 def _go_on(db: Database, fit: Fit, fit_hash: str) -> None:
-    label = f"Set a target for {escape_markdown(fit.spec.y)}" if is_map(db, fit_hash) else "Plan"
+    """Show the wanted next step as the main button, and the link to Explore."""
+    label = ""
+    if is_map(db, fit_hash):
+        label = f"Set a target for {escape_markdown(fit.spec.y)}"
+    elif fit.law.least_compute is not None:
+        label = "Plan with this fit"
     with st.container(horizontal=True, vertical_alignment="center"):
+        if label and st.button(label, type="primary", icon=":material/flag:", key="plan_with_fit"):
+            st.switch_page("views/plan.py", query_params={"fit": fit_hash})
         st.page_link("views/explore.py", label="Explore", query_params={"fit": fit_hash}, icon=":material/landscape:")
-        st.page_link("views/plan.py", label=label, query_params={"fit": fit_hash}, icon=":material/flag:")
-        save_law_card(fit, fit_hash)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -108,14 +108,16 @@ def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
 
 Part = Callable[[Database, Fit], None]
 PartOfRuns = Callable[[Database, Fit, Runs], None]
-FORMER = {"Updates": "Training steps"}
+RUNS = "Runs and law"
+"""Title of the tab that shows the runs against the law."""
+FORMER = {"Updates": "Training steps", "Law": RUNS}
 """Present names of tabs, by the names in links of earlier versions."""
 NO_RUNS = "The runs of this fit are not in this workspace. Upload their table and fit the law again."
 
 
-def show(db: Database, fit: Fit) -> None:
-    """Show the tabs of ``fit``; only the open tab is computed."""
-    parts = _looks(fit) | {"Correlations": _correlations}
+def show(db: Database, fit: Fit, groups: Mapping[str, Fit] | None = None) -> None:
+    """Show the tabs of ``fit``; only the open tab is computed. ``groups`` are the fits of all groups, by name."""
+    parts = _all_groups(fit, groups or {}) | _looks(fit) | {"Correlations": _correlations}
     if fit.law in OF_CELLS:
         parts |= {"Validation": _nothing_to_predict}
     else:
@@ -129,6 +131,22 @@ def show(db: Database, fit: Fit) -> None:
         if tab.open:
             with tab, sentences():
                 part(db, fit)
+
+
+def _all_groups(fit: Fit, groups: Mapping[str, Fit]) -> dict[str, Part]:
+    """Return the tab with the runs and the laws of all groups in one figure, by title.
+
+    The result is empty without several groups, or if the law cannot be drawn as one line.
+    """
+    if len(groups) < 2 or (fit.law.frontier is None and fit.law.axis is None):
+        return {}
+
+    def shown(db: Database, fit: Fit) -> None:
+        named = {name or "without a name": _line(db, one) for name, one in groups.items()}
+        draw(lambda theme: slices.draw_overlay(named, theme), key="all_groups")
+        st.caption("Dots are runs, lines the law of each group, tints the 68 % and 95 % bands.")
+
+    return {"All groups": shown}
 
 
 def _nothing_to_predict(db: Database, fit: Fit) -> None:
@@ -153,15 +171,13 @@ def _looks(fit: Fit) -> dict[str, Part]:
     if fit.law.name == "critical-batch":
         return {"Training steps": _of_runs(show_steps), "Residuals": _of_runs(_residuals)}
     looks: dict[str, dict[str, Part]] = {
-        "parabola": {"Parabolas": _of_runs(_parabolas), "Law": _law},
+        "parabola": {"Parabolas": _of_runs(_parabolas), RUNS: _law},
         "envelope": {"Envelope": _of_runs(show_envelope)},
         "threshold": {"Cells": _of_runs(show_threshold)},
     }
     if fit.law.estimator in looks:
         return looks[fit.law.estimator]
-    if fit.law.axis:
-        return {"Law": _law, "Residuals": _of_runs(_residuals)}
-    return {"Residuals": _of_runs(_residuals), "Law": _law}
+    return {RUNS: _law, "Residuals": _of_runs(_residuals)}
 
 
 def _residuals(db: Database, fit: Fit, runs: Runs) -> None:

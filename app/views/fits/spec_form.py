@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.grid_container import GridContainer
 
 from isoplan.app.bundled import opening
-from isoplan.app.views.fits.law_choice import TYPED, choose_law, choose_parameters, title_of
+from isoplan.app.views.fits.law_choice import TYPED, choose_law, choose_parameters, suggested, title_of
 from isoplan.app.views.widgets.cache import curves_of
 from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
 from isoplan.app.views.widgets.state import choose_named, choose_y, keep_possible
@@ -40,28 +42,32 @@ BEGUN = "begun_fit"
 """Session key of a pair: the table for which the form was last drawn, and the initial values of its widgets."""
 
 
-def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
-    """Show the form of a fit and return its specification; None, with a message, if the table allows no law yet."""
+def choose_spec(runs: Runs, table: TableInfo, grid: GridContainer, more: DeltaGenerator) -> FitSpec | None:
+    """Show the form of a fit and return its specification; None, with a message, if the table allows no law yet.
+
+    The predicted quantity and the law are in the cells of ``grid``, all other settings in the container ``more``.
+    """
     targets = [y for y in ("loss", *(m.column for m in runs.roles.metrics)) if y in runs]
     if not targets:
         st.info("No column is mapped to the loss or a metric: map one on the Data page.", icon=":material/info:")
         return None
-    grid = st.grid(3, min_column_width=200)
     with grid.cell():
-        y = choose_y("Describe", targets, "The loss, or a metric of the table.")
+        y = choose_y("Predicted quantity", targets, "The loss, or a metric of the table.")
         st.caption(
             f"{plural(len(runs), 'run')}; {'smaller' if runs.roles.direction(y) == 'min' else 'larger'} is better."
         )
     bundled = opening(table)
     start = bundled.spec if bundled else FitSpec()
     _begin(table.id, start)
+    suggestion = suggested(runs, y, bundled)
     with grid.cell():
-        law = choose_law(runs, y, bundled)
+        law = choose_law(runs, y, suggestion)
     if law is None:
         return None
-    with grid.cell():
+    if suggestion is not None:
+        st.caption(escape_markdown(suggestion.sentence))
+    with more:
         objective = _objective(law, runs, y, start)
-    with st.expander("Refits, seed, fixed parameters"):
         return _details(law, runs, y, objective, table, start)
 
 
@@ -109,7 +115,7 @@ def _begin(table_id: str, start: FitSpec) -> None:
 def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, start: FitSpec) -> FitSpec:
     left, middle, right, far = st.columns(4)
     refits = left.number_input(
-        "Refits",
+        "Resamples",
         0,
         20_000,
         1000,
@@ -196,27 +202,31 @@ def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> 
     return curves_of(db, uploaded[chosen], snapshot, runs)
 
 
-def choose_curve_spec(curves: Curves) -> FitSpec | None:
+def choose_curve_spec(curves: Curves, grid: GridContainer, more: DeltaGenerator) -> FitSpec | None:
     """Show the form of a fit to training curves and return its specification.
 
-    Returns None, with a message, if the curves have neither a loss nor a metric.
+    Returns None, with a message, if the curves have neither a loss nor a metric. The predicted quantity and the law are
+    in the cells of ``grid``, all other settings in the container ``more``.
     """
     measures = [y for y in ("loss", *(m.column for m in curves.roles.metrics)) if y in curves]
     if not measures:
         st.info("No column of the curves is mapped to the loss or a metric: map one on the Data page.")
         return None
-    grid = st.grid(3, min_column_width=200)
     with grid.cell():
-        y = choose_y("Read off", measures, "The loss or a metric of the curves.")
+        y = choose_y("Predicted quantity", measures, "The loss or a metric of the curves.")
         st.caption(plural(int((curves.marks == "").sum()), "usable curve"))
     with grid.cell():
         law = _law(curves)
-    with grid.cell():
-        smoothing = st.slider(
-            "Smoothing", 0.0, 0.99, 0.6, key="smoothing", bind="query-params",
-            help="Weight of an earlier point in the smoothed curve: of the point at 5 % fewer training steps (critical "
-            "batch), or of the previous point (envelope).",
-        )  # fmt: skip
+    with more:
+        return _curve_details(law, curves, y)
+
+
+def _curve_details(law: Law, curves: Curves, y: str) -> FitSpec:
+    smoothing = st.slider(
+        "Smoothing", 0.0, 0.99, 0.6, key="smoothing", bind="query-params",
+        help="Weight of an earlier point in the smoothed curve: of the point at 5 % fewer training steps (critical "
+        "batch), or of the previous point (envelope).",
+    )  # fmt: skip
     counted = law.name == COUNTED
     target = st.number_input(
         f"Target {escape_markdown(y)}", value=None, format="%g", key="aim",
@@ -224,7 +234,7 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
         help="Training steps are counted until the smoothed curve reaches this value.",
     ) if counted else None  # fmt: skip
     left, right = st.columns(2)
-    refits = left.number_input("Refits", 0, 20_000, 1000, step=100, key="refits", bind="query-params")
+    refits = left.number_input("Resamples", 0, 20_000, 1000, step=100, key="refits", bind="query-params")
     seed = right.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
     direct = counted or curves.roles.direction(y) == "max" or bool((curves[y] <= 0).any())
     return FitSpec(
@@ -242,7 +252,7 @@ def _law(curves: Curves) -> Law:
     if law.with_axis is not None:
         keep_possible("axis", batches)
         law = law.with_axis(st.selectbox("Batch size", batches, key="axis", bind="query-params"))
-    st.caption(f"{escape_markdown(law.summary)}  \n${law.latex}$")
+    st.caption(f"${law.latex}$")
     return law
 
 

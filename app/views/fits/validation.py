@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from isoplan.app.figures.fits import validation as picture
+from isoplan.app.views.fits.fitting import refit
+from isoplan.app.views.fits.history import OPENED
 from isoplan.app.views.widgets.cache import compute_on_demand
-from isoplan.app.views.widgets.parts import draw, escape_markdown
+from isoplan.app.views.widgets.parts import DASH, Hint, draw, escape_markdown, progress_bar, sentences, show_hints
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.validation.comparison import Comparison, compare
-from isoplan.engine.fitting.validation.extrapolation import BASELINES, Targets, Validation, validate_read_off
+from isoplan.engine.fitting.validation.extrapolation import (
+    BASELINES_IN_WORDS,
+    Targets,
+    Validation,
+    validate_read_off,
+)
+from isoplan.engine.laws import CATALOGUE
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 
@@ -46,14 +55,18 @@ def validation(db: Database, fit: Fit, runs: Runs) -> None:
         _errors(result)
         targets = result.targets(result.laws[:1])
         called = "training steps to the target" if fit.law.name == "critical-batch" else ""
-        draw(lambda theme: picture.draw(result, targets, theme, called), key="validation")
+        titles = titles_of(result.laws)
+        draw(lambda theme: picture.draw(result, targets, theme, called, titles), key="validation")
+
+
+def titles_of(keys: Sequence[str]) -> dict[str, str]:
+    """Return the names in words of laws by key; a law over a column that is not in the catalogue keeps its key."""
+    known = {law.key: law.title for law in CATALOGUE}
+    return {key: known.get(key, key) for key in keys}
 
 
 def comparison(db: Database, fit: Fit, runs: Runs) -> None:
-    """Show a ranking of all laws that can be fitted to the columns of ``runs``."""
-    st.caption(
-        "All laws that fit these columns, with the options of this fit. Order: error on the largest runs, then AIC."
-    )
+    """Show a ranking of all laws that can be fitted to the columns of ``runs``, and a button that adopts the best."""
     ranking = compute_on_demand(
         ("comparison", fit.hash, str(db.folder)),
         "Compare laws",
@@ -62,33 +75,49 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
         Comparison,
     )
     if ranking is None:
+        st.caption("Fits all laws of these columns and predicts the largest runs with each.")
         return
-    st.table(_ranking(ranking), border="horizontal", hide_index=True)
-    st.caption(
-        f"{escape_markdown(ranking.sentence)} Smaller AIC and BIC are better. The likelihood assumes the noise for "
-        f"which the objective is optimal (Gaussian for least squares, exponential tails beyond δ for Huber)."
-    )
-    notes = [f"- {one.key}: {escape_markdown(one.note)}" for one in ranking.ranked if one.note]
-    notes += [f"- {law}: {escape_markdown(why)}" for law, why in ranking.refused]
-    if notes:
-        with st.expander(f"Laws that could not be fitted or ranked ({len(notes)})"):
-            st.markdown("\n".join(notes))
+    st.markdown(escape_markdown(ranking.verdict))
+    _adopt(db, fit, ranking)
+    show_hints(_ranking(ranking), "Laws and baselines, the best first, with their errors and information criteria.")
+    st.caption(f"{escape_markdown(ranking.sentence)} Smaller AIC and BIC are better.")
+    if ranking.refused:
+        with st.expander(f"Laws that do not fit this table ({len(ranking.refused)})"):
+            titles = titles_of([law for law, _ in ranking.refused])
+            st.markdown("\n".join(f"- {titles[law]}: {escape_markdown(why)}" for law, why in ranking.refused))
     if ranking.validation is not None:
-        best = tuple(one.key for one in ranking.ranked[:MOST_DRAWN])
-        v, targets = replace(ranking.validation, laws=best), ranking.targets
-        draw(lambda theme: picture.draw(v, targets, theme), key="comparison")
+        best = ranking.ranked[:MOST_DRAWN]
+        v, targets = replace(ranking.validation, laws=tuple(one.key for one in best)), ranking.targets
+        titles = {one.key: one.title for one in best}
+        draw(lambda theme: picture.draw(v, targets, theme, titles=titles), key="comparison")
+
+
+def _adopt(db: Database, fit: Fit, ranking: Comparison) -> None:
+    """Show the button that fits the best law with the settings of ``fit`` and opens this fit."""
+    best = ranking.best
+    if best is None or best.key == fit.law.key or not fit.data.snapshot:
+        return
+    if st.button("Use this law", icon=":material/check:", key=f"adopt_{fit.hash}"):
+        spec = best.fit.spec.model_copy(update={"bootstrap": fit.spec.bootstrap})
+        with sentences(), progress_bar("Fitting") as progress:
+            st.session_state[OPENED] = refit(db, fit, progress, spec)
+            st.rerun()
 
 
 def _errors(found: Validation) -> None:
     """Show a table with the error of every method on each cut; a cut is one choice of held-out runs."""
+    titles = titles_of(found.laws) | {name: f"Baseline: {words}" for name, words in BASELINES_IN_WORDS.items()}
     rows = []
     for method in found.methods:
         for targets in _described(found, method):
-            row = {"Method": method, "On": "every run" if targets == "runs" else "best of each budget"}
+            row = {
+                "Method": titles.get(method, method),
+                "On": "every run" if targets == "runs" else "best of each budget",
+            }
             for cut in found.cuts:
                 header = f"{len(cut.held)} runs, {float(cut.beyond.max()):.1f} decades beyond"
-                row[header] = _percent(found.cut_error(cut, method, targets))
-            rows.append(row | {"Mean": _percent(found.error(method, targets))})
+                row[header] = _percent(found.cut_error(cut, method, targets)) or DASH
+            rows.append(row | {"Mean": _percent(found.error(method, targets)) or DASH})
     st.table(rows, border="horizontal", hide_index=True)
     why = [f"{method}: {escape_markdown(reason)}" for method, reason in found.missing.items()]
     if why:
@@ -101,32 +130,40 @@ def _described(found: Validation, method: str) -> list[Targets]:
     return [t for t in both if any(abs(found.cut_error(c, method, t)) < float("inf") for c in found.cuts)]
 
 
-def _ranking(found: Comparison) -> list[dict[str, str]]:
+def _ranking(found: Comparison) -> list[dict[str, Hint]]:
+    """Return one row per law and then per baseline; a cell without a value states why on hover."""
     least = min((one.aic for one in found.ranked if abs(one.aic) < float("inf")), default=0.0)
     rows = [
         {
-            "Rank": str(rank),
-            "Law": f"{one.key}: {escape_markdown(one.fit.law.title)}",
-            "Error": _percent(one.error),
-            "AIC": _criterion(one.aic),
-            "AIC above best": _criterion(one.aic - least),
-            "BIC": _criterion(one.bic),
-            "Parameters": str(one.parameters),
+            "Rank": Hint(str(rank or ""), one.note or found.note),
+            "Law": Hint(one.title),
+            "Held-out error": Hint(_percent(one.error), one.note or found.note),
+            "AIC above best": Hint(_criterion(one.aic - least), one.note),
+            "BIC": Hint(_criterion(one.bic), one.note),
+            "Parameters": Hint(str(one.parameters)),
         }
-        for rank, one in enumerate(found.ranked, 1)
+        for rank, one in zip(found.ranks, found.ranked, strict=True)
     ]
     if found.validation is not None:
-        blank = {"AIC": "", "AIC above best": "", "BIC": "", "Parameters": "0"}
-        for name in BASELINES:
+        none = Hint("", "A baseline has no likelihood.")
+        for name, words in BASELINES_IN_WORDS.items():
+            error = Hint(_percent(found.validation.error(name, found.targets)), found.note)
             rows.append(
-                {"Rank": "", "Law": name, "Error": _percent(found.validation.error(name, found.targets))} | blank
+                {
+                    "Rank": Hint("", "Baselines have no rank."),
+                    "Law": Hint(f"Baseline: {words}"),
+                    "Held-out error": error,
+                    "AIC above best": none,
+                    "BIC": none,
+                    "Parameters": Hint("0"),
+                }
             )
     return rows
 
 
 def _percent(error: float) -> str:
-    return f"{error:.2%}" if abs(error) < float("inf") else "none"
+    return f"{error:.2%}" if abs(error) < float("inf") else ""
 
 
 def _criterion(value: float) -> str:
-    return f"{value:,.1f}" if abs(value) < float("inf") else "none"
+    return f"{value:,.1f}" if abs(value) < float("inf") else ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -107,6 +109,12 @@ CSS = """<style>
   align-items: center; padding: 0.1rem 0.5rem; border-radius: 0.375rem; font-size: 0.875rem; }
 .isoplan-open:hover { background: color-mix(in srgb, currentColor 8%, transparent); }
 .isoplan-symbol { font-family: "Material Symbols Rounded"; font-size: 1rem; line-height: 1.6; }
+.st-key-fit_head h2 { font-size: 1.75rem; padding-bottom: 0; }
+.isoplan-table { width: 100%; border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
+.isoplan-table th { text-align: left; font-weight: 400; opacity: 0.75; padding: 0.35rem 0.5rem; }
+.isoplan-table td { padding: 0.35rem 0.5rem; border-top: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
+.isoplan-why { cursor: help; text-decoration: underline dotted; }
+.isoplan-unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .katex-display { padding-top: 0.4em; }
 [data-testid="stTable"] td { font-variant-numeric: tabular-nums; }
 </style>"""
@@ -203,6 +211,35 @@ def _row(custom: Any) -> int | None:
         custom.get("0") if isinstance(custom, Mapping) else custom[0] if isinstance(custom, list) and custom else custom
     )
     return int(first) if isinstance(first, int | float) else None
+
+
+DASH = "–"
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A cell of a table: its text, and a text on hover. A cell without text is a dash, and the hint is its reason."""
+
+    text: str
+    hint: str = ""
+
+    @property
+    def html(self) -> str:
+        """The cell as HTML."""
+        if self.text:
+            return html.escape(self.text)
+        why = html.escape(self.hint or "no value", quote=True)
+        return (
+            f'<span class="isoplan-why" tabindex="0" role="note" title="{why}" aria-label="none: {why}">{DASH}</span>'
+        )
+
+
+def show_hints(rows: Sequence[Mapping[str, Hint]], alt: str) -> None:
+    """Show ``rows`` as a table in which a dash states its reason on hover."""
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{cell.html}</td>" for cell in row.values()) + "</tr>" for row in rows)
+    caption = f'<caption class="isoplan-unseen">{html.escape(alt)}</caption>'
+    st.html(f'<table class="isoplan-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
 
 
 NOTHING = {"-": "–"}

@@ -123,9 +123,9 @@ def work(sessions: list[Session], address: str) -> None:
     _each(sessions, "map the loss", _map_loss)
     _each(sessions, "open Fit", lambda one: _menu(one, "Fit"))
     for one in sessions:
-        one.page.get_by_text("Refits, seed, fixed parameters").click()
+        one.page.get_by_text("More settings").click()
     _each(sessions, "set the refits", _set_refits)
-    _each(sessions, "fit and save", lambda one: _button(one, "Fit"), _is_fitted)
+    _each(sessions, "fit and save", lambda one: _button(one, "Fit law"), _is_fitted)
     _each(sessions, "open Plan", lambda one: one.page.get_by_role("link", name="Plan", exact=True).last.click())
     _each(sessions, "save the plan", lambda one: _button(one, "Save the plan"), _has_plan)
 
@@ -189,13 +189,13 @@ def _map_loss(one: Session) -> None:
 
 
 def _set_refits(one: Session) -> None:
-    box = one.page.get_by_label("Refits", exact=True)
+    box = one.page.get_by_label("Resamples", exact=True)
     box.fill(str(REFITS))
     box.press("Enter")
 
 
 def _is_fitted(one: Session) -> None:
-    expect(one.page.get_by_text(f"{REFITS} refits, seed 0.")).to_be_visible(timeout=PATIENCE)
+    expect(one.page.get_by_text(f"{REFITS} resamples, seed 0.")).to_be_visible(timeout=PATIENCE)
 
 
 def _has_plan(one: Session) -> None:

@@ -34,7 +34,7 @@ def fill(root: Path, csv: Path) -> list[str]:
     return [
         "",
         *(f"data?{urlencode({'table': table.id, 'show': show})}" for show in ("Columns", "Runs", "Rows")),
-        *(f"fit?{urlencode({**of, 'part': part})}" for part in ("Residuals", "Law", "Correlations")),
+        *(f"fit?{urlencode({**of, 'part': part})}" for part in ("Runs and law", "Residuals", "Correlations")),
         *(f"explore?{urlencode({'fit': saved, 'figure': view})}" for view in ("Surface", "Iso-FLOP", "Frontier")),
         *(f"plan?{urlencode({'fit': saved, 'budget': budget})}" for budget in ("1e20", "1e21")),
         *("train", "recommender", "precision"),

@@ -135,7 +135,7 @@ def _helps(page: Page, address: str, space: Space) -> None:
     formula = f'E + A/N^alpha + __a__*"{COLUMNS["hyper"]}"'
     page.goto(f"{address}/{to_page('fit', table=space.table, law='formula', formula=formula)}")
     ready(page)
-    page.get_by_text("Refits, seed, fixed parameters").click()
+    page.get_by_text("More settings").click()
     _settle(page)
     for icon in page.get_by_test_id("stTooltipHoverTarget").all()[:12]:
         icon.hover()

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from benchmarks.reliability.names.hostile import NAMES
 from benchmarks.reliability.names.space import COLUMNS, Space
 
-PARTS = ("Residuals", "Law", "Correlations", "Validation", "Compare laws", "Another fit")
+PARTS = ("Runs and law", "Residuals", "Correlations", "Validation", "Compare laws", "Another fit")
 QUESTIONS = ("Budget or target", "Simulate or repeat", "Smaller for longer", "Compare")
 
 

@@ -95,13 +95,15 @@ def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
     """Return the row of one parameter in the table of a fit.
 
     ``value``, ``error`` (half the 68 % interval) and the ends of the intervals are plain floats: None if unknown,
-    infinite if unbounded. ``text`` is the value, rounded to the digits of its error.
+    infinite if unbounded. ``text`` is the value with the digits that its interval allows; without an interval, it
+    includes the standard error.
     """
     low68, high68 = p.ci68 or (None, None)
+    shown = text.beside_interval(p.value, p.ci68) if p.ci68 else text.plus_minus(p.value, p.se)
     low95, high95 = p.ci95 or (None, None)
     return {
         "parameter": p.name,
-        "text": "fixed at " + text.number(p.value) if p.fixed else text.plus_minus(p.value, p.se, p.ci68),
+        "text": "fixed at " + text.number(p.value) if p.fixed else shown,
         "value": p.value,
         "error": p.error,
         "low 68 %": low68,

@@ -9,38 +9,31 @@ from typing import Any
 
 Row = dict[str, Any]
 Interval = tuple[float, float]
-LOPSIDED = 1.5
-"""Ratio of the upper to the lower error above which both errors are shown."""
-LONG_TAIL = 10.0
-"""Ratio of the upper to the lower error above which the value is shown without errors; its interval says more."""
 
 
-def plus_minus(value: float, error: float | None, ci68: Interval | None = None) -> str:
-    """Return a value with its error as text: ``0.347 ± 0.015``, or ``2140 +880 -240`` if the interval is asymmetric.
+def plus_minus(value: float, error: float | None) -> str:
+    """Return a value with its standard error as text: ``0.347 ± 0.015``.
 
-    The error is half the 68 % interval, or the standard error ``error`` if there is no interval. It has two significant
-    digits, and the value ends at the same digit. A value without an error has five significant digits.
+    The error has two significant digits, and the value ends at the same digit. A value without an error has five
+    significant digits.
     """
-    down, up = (value - ci68[0], ci68[1] - value) if ci68 else (error or 0.0, error or 0.0)
-    if not math.isfinite(value) or math.isnan(up + down):
-        return number(value)
-    if ci68 and math.isinf(ci68[0]) and math.isfinite(ci68[1]):
-        return f"{number(value, 3)} (68 %: below {number(ci68[1], 3)})"
-    if up > 0 and math.isinf(up):
-        return f"{number(value, 3)} (68 %: above {number(value - down, 3)})"
-    sides = [x for x in (up, down) if x > 0 and math.isfinite(x)]
-    if not sides:
-        return number(value)
-    ratio = up / down if up > 0 and down > 0 else math.inf
-    if LOPSIDED > ratio > 1 / LOPSIDED:
-        return _scaled([value, (up + down) / 2], (up + down) / 2)
-    if math.isfinite(ratio) and not LONG_TAIL > ratio > 1 / LONG_TAIL:
-        return _scaled([value], min(sides)) if min(sides) < abs(value) else number(value, 3)
-    return _scaled([value, up, -down], min(sides))
+    known = error is not None and math.isfinite(error) and error > 0 and math.isfinite(value)
+    return _scaled([value, error], error) if known and error is not None else number(value)
+
+
+def beside_interval(value: float, ci68: Interval) -> str:
+    """Return a value whose 68 % interval stands beside it: without an error, with the digits that the interval allows.
+
+    It has two significant digits of the shorter side of the interval, and three if the interval has no finite side.
+    """
+    sides = [abs(end - value) for end in ci68 if math.isfinite(end) and end != value]
+    if not sides or not math.isfinite(value):
+        return number(value, 3 if math.isinf(ci68[0]) or math.isinf(ci68[1]) else 5)
+    return _scaled([value], min(sides)) if min(sides) < abs(value) else number(value, 3)
 
 
 def _scaled(numbers: list[float], error: float) -> str:
-    """Return a value and its errors as text, all rounded to the second digit of ``error``.
+    """Return a value and, if given, its error as text, rounded to the second digit of ``error``.
 
     Values outside 1e-4 to 1e6 are shown with a power of ten.
     """
@@ -51,10 +44,8 @@ def _scaled(numbers: list[float], error: float) -> str:
     first, *errors = (f"{abs(round(x, -place)) / 10.0**power:.{digits}f}" for x in numbers)
     first = ("-" if numbers[0] < 0 else "") + first
     scale = f"e{power:+03d}" if power else ""
-    if not errors:
-        return first + scale
-    text = f"{first} ± {errors[0]}" if len(errors) == 1 else f"{first} +{errors[0]} -{errors[1]}"
-    return f"({text}){scale}" if scale else text
+    text = f"{first} ± {errors[0]}" if errors else first
+    return f"({text}){scale}" if scale and errors else text + scale
 
 
 def number(value: float, digits: int = 5) -> str:

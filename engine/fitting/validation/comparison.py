@@ -33,7 +33,13 @@ from isoplan.engine.fitting.solver.problem import objective
 from isoplan.engine.fitting.solver.threads import Progress
 from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.fitting.validation.extrapolation import Targets, Validation, leave_out
+from isoplan.engine.fitting.validation.extrapolation import (
+    BASELINES,
+    BASELINES_IN_WORDS,
+    Targets,
+    Validation,
+    leave_out,
+)
 from isoplan.engine.laws import LAWS, ONE_AXIS
 from isoplan.engine.schema import Runs
 
@@ -105,6 +111,11 @@ class Contender:
         """The law and its axis, such as "power-N"."""
         return self.fit.law.key
 
+    @property
+    def title(self) -> str:
+        """The name of the law in words."""
+        return self.fit.law.title
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -121,6 +132,41 @@ class Comparison:
     targets: Targets
     note: str = ""
     warnings: tuple[FitWarning, ...] = ()
+
+    @property
+    def ranks(self) -> tuple[int | None, ...]:
+        """The rank of each law of ``ranked``; None for a law that could not be ranked.
+
+        Laws are ranked by their error on the runs left out or, if no runs could be left out, by AIC.
+        """
+        known = [bool(np.isfinite(one.aic if self.validation is None else one.error)) for one in self.ranked]
+        return tuple(i if ranked else None for i, ranked in enumerate(known, 1))
+
+    @property
+    def best(self) -> Contender | None:
+        """The law of rank 1; None if no law could be ranked."""
+        return self.ranked[0] if self.ranked and self.ranks[0] else None
+
+    @property
+    def verdict(self) -> str:
+        """Text that states which law predicts best, whether a baseline is better, and which law AIC prefers."""
+        best = self.best
+        if best is None:
+            return f"No law could be ranked. {self.note or (self.ranked[0].note if self.ranked else '')}".strip()
+        preferred = min(self.ranked, key=lambda one: _order_by(one.aic))
+        if self.validation is None:
+            return f"{best.title} has the best AIC. No law was tested on runs left out."
+        second = self.ranked[1] if len(self.ranked) > 1 and self.ranks[1] else None
+        then = f", {second.title} by {second.error:.2%}" if second else ""
+        parts = [f"{best.title} predicts the largest runs best: off by {best.error:.2%}{then}."]
+        errors = {name: self.validation.error(name, self.targets) for name in BASELINES}
+        simple = min(errors, key=lambda name: _order_by(errors[name]))
+        if errors[simple] < best.error:
+            parts.append(f"The baseline {BASELINES_IN_WORDS[simple]} is better ({errors[simple]:.2%}).")
+        if np.isfinite(preferred.aic) and preferred is not best:
+            by = f" by {best.aic - preferred.aic:.0f}" if np.isfinite(best.aic) else ""
+            parts.append(f"AIC prefers {preferred.title}{by}.")
+        return " ".join(parts)
 
     @property
     def refusals(self) -> list[str]:
@@ -215,15 +261,18 @@ def _contender(found: Fit, runs: Runs, validation: Validation | None, targets: T
 
 
 def _order(one: Contender) -> tuple[float, float, str]:
-    error, aic = (x if np.isfinite(x) else float("inf") for x in (one.error, one.aic))
-    return error, aic, one.key
+    return _order_by(one.error), _order_by(one.aic), one.key
+
+
+def _order_by(value: float) -> float:
+    return value if np.isfinite(value) else float("inf")
 
 
 def rows(found: Comparison) -> list[dict[str, Any]]:
-    """Return a table with a row for each law, the best first, for pages, terminal and JSON; unknown values are None."""
+    """Return a table with a row for each law, the best first, for JSON; unknown values and ranks are None."""
     return [
         {
-            "rank": rank,
+            "rank": found.ranks[i],
             "law": one.key,
             "error": finite(one.error),
             "AIC": finite(one.aic),
@@ -231,5 +280,5 @@ def rows(found: Comparison) -> list[dict[str, Any]]:
             "parameters": one.parameters,
             "note": one.note,
         }
-        for rank, one in enumerate(found.ranked, 1)
+        for i, one in enumerate(found.ranked)
     ]

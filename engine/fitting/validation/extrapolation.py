@@ -79,6 +79,12 @@ BASELINES: dict[str, Callable[[Points, Points], Floats]] = {
     "log-linear": log_linear,
     "nearest cell": nearest_cell,
 }
+BASELINES_IN_WORDS = {
+    "last point": "no further improvement",
+    "log-linear": "power law without floor",
+    "nearest cell": "nearest run",
+}
+"""What each baseline predicts, in words."""
 
 
 MOST_CUTS = 3

@@ -65,7 +65,7 @@ def test_a_fit_that_cannot_be_is_one_sentence(db: Database, open_page: Open, cas
     content, where, objective, words = RUNS[case]
     table = tables.add(db, content, "runs.csv")
     at = open_page("fit", table=table.id, where=where, objective=objective, law="chinchilla", refits="20")
-    button = [b for b in at.button if b.label == "Fit"]
+    button = [b for b in at.button if b.label == "Fit law"]
     if button:
         button[0].click().run()
     told(at)

@@ -63,7 +63,7 @@ def test_the_curves_that_are_left_out_are_named(tied: tuple[TableInfo, TableInfo
 
 
 def pressed(at: AppTest) -> AppTest:
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     return at
 

@@ -7,8 +7,10 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from isoplan.app.views.widgets.markdown import escape_markdown
 from isoplan.data.catalogue import DEMOS
 from isoplan.engine.fitting import FitSpec, fit, read_fit, to_json
+from isoplan.engine.laws import get_law
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
@@ -34,7 +36,7 @@ def sweep(demo: Database) -> str:
     return results.save_fit(demo, made, name="Sweep", table_id=table.id)
 
 
-PARTS = ["Residuals", "Law", "Correlations", "Validation", "Compare laws", "Another fit"]
+PARTS = ["Runs and law", "Residuals", "Correlations", "Validation", "Compare laws", "Another fit"]
 
 
 def test_every_part_opens_from_a_link(jets: str, open_page: Open) -> None:
@@ -63,8 +65,22 @@ def test_a_sweep_shows_the_bias_of_its_parabolas(sweep: str, open_page: Open) ->
 def test_laws_are_compared(sweep: str, open_page: Open) -> None:
     at = press(open_page("fit", fit=sweep, part="Compare laws"), "Compare laws")
     assert told(at) == ""
-    ranking = next(t.value for t in at.table if "AIC" in t.value.columns)
-    assert set(ranking["Law"].str.split(":").str[0]) >= {"isoflop", "chinchilla", "power-C", "last point"}
+    ranking = next(e.proto.body for e in at.get("html") if "isoplan-table" in e.proto.body)
+    for title in (get_law("isoflop").title, get_law("chinchilla").title, "Loss over compute (power law)"):
+        assert f"<td>{title}</td>" in ranking
+    assert "<td>Baseline: nearest run</td>" in ranking
+    assert 'title="Law isoflop describes minima, not single runs' in ranking
+
+
+def test_the_best_law_is_adopted_in_one_click(sweep: str, demo: Database, open_page: Open) -> None:
+    at = press(open_page("fit", fit=sweep, part="Compare laws"), "Compare laws")
+    best = next(str(m.value) for m in at.markdown if "predicts the largest runs best" in str(m.value))
+    press(at, "Use this law")
+    assert told(at) == ""
+    made = results.fit(demo, at.query_params["fit"])
+    assert best.startswith(escape_markdown(made.law.title))
+    assert len(made.resamples) == 30
+    assert at.selectbox(key="law_choice").value == made.law.key
 
 
 def test_two_fits_share_a_figure(jets: str, sweep: str, open_page: Open) -> None:
@@ -87,7 +103,7 @@ def test_fits_of_different_things_are_not_drawn_together(jets: str, demo: Databa
 def test_a_table_too_small_to_validate_says_so(db: Database, open_page: Open) -> None:
     few = b"N,D,loss\n1e6,1e8,6\n2e6,3e8,5\n3e6,2e8,4.4\n4e6,4e8,3.1\n5e6,6e8,2.6\n6e6,9e8,2.2\n"
     table = tables.add(db, few, "small.csv")
-    at = press(open_page("fit", table=table.id, refits="0", law="chinchilla"), "Fit")
+    at = press(open_page("fit", table=table.id, refits="0", law="chinchilla"), "Fit law")
     at = press(open_page("fit", fit=at.query_params["fit"], part="Validation"), "Validate")
     assert "Without its largest runs this table cannot be predicted" in told(at)
     assert "correlations need refits" in text(open_page("fit", fit=results.fits(db)[0].hash, part="Correlations"))
@@ -99,7 +115,7 @@ def test_a_fit_whose_runs_are_elsewhere_says_so(db: Database, jets: str, demo: D
     key = results.save_fit(demo, read_fit(away), name="Away")
     for part in ("Residuals", "Validation", "Compare laws"):
         assert "not in this workspace" in text(open_page("fit", fit=key, part=part))
-    for part in ("Law", "Correlations"):
+    for part in ("Runs and law", "Correlations"):
         assert told(open_page("fit", fit=key, part=part)) == ""
     assert told(open_page("plan", fit=key, budget="1e15")) == ""
     assert "no interval" not in said(open_page("plan", fit=key, budget="1e15"))

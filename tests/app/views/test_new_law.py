@@ -103,7 +103,7 @@ def test_on_the_pages(db: Database, table: Path, open_page: Open, monkeypatch: p
     monkeypatch.setattr(pictures, "draw", lambda redraw, key: drawn.append(redraw(WEB)))
     info = tables.add(db, table.read_bytes(), "runs.csv")
     at = open_page("fit", table=info.id, law="shifted", refits="20", objective="ols-log")
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     made = results.fit(db, at.query_params["fit"])
     assert made.law.name == "shifted"

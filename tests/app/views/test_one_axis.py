@@ -54,7 +54,7 @@ def test_a_law_over_a_column_is_fitted_and_drawn(
     query = {"axis": axis} if axis else {}
     at = open_page("fit", table=sweep.id, law=law, y=y, refits="25", objective="ols-log", **query)
     assert told(at) == ""
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     fit = results.fit(db, at.query_params["fit"])
     assert (fit.law.name, fit.law.axis) == (law.removesuffix("-D"), axis or "D")
@@ -69,11 +69,11 @@ def test_a_law_over_a_column_is_fitted_and_drawn(
 
 def test_runs_at_zero_are_fitted_where_the_page_is_told(db: Database, sweep: TableInfo, open_page: Open) -> None:
     at = open_page("fit", table=sweep.id, law="starvation", axis="share", refits="0", objective="ols-log")
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert results.fit(db, at.query_params["fit"]).n == 11
     assert "1 run has share = 0" in said(at)
     at.number_input(key="realised").set_value(0.005).run()
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     placed = results.fit(db, at.query_params["fit"])
     assert placed.n == 12
     assert placed.spec.realised == 0.005
@@ -85,7 +85,7 @@ def test_the_list_says_which_columns_a_law_may_be_over(db: Database, sweep: Tabl
     at = open_page("fit", table=sweep.id, law="metric-map", y="R")
     assert at.selectbox(key="axis").options == ["loss", "updates"]
     at = open_page("fit", table=sweep.id, law="chinchilla")
-    assert "chinchilla cannot be fitted to this table" in said(at)
+    assert "Loss over size and data (Chinchilla) cannot be fitted to this table" in said(at)
 
 
 def test_a_rejection_is_fitted_with_the_error_of_each_run(db: Database, open_page: Open) -> None:
@@ -101,9 +101,9 @@ def test_a_rejection_is_fitted_with_the_error_of_each_run(db: Database, open_pag
     tables.set_roles(db, table.id, Roles(loss="loss", metrics=(metric,), hyper=("R_top_error",)))
     query = {"law": "metric-map", "axis": "loss", "y": "R_top", "objective": "ols-log", "relative_error": "R_top_error"}
     at = open_page("fit", table=table.id, refits="25", **query)
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     made = results.fit(db, at.query_params["fit"])
     assert (made.n, made.spec.relative_error) == (13, "R_top_error")
     assert "1 run has no R_top and cannot be fitted." in said(at)
-    for part in ("Residuals", "Law", "Validation"):
+    for part in ("Residuals", "Runs and law", "Validation"):
         assert "Something went wrong" not in told(open_page("fit", fit=made.hash, part=part))

@@ -88,7 +88,7 @@ def test_upload_map_fit_plan(db: Database, open_page: Open) -> None:
 
     at = open_page("fit", table=table.id)
     at.number_input(key="refits").set_value(80).run()
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     (saved,) = results.fits(db)
     assert at.query_params["fit"] == saved.hash
@@ -161,7 +161,7 @@ def test_published_laws_plan_without_intervals(demo: Database, open_page: Open) 
 def test_every_law_fits_shows_and_plans(demo: Database, open_page: Open, law: str) -> None:
     table = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
     at = open_page("fit", table=table.id, law=law, refits="30")
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     fit_hash = at.query_params["fit"]
     for name in ("explore", "plan"):
@@ -172,7 +172,7 @@ def test_every_law_fits_shows_and_plans(demo: Database, open_page: Open, law: st
 
 def test_a_metric_where_larger_is_better_is_fitted(demo: Database, open_page: Open) -> None:
     at = open_page("fit", table=tables.by_name(demo, DEMOS[0].name).id, y="R_top", objective="ols", refits="30")
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     assert results.fit(demo, at.query_params["fit"]).data.direction == "max"
 
@@ -180,7 +180,7 @@ def test_a_metric_where_larger_is_better_is_fitted(demo: Database, open_page: Op
 def test_a_fit_is_rebuilt_after_rows_were_appended(db: Database, open_page: Open) -> None:
     table = tables.add(db, grid(), "grid.csv")
     at = open_page("fit", table=table.id, refits="40")
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     add_rows(db, table.id, pd.DataFrame({"N": [1e7] * 10, "D": [1e9] * 10, "loss": [2.5] * 10}))
     (saved,) = results.fits(db)
     assert "to the last digit" in results.rebuild(db, saved.hash)

@@ -29,7 +29,7 @@ def press(at: AppTest, label: str) -> AppTest:
 
 def fitted(at: AppTest) -> AppTest:
     at.number_input(key="refits").set_value(0)
-    return press(at, "Fit")
+    return press(at, "Fit law")
 
 
 def flagged(name: str, values: str) -> bytes:
@@ -73,9 +73,11 @@ def test_one_law_each_saves_a_fit_of_each_and_shows_them_side_by_side(db: Databa
     found = {results.fit(db, f.hash).data.group: results.fit(db, f.hash) for f in saved}
     for name, (_, truth) in DATASETS.items():
         assert float(found[name].values["E"]) == pytest.approx(truth["E"], abs=0.03)
-    shown = next(t.value for t in at.table if "Group" in t.value)
-    assert list(shown["Group"]) == list(DATASETS)
-    assert list(shown["Runs"]) == ["85", "85", "88"]
+    shown = next(t.value for t in at.table if "nemotron" in t.value)
+    assert list(shown.columns)[1:] == list(DATASETS)
+    assert list(shown.iloc[0])[1:] == ["85", "85", "88"]
+    assert str(shown.iloc[1, 1]).startswith(f"{found['comma'].values['E']:.2f}"[:4])
+    assert [t.label for t in at.tabs][:2] == ["All groups", "Runs and law"]
     at = open_page("fit", fit=found["nemotron"].hash, table=table.id)
     assert told(at) == ""
     assert next(c for c in at.segmented_control if c.key == "group_choice").value == "nemotron"
@@ -85,7 +87,7 @@ def test_pressing_fit_again_opens_what_is_saved(db: Database, open_page: Open) -
     table = tables.add(db, THREE, "three.csv")
     at = fitted(press(open_page("fit", table=table.id), "One law each"))
     before = len(results.fits(db))
-    press(at, "Fit")
+    press(at, "Fit law")
     assert len(results.fits(db)) == before == 3
 
 

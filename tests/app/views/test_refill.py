@@ -39,7 +39,7 @@ def test_the_form_says_how_the_fit_was_made(db: Database, sweep: TableInfo, open
     at.selectbox(key="history").set_value(made).run()
     assert told(at) == ""
     assert (at.query_params["table"], at.query_params["where"]) == (sweep.id, "share < 0.4")
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     assert at.query_params["fit"] == made
 
@@ -62,19 +62,19 @@ def test_a_typed_formula_comes_back_with_its_bounds(db: Database, open_page: Ope
     at = open_page("fit", table=table.id)
     at.selectbox(key="history").set_value(made).run()
     assert at.text_input(key="formula").value == "E + A/N^alpha"
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     assert at.query_params["fit"] == made
 
 
 def test_a_fit_of_curves_opens_the_curves(db: Database, tied: tuple[TableInfo, TableInfo], open_page: Open) -> None:
     at = open_page("fit", table=tied[0].id, read="curves", law="critical-batch", refits="20")
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     made = at.query_params["fit"]
     at = open_page("fit", table=tied[0].id)
     at.selectbox(key="history").set_value(made).run()
     assert told(at) == ""
     assert at.segmented_control(key="read").value == "curves"
     assert at.selectbox(key="law_choice").value == "critical-batch"
-    next(b for b in at.button if b.label == "Fit").click().run()
+    next(b for b in at.button if b.label == "Fit law").click().run()
     assert at.query_params["fit"] == made

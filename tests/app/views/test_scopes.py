@@ -83,7 +83,7 @@ def test_the_fit_page_opens_with_the_newest_fit_of_its_table(jets: str, demo: Da
     fitted(demo, newer.id, "Of another table")
     at = open_page("fit", table=table)
     assert at.query_params["fit"] == jets
-    assert not [m for m in at.markdown if "No fit yet" in str(m.value)]
+    assert not [c for c in at.caption if "No fit is open" in str(c.value)]
     at.selectbox(key="history").set_value(None).run()
     assert "fit" not in at.query_params
 

@@ -24,7 +24,7 @@ from tests.engine.planning.amplitude.trained import write
 
 def fitted(at: AppTest, db: Database) -> Fit:
     """Press Fit and return the saved fit."""
-    at = next(b for b in at.button if b.label == "Fit").click().run()
+    at = next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     return results.fit(db, at.query_params["fit"])
 
@@ -119,7 +119,7 @@ def test_a_word_in_a_box_is_one_sentence(db: Database, open_page: Open) -> None:
     at = open_page("fit", table=table.id, law="chinchilla")
     at.text_input(key=f"known_{table.id}_chinchilla_E").set_value("small").run()
     assert "value of E" in told(at)
-    assert not [b for b in at.button if b.label == "Fit"]
+    assert not [b for b in at.button if b.label == "Fit law"]
 
 
 def test_a_typed_formula_is_fitted_and_opens_every_part(db: Database, open_page: Open) -> None:
@@ -131,7 +131,7 @@ def test_a_typed_formula_is_fitted_and_opens_every_part(db: Database, open_page:
     assert made.spec.formula == "E + A*N^(-a) + B*D^(-b)"
     assert made.spec.bounds == {"a": (0.0, 2.0)}
     assert made.values["E"] == pytest.approx(1.5, abs=0.05)
-    for part in ("Residuals", "Law", "Correlations", "Another fit"):
+    for part in ("Runs and law", "Residuals", "Correlations", "Another fit"):
         assert told(open_page("fit", fit=made.hash, part=part)) == ""
 
 
@@ -162,7 +162,7 @@ def test_groups_that_share_parameters_get_a_fit_each(db: Database, open_page: Op
     assert one.values["alpha"] == other.values["alpha"]
     assert one.values["E"] != other.values["E"]
     assert "to the last digit" in results.rebuild(db, made.hash)
-    for part in ("Residuals", "Law"):
+    for part in ("Residuals", "Runs and law"):
         assert told(open_page("fit", fit=made.hash, part=part)) == ""
 
 
@@ -187,7 +187,7 @@ def test_a_law_over_a_column_asks_which(db: Database, open_page: Open) -> None:
     made = fitted(at, db)
     assert (made.spec.axis, made.spec.realised, made.n) == ("share", 0.004, 25)
     assert "The best share is" in " ".join(str(c.value) for c in open_page("fit", fit=made.hash).markdown)
-    for part in ("Residuals", "Law", "Correlations"):
+    for part in ("Runs and law", "Residuals", "Correlations"):
         assert told(open_page("fit", fit=made.hash, part=part)) == ""
 
 

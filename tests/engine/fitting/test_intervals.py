@@ -13,7 +13,6 @@ from scipy import stats
 from benchmarks.report import pair
 from isoplan.engine.fitting.types.intervals import band, interval
 from isoplan.engine.fitting.types.parameters import parameter
-from isoplan.engine.fitting.types.text import plus_minus
 
 RNG = np.random.default_rng(1)
 NORMAL = RNG.normal(3.0, 2.0, 200_000)
@@ -105,4 +104,3 @@ def test_open_ends_read_above_and_below() -> None:
     assert pair(0.694, (0.417, math.inf)) == "0.694 (above 0.417)"
     assert pair(0.313, (-math.inf, 0.558)) == "0.313 (below 0.558)"
     assert pair(0.5, (-math.inf, math.inf)) == "0.5 (not determined)"
-    assert plus_minus(0.694, 0.2, (0.417, math.inf)) == "0.694 (68 %: above 0.417)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -158,7 +159,9 @@ def test_comparison_finds_the_law_that_made_the_runs() -> None:
     table = rows(found)
     assert found.targets == "best"  # the fits contain a law of minima
     assert table[0]["law"] == "chinchilla"
-    assert [r["rank"] for r in table] == list(range(1, len(table) + 1))
+    known = [r["rank"] for r in table if r["error"] is not None]
+    assert known == list(range(1, len(known) + 1))
+    assert [r["rank"] for r in table] == known + [None] * (len(table) - len(known))
     errors = [r["error"] for r in table if r["error"] is not None]
     assert errors == sorted(errors)
     by_law = {r["law"]: r for r in table}
@@ -167,6 +170,26 @@ def test_comparison_finds_the_law_that_made_the_runs() -> None:
     assert "no likelihood" in by_law["isoflop"]["note"]
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1)
+    second = found.ranked[1]
+    assert found.best is found.ranked[0]
+    assert found.verdict == (
+        f"Loss over size and data (Chinchilla) predicts the largest runs best: off by {errors[0]:.2%}, "
+        f"{second.title} by {errors[1]:.2%}."
+    )
+
+
+def test_the_verdict_names_a_better_baseline_and_the_law_of_aic() -> None:
+    found = compare(OLS, make_runs(budgets(0.003)))
+    v = found.validation
+    assert v is not None
+    cuts = tuple(replace(c, predicted={**c.predicted, "nearest cell": v.runs[v.y][c.held]}) for c in v.cuts)
+    worse = [replace(one, error=one.error + 1, aic=one.aic + 40) for one in found.ranked[:1]]
+    changed = replace(found, ranked=(*worse, *found.ranked[1:]), validation=replace(v, cuts=cuts))
+    assert "The baseline nearest run is better (0.00%)." in changed.verdict
+    assert "AIC prefers " in changed.verdict
+    nothing = replace(found, ranked=tuple(replace(one, error=float("nan")) for one in found.ranked))
+    assert nothing.best is None
+    assert nothing.verdict.startswith("No law could be ranked.")
 
 
 def test_comparison_says_what_the_others_lack() -> None:

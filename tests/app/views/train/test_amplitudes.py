@@ -197,7 +197,7 @@ def test_cells_are_fitted_with_losses_known_to_ten_per_cent(open_page: Open, roo
     start = special.special_of(find_family("amplitudes", root)).fit
     table = tables.add(db, grid(), "grid.csv")
     at = open_page("fit", table=table.id, refits="50", **start)
-    at = next(b for b in at.button if b.label == "Fit").click().run()
+    at = next(b for b in at.button if b.label == "Fit law").click().run()
     assert told(at) == ""
     spec = results.fit(db, at.query_params["fit"]).spec
     assert (spec.law, spec.axis, spec.objective) == ("power", "D", "ols-log")
