@@ -7,12 +7,13 @@ from collections.abc import Collection
 import streamlit as st
 
 from isoplan.app.bundled import opening
-from isoplan.app.views.fits.fitting import make_fit, offered
+from isoplan.app.views.fits.fitting import make_fit
 from isoplan.app.views.planning import metrics
 from isoplan.app.views.widgets.cache import runs_of, saved_fit
 from isoplan.app.views.widgets.parts import escape_markdown, progress_bar, sentences
 from isoplan.app.views.widgets.state import choose_fit, recall, remember
 from isoplan.data.catalogue import BUNDLED
+from isoplan.engine.fitting.law_suggestions import offered_laws, suggest_law
 from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.spec import FitSpec
@@ -91,8 +92,9 @@ def _suggested(db: Database, table: TableInfo, where: str) -> FitSpec | None:
     runs = runs_of(db, table, where)[1]
     measured = [m.column for m in runs.roles.metrics]
     y = next((name for name in (recall("y"), "loss", *measured) if name and not runs.lacks(name)), "")
-    laws = offered(runs, y)[0] if y else []
-    if not laws:
+    found = suggest_law(runs, y) if y else None
+    laws = [*([found.law] if found else []), *(offered_laws(runs, y)[0] if y else [])]
+    law = next((law for law in laws if law.least_compute is not None), None)
+    if law is None:
         return None
-    law = laws[0]
     return suggest(FitSpec(law=law.name, axis=law.axis, y=y), runs)[0]
