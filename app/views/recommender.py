@@ -1,4 +1,4 @@
-"""Recommender: settings for a budget and a serving metric, the sweeps that support them, and agreement of metrics."""
+"""Recommender: settings for a budget and serving metrics, the sweeps that support them, and agreement of metrics."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.views.recommending import evidence_form, own_table, recipe, regimes, sweeps
+from isoplan.app.views.recommending import cards, evidence_form, own_table, tabs
 from isoplan.app.views.widgets import saved_items
-from isoplan.app.views.widgets.inputs import blank, blanks, named_blank, words
+from isoplan.app.views.widgets.inputs import blank
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.data.recommender import published_evidence
 from isoplan.engine.hardware import DEVICES
-from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.planning.recommender import Evidence, Settings, with_fallback
 from isoplan.engine.planning.recommender.builder import Built
-from isoplan.engine.planning.recommender.columns import printed_name
+from isoplan.engine.planning.recommender.cards import make_cards
+from isoplan.engine.planning.recommender.columns import metric_names
 from isoplan.engine.planning.recommender.document import reply
 from isoplan.engine.planning.recommender.recipe import OTHERWISE
 from isoplan.engine.planning.recommender.typed_settings import SETTINGS, read_settings
@@ -26,38 +26,48 @@ from isoplan.engine.quantities import parse_flops, power10
 
 START = "recall@10"
 EXPERT = ("width", "length", "precision", "chunk", "rate", "rate_batch", "batch_size")
-"""Names of the fields in the expander, in the order of the page."""
+"""Names of the fields under "More", in the order of the page."""
 BOUNDS = {"width": (1, 1_000_000), "length": (1, 1_000_000), "chunk": (0, 100_000_000)}
 OTHERS = {"s": "0.06", "B": "2048", "K": ""}
 """Initial texts of the fields "Cost of another ...", by setting: values whose cost is compared with the optimum."""
 
 
-def ask(own: Built, printed: Evidence) -> Answer | None:
-    """Show the question as a sentence with fields and return its answer; None while the budget is empty.
+def ask_metrics(own: Built, printed: Evidence, usual: str) -> tuple[str, ...]:
+    """Show the selection of serving metrics and return the chosen ones, at least one.
 
     The selection contains the metrics that the evidence covers, and the metrics of the user's table that have no fit
-    yet. ``own`` is evidence from the user's runs, ``printed`` from papers.
+    yet. ``own`` is evidence from the user's runs, ``printed`` from papers. ``usual`` is the metric at the start.
     """
-    known = (*with_fallback(own.evidence, printed).metrics, *own.metrics)
-    metrics = sorted(dict.fromkeys(known), key=lambda metric: metric != START)
-    with blanks("recommender"):
-        words("I serve")
-        metric = named_blank("Metric that is served", metrics, "metric")
-        words("and can spend")
-        budget = blank("Budget in FLOPs", "1e18", "flops")
-        words("FLOPs, stage 2 on")
-        devices = st.number_input("Number of devices", 1, 100_000, 1, key="devices", bind="query-params", width=120,
-                                  label_visibility="collapsed")  # fmt: skip
+    known = dict.fromkeys((*with_fallback(own.evidence, printed).metrics, *own.metrics))
+    metrics = sorted(known, key=lambda metric: metric != START)
+    asked = metric_names(recall("metric")) if recall("metric") else ()
+    lost = [name for name in asked if name not in metrics]
+    if lost:
+        st.info(
+            f"{escape_markdown(', '.join(lost))} is not available here. "
+            f"Available: {escape_markdown(', '.join(metrics))}.",
+            icon=":material/info:",
+        )
+    chosen = [name for name in metrics if name in asked] or [usual if usual in metrics else metrics[0]]
+    st.session_state["metric_choice"] = chosen
+    st.pills(
+        "Serving metrics",
+        metrics,
+        selection_mode="multi",
+        key="metric_choice",
+        on_change=lambda: remember("metric", ",".join(st.session_state["metric_choice"])),
+    )
+    return tuple(chosen)
+
+
+def ask_budget() -> tuple[str, Settings]:
+    """Show the budget, the devices and further settings; return the typed budget and the settings."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        budget = blank("Budget in FLOPs", "1e18", "flops", labelled=True)
         names = [device.name for device in DEVICES]
-        device = st.selectbox("Device", names, names.index("H200"), key="device", bind="query-params", width=150,
-                              label_visibility="collapsed")  # fmt: skip
-    given = settings({"device": str(device), "devices": str(devices)})
-    if not budget:
-        return None
-    reading = parse_flops(budget)
-    if reading.note:
-        st.caption(f"Read as {power10(reading.value)} FLOPs: {escape_markdown(reading.note)}.")
-    return reply(reading.value, metric, own.evidence, printed, given, None)
+        device = st.selectbox("Device", names, names.index("H200"), key="device", bind="query-params", width=150)
+        devices = st.number_input("Number of devices", 1, 100_000, 1, key="devices", bind="query-params", width=150)
+    return budget, settings({"device": str(device), "devices": str(devices)})
 
 
 def settings(machine: dict[str, str]) -> Settings:
@@ -65,8 +75,8 @@ def settings(machine: dict[str, str]) -> Settings:
 
     ``machine`` contains the texts of the device and of the number of devices.
     """
-    with st.expander("Memory of stage 2, learning rate, other choices", icon=":material/tune:"):
-        grid = st.grid(4, min_column_width=180)
+    with st.expander("More: memory, learning rate, other choices", icon=":material/tune:"):
+        grid = st.grid(3, min_column_width=160)
         texts = machine | {name: _widget(grid, SETTINGS[name]) for name in EXPERT}
         typed = {
             setting: grid.text_input(
@@ -99,20 +109,29 @@ def _widget(grid: Any, field: Field) -> str:
 
 
 db = workspace.current()
-heading("Recommender", "Recommended settings for your compute budget and serving metric.")
-if (spelled := recall("metric")) != printed_name(spelled):
-    remember("metric", printed_name(spelled))
-own_table.choose(db)
+heading("Recommender", "Settings for your compute budget and serving metrics.")
+if recall("metric"):
+    remember("metric", ",".join(metric_names(recall("metric"))))
 printed = published_evidence()
-own = evidence_form.read(db, recall("metric") or START, printed.metrics)
-answer, ours = None, tuple[recipe.Ours, ...]()
-with sentences():
-    made = ask(own, printed)
-    if made is not None:
-        answer = made.result
-        recipe.show(db, made, own.evidence)
-        ours = recipe.read_ours(answer.served)
-        recipe.compare(answer, ours)
-sweeps.show(db, with_fallback(own.evidence, printed), own, answer, ours)
-regimes.show(db)
+question, upload = st.columns([3, 2], gap="medium")
+with upload.container(border=True, height="stretch", key="own_table"):
+    own_table.choose(db)
+    usual = own_table.usual_metric(db, START)
+    asked = metric_names(recall("metric") or usual)
+    own = evidence_form.read(db, asked, printed.metrics)
+    own_table.describe(db, asked, printed.metrics)
+evidence, shown = with_fallback(own.evidence, printed), None
+with question.container(border=True, height="stretch", key="question"):
+    metrics = ask_metrics(own, printed, usual)
+    with sentences():
+        budget, given = ask_budget()
+        if budget:
+            reading = parse_flops(budget)
+            if reading.note:
+                st.caption(f"Read as {power10(reading.value)} FLOPs: {escape_markdown(reading.note)}.")
+            made = reply(reading.value, ",".join(metrics), own.evidence, printed, given, None)
+            shown = made.result
+if shown is not None:
+    cards.show(db, made, make_cards(shown, evidence, own.evidence, metrics))
+tabs.show(db, evidence, own, shown, metrics)
 saved_items.show_answers(db, "recipe")

@@ -6,8 +6,6 @@ or a saved fit can be selected. The link contains all selections.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from isoplan.app.views.recommending import own_table
@@ -25,7 +23,7 @@ from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 
 PRINTED = "Values from the papers"
-ABOVE = "Your runs above, else the papers"
+ABOVE = "Your runs above, else published runs"
 ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
     "s": {"over": ("s", "Column of the share, as a fraction")},
     "B": {
@@ -42,25 +40,25 @@ FITTED: dict[Setting, str] = {"B": "critical-batch", "N": ""}
 """Law that a saved fit must have to determine the setting; "" stands for any law that has a frontier."""
 
 
-def read(db: Database, metric: str, listed: tuple[str, ...]) -> Built:
-    """Return the evidence from the selected tables and fits for ``metric`` and for measured metrics of ``listed``.
+def read(db: Database, metrics: tuple[str, ...], listed: tuple[str, ...]) -> Built:
+    """Return the evidence from the selected tables and fits for ``metrics`` and for measured metrics of ``listed``.
 
     If the runs of a setting cannot be read or fitted, the evidence has a remark with the reason.
     """
     found = Built()
     every = {t.id for t in tables.all(db)}
     if (table := recall("runs")) in every:
-        found = _of_table(db, table, own_table.chosen_columns(), metric, listed, None)
+        found = own_table.read(db, table, own_table.chosen_columns(), metrics, listed)
     for setting in ASKED:
         if not (chosen := recall(f"{setting}_runs")):
             continue
         try:
             if chosen in every:
-                part = _of_table(db, chosen, _columns(setting), metric, listed, setting)
+                part = own_table.read(db, chosen, _columns(setting), metrics, listed, setting)
             else:
-                part = Built(_of_fit(db, setting, chosen, metric))
+                part = Built(_of_fit(db, setting, chosen, metrics[0]))
         except PlannerError as error:
-            part = Built(Evidence(remarks={setting: (str(error),)}))
+            part = own_table.failed(setting, error)
         found = _over(found, part)
     return found
 
@@ -76,24 +74,17 @@ def _over(below: Built, above: Built) -> Built:
     )
 
 
-def _of_table(
-    db: Database, table: str, chosen: Mapping[str, str], metric: str, listed: tuple[str, ...], setting: Setting | None
-) -> Built:
-    try:
-        data_set = own_table.chosen_data_set() if setting is None else ""
-        measured = own_table.sweeps_of(db, table, chosen, setting, data_set).columns.metrics
-    except PlannerError as error:
-        return Built(Evidence(remarks={setting: (str(error),)} if setting else {}))
-    asked = (metric, *(name for name in listed if name in measured and name != metric))
-    return own_table.built_of(db, table, chosen, asked, setting, data_set)
-
-
 def _of_fit(db: Database, setting: Setting, chosen: str, metric: str) -> Evidence:
     if chosen not in {f.hash for f in results.fits(db)}:
         raise PlannerError(f"The runs of {setting} in this link are not in this workspace. Choose others below.")
     fitted = fit_of(db, chosen)
     found = {_metric_of(fitted, metric): fitted}
     return Evidence(batch=found) if setting == "B" else Evidence(allocation=found)
+
+
+def called(setting: Setting) -> str:
+    """Return the settings that the runs of ``setting`` determine, in words."""
+    return "N and D" if setting == "N" else setting
 
 
 def choose(db: Database, setting: Setting) -> None:
@@ -103,7 +94,7 @@ def choose(db: Database, setting: Setting) -> None:
     key = f"{setting}_choice"
     st.session_state[key] = chosen if chosen in options else ""
     st.selectbox(
-        f"Runs for {'N and D' if setting == 'N' else setting}",
+        f"Runs for {called(setting)}",
         list(options),
         format_func=options.__getitem__,
         key=key,

@@ -13,9 +13,10 @@ from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.recommender.builder import Built, build_evidence
-from isoplan.engine.planning.recommender.choice import Setting
-from isoplan.engine.planning.recommender.columns import SIZES, Columns, Field, metric_name
-from isoplan.engine.planning.recommender.own_runs import find_sweeps, numeric
+from isoplan.engine.planning.recommender.choice import FAILED, Setting
+from isoplan.engine.planning.recommender.columns import ENTROPY, LOSS, SIZES, Columns, Field, metric_name
+from isoplan.engine.planning.recommender.evidence import Evidence
+from isoplan.engine.planning.recommender.own_runs import find_sweeps, numeric, summary
 from isoplan.engine.planning.recommender.run_table import Table
 from isoplan.engine.planning.recommender.sorting import Rivals
 from isoplan.engine.schema import Curves, Roles, Runs
@@ -31,32 +32,77 @@ ASKED: Mapping[Field, str] = {
 
 
 def choose(db: Database) -> None:
-    """Show the selection of a run table, the upload of a new one, and the sweeps in the selected table."""
-    with st.container(border=True, key="own_table"):
-        left, right = st.columns(2, vertical_alignment="top")
-        names = {"": "None (use the papers)"} | distinct({t.id: t.name for t in tables.all(db)})
-        chosen = recall("runs")
-        st.session_state["runs_choice"] = chosen if chosen in names else ""
-        left.selectbox(
-            "Your runs", list(names), format_func=names.__getitem__, key="runs_choice", on_change=_changed,
-            help="One table with any sweeps: N and D at fixed budgets, embedder share, batch size, extra negatives.",
-        )  # fmt: skip
-        with right:
-            _upload(db)
-        if chosen in names:
-            remember("runs", chosen)
-        elif chosen:
-            st.error("Your runs: the table of this link is not in this workspace. Upload its file.")
-        if chosen and chosen in names:
-            try:
-                _describe(sweeps_of(db, chosen, chosen_columns(), data_set=chosen_data_set()), chosen, db)
-            except PlannerError as error:
-                st.warning(escape_markdown(str(error)), icon=":material/table:")
-                query = {"table": chosen}
-                st.page_link(
-                    "views/data.py", label="Open on the Data page", query_params=query, icon=":material/table:"
-                )
-                _change(db, chosen, Columns({}, {}, tables.roles(db, chosen)), opened=True)
+    """Show the selection of a run table and the upload of a new one."""
+    _upload(db)
+    names = {"": "None (use published runs)"} | distinct({t.id: t.name for t in tables.all(db)})
+    chosen = recall("runs")
+    st.session_state["runs_choice"] = chosen if chosen in names else ""
+    st.selectbox(
+        "Your runs", list(names), format_func=names.__getitem__, key="runs_choice", on_change=_changed,
+        help="One table with any sweeps: N and D at fixed budgets, embedder share, batch size, extra negatives.",
+    )  # fmt: skip
+    if chosen in names:
+        remember("runs", chosen)
+    elif chosen:
+        st.error("Your runs: the table of this link is not in this workspace. Upload its file.")
+
+
+def describe(db: Database, metrics: tuple[str, ...], listed: tuple[str, ...]) -> None:
+    """Show what the selected table determines for ``metrics``, and the selection of its columns.
+
+    ``listed`` are further metrics that are read, as in ``read``. Nothing is shown if no table is selected.
+    """
+    chosen = recall("runs")
+    if chosen not in {t.id for t in tables.all(db)}:
+        return
+    try:
+        found = sweeps_of(db, chosen, chosen_columns(), data_set=chosen_data_set())
+    except PlannerError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/table:")
+        query = {"table": chosen}
+        st.page_link("views/data.py", label="Open on the Data page", query_params=query, icon=":material/table:")
+        _change(db, chosen, Columns({}, {}, tables.roles(db, chosen)), opened=True)
+        return
+    _describe(found, read(db, chosen, chosen_columns(), metrics, listed), chosen, db)
+
+
+def usual_metric(db: Database, start: str) -> str:
+    """Return ``start`` if the selected table measures it or no ranking metric, otherwise its first ranking metric."""
+    chosen = recall("runs")
+    if chosen not in {t.id for t in tables.all(db)}:
+        return start
+    try:
+        columns = sweeps_of(db, chosen, chosen_columns(), data_set=chosen_data_set()).columns
+    except PlannerError:
+        return start
+    ranked = [name for name in columns.metrics if metric_name(name) == name and name not in (LOSS, ENTROPY)]
+    return start if start in ranked or not ranked else ranked[0]
+
+
+def failed(setting: Setting, error: PlannerError) -> Built:
+    """Return evidence with the remark that the user's runs do not determine ``setting``, for its card."""
+    return Built(Evidence(remarks={setting: (f"{FAILED} {setting}. {error}",)}))
+
+
+def read(
+    db: Database,
+    table: str,
+    chosen: Mapping[str, str],
+    metrics: tuple[str, ...],
+    listed: tuple[str, ...],
+    setting: Setting | None = None,
+) -> Built:
+    """Return the evidence from a table for ``metrics`` and for the measured metrics of ``listed``.
+
+    If ``setting`` is given, all runs are a sweep of it. If the sweeps cannot be read, a remark states the reason.
+    """
+    data_set = chosen_data_set() if setting is None else ""
+    try:
+        measured = sweeps_of(db, table, chosen, setting, data_set).columns.metrics
+    except PlannerError as error:
+        return failed(setting, error) if setting else Built()
+    asked = tuple(dict.fromkeys((*metrics, *(name for name in listed if name in measured))))
+    return built_of(db, table, chosen, asked, setting, data_set)
 
 
 def chosen_columns() -> dict[str, str]:
@@ -148,10 +194,10 @@ def _upload(db: Database) -> None:
     file_box(f"runs_{st.session_state['uploads']}", "Upload your runs, one row per training run", take)
 
 
-def _describe(found: Table, table: str, db: Database) -> None:
-    """Show the sweeps in the table as a sentence, and each column that is interpreted under another name."""
+def _describe(found: Table, built: Built, table: str, db: Database) -> None:
+    """Show in one sentence which settings the table determines, and which metrics have another spelling in it."""
     if found.rows:
-        st.markdown(escape_markdown(found.sentence))
+        st.markdown(escape_markdown(summary(found, built)))
     else:
         st.warning(
             "No runs of this table differ only in N, the embedder share, the batch size or the extra negatives. "
@@ -166,9 +212,6 @@ def _describe(found: Table, table: str, db: Database) -> None:
         st.warning(escape_markdown(". ".join(text.rstrip(".") for text in said) + "."), icon=":material/table:")
     for text in found.runs.notes:
         st.caption(escape_markdown(text))
-    known = {name: column for name, column in found.columns.renamed.items() if metric_name(column) == name}
-    if known:
-        st.caption(escape_markdown("; ".join(f"{column} read as {name}" for name, column in known.items()) + "."))
     _change(db, table, found.columns, opened=not found.rows)
 
 
@@ -192,7 +235,7 @@ def _change(db: Database, table: str, columns: Columns, opened: bool) -> None:
     metrics = [name for name in columns.metrics if metric_name(name) == name]
     current = {label: columns.settings.get(name) for name, label in ASKED.items()}
     with st.expander("Change columns", expanded=opened, icon=":material/edit:"):
-        grid = st.grid(4, min_column_width=180)
+        grid = st.grid(4, min_column_width=160)
         for name, label in ASKED.items():
             _select(grid, label, str(name), options, current[label])
         for shown in dict.fromkeys((*metrics, recall("metric") or "recall@10")):

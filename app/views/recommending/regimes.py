@@ -25,7 +25,6 @@ MOST = 8
 
 def show(db: Database) -> None:
     """Show the selection of a run table, its correlation matrices, and the pairs whose correlation changes sign."""
-    st.header("Do the metrics agree?", anchor=False)
     known = {t.id: t for t in tables.all(db)}
     chosen = recall("agree_runs")
     names = {"": PRINTED} | distinct({i: t.name for i, t in known.items()})

@@ -1,17 +1,17 @@
-"""Sweeps that support a recipe, one tab per setting: figure, quotation from the paper, and Isoplan's runs."""
+"""Sweeps that support a recipe: figure and quotation from the paper, or the figure of Isoplan's runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
 from isoplan.app.figures.plans import evidence as figures
 from isoplan.app.figures.training import curve_points
-from isoplan.app.views.recommending import evidence_form
-from isoplan.app.views.recommending.recipe import Ours
-from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences, whole
+from isoplan.app.views.recommending.comparison import read_ours
+from isoplan.app.views.widgets.parts import draw, escape_markdown, whole
+from isoplan.data import trained
 from isoplan.data.recommender import batch_runs, minima
 from isoplan.engine.fitting.estimators.isoflop import parabolas
 from isoplan.engine.fitting.types.result import Fit
@@ -19,14 +19,13 @@ from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.sections import updates
 from isoplan.engine.planning.recommender import Evidence, Recommendation
 from isoplan.engine.planning.recommender.builder import Built, of_metric
+from isoplan.engine.planning.recommender.cards import determines
 from isoplan.engine.planning.recommender.choice import Setting
-from isoplan.engine.planning.recommender.recipe import lender
+from isoplan.engine.planning.recommender.recipe import lender, swept_lender
 from isoplan.engine.planning.recommender.references import HEAD
 from isoplan.engine.schema import Runs
-from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables.runs import with_target
 
-TABS: dict[Setting, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
 Part = Callable[[Evidence, Built, Recommendation, str], None]
 """Function that draws the figure of a setting.
 
@@ -35,39 +34,39 @@ distinguishes the figures of different runs.
 """
 
 
-def show(db: Database, evidence: Evidence, own: Built, answer: Recommendation | None, ours: Sequence[Ours]) -> None:
-    """Show one tab per setting, with the figure of the page's evidence and one of each entry of ``ours``.
-
-    Only the open tab is drawn.
-    """
-    st.header("Evidence", anchor=False)
-    for tab, setting in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
-        if tab.open:
-            with tab:
-                if answer is not None:
-                    with sentences():
-                        _picture(setting, evidence, own, answer)
-                        _counted(own, setting, "your runs")
-                        for one in ours:
-                            if setting in one.own.runs or one.own.references.get(setting):
-                                _beside(setting, one)
-                evidence_form.choose(db, setting)
+RECIPE = "This recipe"
+"""Option that shows the evidence of the recipe, not that of Isoplan's runs."""
 
 
-def _picture(setting: Setting, evidence: Evidence, own: Built, answer: Recommendation) -> None:
+def show(setting: Setting, evidence: Evidence, own: Built, answer: Recommendation) -> None:
+    """Show the figure of the evidence for ``setting``: of the recipe, or of Isoplan's runs on one log."""
+    options = [RECIPE, *(log for log in trained.LOGS if trained.rows(trained.LOGS[log], trained.SWEEPS[setting]))]
+    chosen = RECIPE
+    if len(options) > 1:
+        chosen = st.segmented_control(
+            "Runs in the figure", options, default=RECIPE, required=True, key=f"runs_of_{setting}",
+            format_func=lambda option: option if option == RECIPE else f"Runs trained by Isoplan on {option}",
+        ) or RECIPE  # fmt: skip
+    if chosen == RECIPE:
+        _draw_recipe(setting, evidence, own, answer)
+        _counted(own, setting, "your runs")
+        return
+    ours = read_ours(chosen, answer.served)
+    if ours is None or (setting not in ours.own.runs and not ours.own.references.get(setting)):
+        missing = ours.missing(setting) if ours is not None else f"No run on {chosen} measures {answer.served}."
+        st.info(escape_markdown(missing), icon=":material/search:")
+        return
+    DRAWN[setting](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
+    _counted(ours.own, setting, ours.log)
+
+
+def _draw_recipe(setting: Setting, evidence: Evidence, own: Built, answer: Recommendation) -> None:
     choice = answer.recipe.choices[setting]
     if choice.value.value is None and choice.place is None:
         st.info(escape_markdown(choice.note), icon=":material/search:")
     DRAWN[setting](evidence, own, answer, "")
     if choice.quoted and setting not in own.runs:
         st.caption(escape_markdown(f"The paper: {choice.quoted}"))
-
-
-def _beside(setting: Setting, ours: Ours) -> None:
-    """Show the figure of ``setting`` for the runs that Isoplan trained on one log."""
-    st.subheader(f"Runs trained by Isoplan on {ours.log}", anchor=False)
-    DRAWN[setting](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
-    _counted(ours.own, setting, ours.log)
 
 
 def _counted(own: Built, setting: Setting, name: str) -> None:
@@ -80,23 +79,22 @@ def _counted(own: Built, setting: Setting, name: str) -> None:
 
 
 def _swept(evidence: Evidence, own: Built, answer: Recommendation, of: str, setting: Setting) -> None:
+    measured = swept_lender(evidence, setting, answer.served)
     optima = evidence.share if setting == "s" else evidence.negatives
-    found = tuple(one for one in optima if one.metric == answer.served)
+    found = tuple(one for one in optima if one.metric == measured)
     if not found:
         return
     choice, cap = answer.recipe.choices[setting], answer.recipe.cap if setting == "K" else None
-    mine = any(
-        one.metric == answer.served for one in (own.evidence.share if setting == "s" else own.evidence.negatives)
-    )
-    runs = own.runs.get(setting) if mine else None
+    runs = own.runs.get(setting) if determines(own.evidence, setting, measured) else None
     draw(lambda theme: figures.draw_sweep(found, choice, answer.budget, cap, runs, theme), key=f"{of}sweep_{setting}")
 
 
 def _batch(evidence: Evidence, own: Built, answer: Recommendation, of: str) -> None:
-    found = evidence.batch.get(answer.served)
+    measured = swept_lender(evidence, "B", answer.served)
+    found = evidence.batch.get(measured)
     if found is None:
         return
-    counted, runs, y = updates(found), _behind(own, "B", found, answer.served), found.spec.y
+    counted, runs, y = updates(found), _behind(own, "B", found, measured), found.spec.y
     draw(lambda theme: curve_points.draw_batches(counted, runs, y, theme), key=f"{of}batch_law")
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -99,11 +100,11 @@ CSS = """<style>
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"] * {
   color: light-dark(#ffffff, #0f171c) !important;
 }
-@media (min-width: 1201px) {
-  .st-key-recipe_table td:first-child * { white-space: nowrap; }
-  .st-key-recipe_table [data-testid="stTable"] td:nth-child(6) * { white-space: normal; }
-  .st-key-recipe_table td:last-child { min-width: 9rem; }
-}
+[class*="st-key-value_"] p { font-size: 1.3rem; font-weight: 600; }
+.isoplan-table { width: 100%; border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
+.isoplan-table th, .isoplan-table td { text-align: left; padding: 0.4rem 0.6rem; vertical-align: top;
+  border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); }
+.isoplan-table [title] { text-decoration: underline dotted; cursor: help; }
 .st-key-explore_bar > :first-child { min-width: 14rem; }
 .isoplan-open { color: inherit !important; text-decoration: none !important; display: flex; gap: 0.5rem;
   align-items: center; padding: 0.1rem 0.5rem; border-radius: 0.375rem; font-size: 0.875rem; }
@@ -258,6 +259,19 @@ def show_table(rows: Iterable[dict[str, str]], alt: str) -> None:
     body = [{readable(key): readable(NOTHING.get(line[key], line[key])) for key in used} for line in lines]
     if body:
         st.table(body, border="horizontal", hide_index=True, alt=alt)
+
+
+def show_reasons(head: Sequence[str], lines: Iterable[Sequence[tuple[str, str]]], alt: str) -> None:
+    """Show a table whose cells are (text, reason); the reason is shown when the pointer or the focus is on the text."""
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "".join(f"<tr>{''.join(map(_reasoned, line))}</tr>" for line in lines)
+    table = f'<table class="isoplan-table" aria-label="{escape(alt)}">'
+    st.html(f'<div style="overflow-x: auto">{table}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>')
+
+
+def _reasoned(cell: tuple[str, str]) -> str:
+    text, reason = escape(whole(NOTHING.get(cell[0], cell[0]))), escape(cell[1])
+    return f'<td><span tabindex="0" title="{reason}">{text}</span></td>' if reason else f"<td>{text}</td>"
 
 
 Take = Callable[[Any], None]

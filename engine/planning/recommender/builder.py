@@ -15,7 +15,7 @@ from isoplan.engine.fitting.diagnostics.checks import RISES
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.spec import ObjectiveName
 from isoplan.engine.laws import get_law
-from isoplan.engine.planning.recommender.choice import Setting
+from isoplan.engine.planning.recommender.choice import FAILED, Setting
 from isoplan.engine.planning.recommender.columns import LOSS, metric_name, printed_name
 from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
 from isoplan.engine.planning.recommender.references import Rows, reference_rows
@@ -140,7 +140,7 @@ def build_evidence(
             found, more = MAKERS[setting](job)
         except PlannerError as error:
             errors[setting] = str(error)
-            remarks[setting] = (*said, f"Your runs do not determine {setting}. {error}")
+            remarks[setting] = (*said, f"{FAILED} {setting}. {error}")
             continue
         evidence, runs[setting] = with_fallback(found, evidence), part
         if said or more:

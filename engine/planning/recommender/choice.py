@@ -10,6 +10,8 @@ from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity
 
 Setting = Literal["s", "B", "N", "D", "K", "lr"]
 SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
+FAILED = "Your runs do not determine"
+"""Beginning of a remark that the user's runs of a setting cannot be fitted."""
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,12 @@ def printed_name(metric: str) -> str:
     return metric_name(metric) or metric
 
 
+def metric_names(text: str) -> tuple[str, ...]:
+    """Return the printed names of the metrics in ``text``, which are separated by commas; the first one is served."""
+    names = (printed_name(name.strip()) for name in text.split(",") if name.strip())
+    return tuple(dict.fromkeys(names)) or (text,)
+
+
 def metric_direction(name: str) -> Direction:
     """Return "min" if smaller values of the metric are better, else "max"; ``name`` is its printed name."""
     return "min" if name in (LOSS, ENTROPY) else "max"

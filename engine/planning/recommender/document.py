@@ -20,8 +20,9 @@ from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, script
 from isoplan.engine.planning.questions.answer import Answer
+from isoplan.engine.planning.recommender.cards import Cards, differences, make_cards
 from isoplan.engine.planning.recommender.choice import SETTINGS
-from isoplan.engine.planning.recommender.columns import printed_name
+from isoplan.engine.planning.recommender.columns import metric_names
 from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
 from isoplan.engine.planning.recommender.recipe import Recommendation, Settings, recommend
 from isoplan.engine.planning.recommender.settings import Stage2
@@ -47,24 +48,34 @@ def reply(
 ) -> Answer:
     """Return the answer with the recipe for ``metric``, from the user's ``own`` evidence.
 
-    ``printed`` is the evidence of the papers, which completes it; None leaves it out. Raises PlannerError as
-    ``recommend`` does.
+    ``metric`` may be several metrics with commas between them. The first one is served; the sentence states in which
+    settings the others differ. ``printed`` is the evidence of the papers, which completes it; None leaves it out.
+    Raises PlannerError as ``recommend`` does.
     """
     evidence = own if printed is None else with_fallback(own, printed)
-    answer = recommend(evidence, budget, printed_name(metric), settings, rule)
-    name = f"{answer.served} at {power10(answer.budget)} FLOPs"
-    written = document(answer, own, printed is not None)
-    return Answer(answer, as_text(answer), written, answer.recipe.warnings, name)
+    served, *others = metric_names(metric)
+    answer = recommend(evidence, budget, served, settings, rule)
+    names = tuple(dict.fromkeys((answer.served, *(evidence.known(one) for one in others))))
+    name = f"{', '.join(names)} at {power10(answer.budget)} FLOPs"
+    cards = make_cards(answer, evidence, own, names)
+    written = document(answer, own, printed is not None, cards=cards)
+    text = as_text(answer).replace(sentence(answer), written.sentence, 1)
+    return Answer(answer, text, written, answer.recipe.warnings, name)
 
 
-def document(answer: Recommendation, own: Evidence, published: bool, file: str = "recipe.json") -> Document:
+def document(
+    answer: Recommendation, own: Evidence, published: bool, file: str = "recipe.json", cards: Cards | None = None
+) -> Document:
     """Return ``answer`` as a document: settings for the serving metric with costs of other values, then other metrics.
 
     ``own`` is the evidence of the user's runs; the JSON of the document contains it, and the script reads it from
-    ``file``. ``published`` states that results printed in the papers complete it.
+    ``file``. ``published`` states that results printed in the papers complete it. ``cards`` are the cards of the
+    requested metrics.
     """
-    recipe, said = answer.recipe, sentence(answer)
+    recipe = answer.recipe
+    said = " ".join(filter(None, (sentence(answer), differences(cards) if cards else "")))
     body = to_json(answer) | ({"evidence": evidence_json(own)} if own.metrics else {})
+    body |= {"sentence": said, "cards": [card.to_json() for one in cards.values() for card in one]} if cards else {}
     notes = (*remarks(recipe), *(w.text for w in recipe.warnings))
     return Document(said, _lines(answer), notes, body, _script(answer, bool(own.metrics), published, file))
 

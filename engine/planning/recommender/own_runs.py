@@ -10,15 +10,18 @@ from typing import Protocol
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.mixtures import option
 from isoplan.engine.mixtures import ways as ways_of
-from isoplan.engine.planning.recommender.builder import REFITS, Progress, build_evidence
+from isoplan.engine.planning.recommender.builder import REFITS, Built, Progress, build_evidence
 from isoplan.engine.planning.recommender.choice import Setting
-from isoplan.engine.planning.recommender.columns import SIZES, Columns, find_columns, metric_name, printed_name
+from isoplan.engine.planning.recommender.columns import SIZES, Columns, find_columns, metric_name, metric_names
 from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
 from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
+from isoplan.engine.planning.recommender.sorting import SAID
 from isoplan.engine.planning.scenario.fields import Place
 from isoplan.engine.planning.scenario.typed_rules import option_name
 from isoplan.engine.schema import SINGLE_ROLES, Curves, Roles, Runs
 
+ORDER_SAID: tuple[Setting, ...] = ("N", "K", "s", "B")
+"""Settings in the order of ``summary``."""
 ROLES = (*(role.value for role in SINGLE_ROLES), "metric", "hyper")
 
 
@@ -51,6 +54,7 @@ class OpenTable(Protocol):
 class Asked:
     """The serving ``metric`` as the user typed it, and options of the fits: number of resamples (``refits``) and seed.
 
+    Several metrics are separated by commas; the first one is served.
     The metric may be a column name if several columns have this metric. ``progress`` receives the fraction that is
     complete.
     """
@@ -79,9 +83,10 @@ def columns_of(table: OpenTable, named: Mapping[str, str], metric: str = "") -> 
 
     ``named`` are columns that the user named; they replace those recognised by their names.
     """
-    numbers, served = numeric(table), printed_name(metric)
+    numbers = numeric(table)
     text = [c.name for c in table.columns if c.kind == "text"]
-    typed = {served: metric} if metric in numbers and metric_name(metric) == served else {}
+    spelled = {name.strip(): metric_name(name) for name in metric.split(",")}
+    typed = {served: name for name, served in spelled.items() if served is not None and name in numbers}
     chosen = {name: column for name, column in named.items() if name not in ROLES or name in SIZES}
     return find_columns(numbers, table.roles, typed | chosen, text)
 
@@ -123,12 +128,34 @@ def evidence_of(
     tell([*table.notes, *sorted_runs, *left_out(sweeps), *([] if only is not None else renamed)])
     further = tuple(sweeps.columns.settings[name] for name in ("B",) if name in sweeps.columns.settings)
     built = build_evidence(
-        sweeps, (printed_name(asked.metric),), curves=None if curves is None else lambda runs: curves(runs, further),
+        sweeps, metric_names(asked.metric), curves=None if curves is None else lambda runs: curves(runs, further),
         refits=asked.refits, seed=asked.seed, progress=asked.progress,
     )  # fmt: skip
     if only is not None and only in built.errors:
         raise PlannerError(built.errors[only])
     return built.evidence
+
+
+def summary(sweeps: Table, built: Built) -> str:
+    """Return one sentence on the settings that the runs of a table determine, and one on renamed metrics.
+
+    An example is "32 runs: 20 determine N and D, 12 determine K, none determine the embedder share or the batch size.
+    recall_at_10 is read as recall@10."
+    """
+    n = len(sweeps.runs)
+    parts = [f"{sweeps.counts[setting]} determine {SAID[setting]}" for setting in ORDER_SAID if setting in built.runs]
+    parts += [
+        f"{sweeps.counts[setting]} vary {SAID[setting]}, which {'have' if setting == 'N' else 'has'} no fit"
+        for setting in ORDER_SAID
+        if setting in built.errors and setting in sweeps.counts
+    ]
+    none = [SAID[setting] for setting in ORDER_SAID if setting not in sweeps.rows]
+    parts += sweeps.unused
+    parts += [f"none determine {' or '.join([', '.join(none[:-1]), none[-1]] if none[1:] else none)}"] if none else []
+    renamed = [
+        f"{column} is read as {name}." for name, column in sweeps.columns.renamed.items() if metric_name(column) == name
+    ]
+    return " ".join([f"{n} {'run' if n == 1 else 'runs'}: {', '.join(parts)}.", *renamed])
 
 
 def left_out(sweeps: Table) -> list[str]:

@@ -48,6 +48,8 @@ Table 7 has the batch size.
 
 LENDERS = (LOSS, "loss")
 """Metrics whose law gives N and D for a metric without a law of its own, best first."""
+SWEPT: tuple[Setting, ...] = ("s", "B", "K")
+"""Settings that have sweeps of their own."""
 STEP: tuple[Setting, ...] = ("N", "D", "s", "B")
 """Settings that enter the step formula."""
 
@@ -164,8 +166,9 @@ def recommend(
 
 def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule: ComputeRule | None) -> Recipe:
     also = {**OTHERWISE, **settings.otherwise}
-    s = share(evidence, metric, C, also["s"])
-    B = batch(evidence, metric, also["B"])
+    of = {setting: swept_lender(evidence, setting, metric) for setting in SWEPT}
+    s = _borrowed(share(evidence, of["s"], C, also["s"]), of["s"], metric)
+    B = _borrowed(batch(evidence, of["B"], also["B"]), of["B"], metric)
     if settings.batch is not None:
         B = replace(B, value=Quantity(settings.batch, unit="sequences", note="given"), note="given")
     law = lender(evidence, metric)
@@ -174,9 +177,10 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     stand_in = plan or next((plan_budget(f, C, rule) for f in evidence.allocation.values()), None)
     stage2 = settings.stage2
     cap = _cap(stage2, s, B, stand_in)
-    K, binds = negatives(evidence, metric, C, cap, also["K"])
-    s = stated(s, [one for one in evidence.share if one.metric == metric], C)
-    K = stated(K, [one for one in evidence.negatives if one.metric == metric], C)
+    K, binds = negatives(evidence, of["K"], C, cap, also["K"])
+    K = _borrowed(K, of["K"], metric)
+    s = stated(s, [one for one in evidence.share if one.metric == of["s"]], C)
+    K = stated(K, [one for one in evidence.negatives if one.metric == of["K"]], C)
     binds = "unknown" if K.withheld else binds
     whole = stage2 if stage2 is not None and stage2.chunk is None and binds == "memory" else None
     chunked = _cap(replace(whole, chunk=CHUNK), s, B, stand_in) if whole is not None else None
@@ -197,6 +201,23 @@ def lender(evidence: Evidence, metric: str) -> str:
     It is empty if neither has a law.
     """
     return next((name for name in (metric, *LENDERS) if name in evidence.allocation), "")
+
+
+def swept_lender(evidence: Evidence, setting: Setting, metric: str) -> str:
+    """Return the metric whose sweeps give s, B or K for ``metric``: itself if it has sweeps, otherwise the loss.
+
+    It is ``metric`` if neither has sweeps.
+    """
+    optima = {"s": evidence.share, "K": evidence.negatives}.get(setting, ())
+    measured = {one.metric for one in optima} if setting != "B" else set(evidence.batch)
+    return next((name for name in (metric, *LENDERS) if name in measured), metric)
+
+
+def _borrowed(choice: Choice, law: str, metric: str) -> Choice:
+    """Return ``choice`` with a note that the sweeps of the metric ``law`` give it, unless this is ``metric`` itself."""
+    if law == metric:
+        return choice
+    return replace(choice, borrowed=law, note=f"borrowed from {law}: no sweep measures {metric}; {choice.note}")
 
 
 def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) -> tuple[Choice, Choice]:

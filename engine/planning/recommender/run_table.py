@@ -22,12 +22,14 @@ from isoplan.engine.planning.recommender.sorting import (
     Rivals,
     Sweep,
     Swept,
+    count_runs,
     data_sets,
     describe,
     labels_of,
     one_sweep,
     sort_each,
     sort_runs,
+    unused,
 )
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Role, Roles, Runs
@@ -50,8 +52,9 @@ class Table:
     ``sentence`` counts the runs of all sweeps. ``waiting`` states by role why a column with a matching name is not
     read.
 
-    ``rivals`` is set if several datasets have a sweep of the same setting. ``questions`` are about columns of splits
-    and flags, whose runs are all used.
+    ``counts`` is the number of runs of each sweep; a run of two sweeps is counted once. ``unused`` are
+    clauses on the other runs. ``rivals`` is set if several datasets have a sweep of the same setting. ``questions`` are
+    about columns of splits and flags, whose runs are all used.
     """
 
     runs: Runs
@@ -62,6 +65,8 @@ class Table:
     waiting: Mapping[str, str] = field(default_factory=dict)
     rivals: Rivals | None = None
     questions: tuple[Question, ...] = ()
+    counts: Mapping[Swept, int] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
 
 
 def read_sweeps(
@@ -110,6 +115,8 @@ def read_sweeps(
         waiting,
         rivals,
         tuple(q for q in questions(runs) if q.kind != "dataset" and q.column != columns.settings.get("untrained")),
+        count_runs(sweeps, len(runs))[0],
+        unused(sweeps, len(runs), elsewhere),
     )
 
 

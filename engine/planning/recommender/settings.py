@@ -182,6 +182,8 @@ def negatives(
     (eq. 6). Memory limits K if the optimum lies above the cap, or if it lies beyond the sweep and the largest K of the
     sweep is above the cap. If the runs still improve at the largest K of the sweep and memory allows it, this K is the
     result and the sweep limits it.
+
+    ``others`` are other K whose cost is stated; by default a quarter and four times the optimum.
     """
     quoted = evidence.quoted.get("K", "")
     at = at_budget(evidence.negatives, metric, C)
@@ -196,7 +198,7 @@ def negatives(
     if far and value.value is not None:
         value = replace(value, beyond=max(value.beyond, far))
     remarks = (at.remark,) if at.remark and binds == "FLOPs" else ()
-    costs = cost_otherwise(at, others)
+    costs = cost_otherwise(at, others or _around(at))
     return Choice("K", value, place, note + said_off(far), band, quoted, costs, remarks=remarks), binds
 
 
@@ -225,6 +227,14 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
     note = f"a lower limit: the runs still improve at the largest K of {where}; {count(cap)} fit into memory"
     return Quantity(at.high, unit="negatives", note=note), at.place, note, "sweep"
+
+
+def _around(at: Optimum) -> tuple[float, ...]:
+    """Return a quarter and four times the optimum ``at``, to two digits, where they lie inside the sweep."""
+    if at.x.value is None or not at.inside:
+        return ()
+    values = (float(f"{x:.1e}") for x in (at.x.value / 4, 4 * at.x.value))
+    return tuple(x for x in values if at.low <= x <= at.high)
 
 
 def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alternative, ...]:

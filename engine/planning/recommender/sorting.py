@@ -97,24 +97,37 @@ def _one_value(C: float, swept: Swept) -> str:
     return f"Budget {power10(C)} left out: {swept} has one value."
 
 
-def describe(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = None) -> str:
-    """Return a summary of the sweeps of ``n`` runs, such as ``32 runs: 20 vary N and D, 12 vary K.``
+def count_runs(sweeps: Mapping[Swept, Sweep], n: int) -> tuple[dict[Swept, int], Bools]:
+    """Return the number of runs of each sweep, and a mask (n,) of the runs that belong to any sweep.
 
-    A run of two sweeps is counted once, for the first of them in ``ORDER``. ``elsewhere`` (n,) marks runs of datasets
-    that are not used.
+    A run of two sweeps is counted once, for the first of them in ``ORDER``.
     """
     counts, seen = dict[Swept, int](), np.zeros(n, bool)
     for swept in (swept for swept in ORDER if swept in sweeps):
         counts[swept] = int(np.sum(sweeps[swept].counted & ~seen))
         seen |= sweeps[swept].counted
+    return counts, seen
+
+
+def describe(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = None) -> str:
+    """Return a summary of the sweeps of ``n`` runs, such as ``32 runs: 20 vary N and D, 12 vary K.``
+
+    ``elsewhere`` (n,) marks runs of datasets that are not used.
+    """
+    counts, _ = count_runs(sweeps, n)
     parts = [f"{counts[swept]} vary {SAID[swept]}" for swept in SAID if counts.get(swept)]
-    others = 0 if elsewhere is None else int(np.sum(elsewhere & ~seen))
-    if others:
-        parts.append(f"{others} {'is' if others == 1 else 'are'} of another data set")
-    rest = n - int(seen.sum()) - others
-    if rest:
-        parts.append(f"{rest} {'belongs' if rest == 1 else 'belong'} to no sweep")
+    parts += unused(sweeps, n, elsewhere)
     return ": ".join(filter(None, (f"{n} {'run' if n == 1 else 'runs'}", ", ".join(parts)))) + "."
+
+
+def unused(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = None) -> tuple[str, ...]:
+    """Return clauses on runs that belong to no sweep, and on runs of datasets that are not used (``elsewhere``)."""
+    _, seen = count_runs(sweeps, n)
+    others = 0 if elsewhere is None else int(np.sum(elsewhere & ~seen))
+    rest = n - int(seen.sum()) - others
+    clauses = [f"{others} {'is' if others == 1 else 'are'} of another data set"] if others else []
+    clauses += [f"{rest} {'belongs' if rest == 1 else 'belong'} to no sweep"] if rest else []
+    return tuple(clauses)
 
 
 def _key(x: Floats, digits: int = 6) -> Ints:

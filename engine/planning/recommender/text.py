@@ -88,7 +88,7 @@ def sentence(answer: Recommendation) -> str:
     """Return the recipe of the serving metric in one sentence."""
     recipe = answer.recipe
     known = {k: c for k, c in recipe.choices.items() if c.value.value is not None}
-    said = {k: _cell(replace(c, borrowed="")) for k, c in known.items()}
+    said = {k: _cell(replace(c, borrowed="") if k in ("N", "D") else c) for k, c in known.items()}
     rate = f" at a learning rate of {said['lr']}" if "lr" in said else ""
     least = "at least " if recipe.binds == "sweep" else ""
     most = ", all that memory holds" if recipe.binds == "memory" else ""

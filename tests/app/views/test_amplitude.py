@@ -24,7 +24,7 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 from tests.app.figures.conftest import texts, traces
 from tests.app.views.conftest import Open, said, told
-from tests.app.views.test_recommender import answer, lines
+from tests.app.views.recommender_page import answer, lines
 from tests.engine.planning.amplitude.trained import table as cells_of
 from tests.engine.planning.amplitude.trained import write
 

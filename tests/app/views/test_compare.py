@@ -13,7 +13,7 @@ from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulatio
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from tests.app.views.conftest import Open, said, told
-from tests.app.views.test_recommender import lines, shown
+from tests.app.views.recommender_page import lines, shown
 from tests.engine.planning.conftest import make_fit
 
 ASKED = "Compare"

@@ -31,7 +31,7 @@ from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from tests.app.views.conftest import Open, told
-from tests.app.views.test_recommender import lines, shown
+from tests.app.views.recommender_page import lines, shown
 from tests.app.views.test_saved_answers import save
 from tests.engine.planning import doubled
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

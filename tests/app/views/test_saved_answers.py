@@ -11,11 +11,12 @@ from isoplan.app.views.widgets.parts import escape_markdown, powers
 from isoplan.app.views.widgets.saved_items import files, list_places
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.recommender.cards import CARDS
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.saved.results import list_kinds
 from tests.app.views.conftest import Open, told
-from tests.app.views.test_recommender import lines, shown
+from tests.app.views.recommender_page import card, shown
 from tests.app.views.test_simulate import LAWS, PRICES
 
 KINDS, PLACES = list_kinds(), list_places()
@@ -40,7 +41,7 @@ def test_a_saved_answer_opens_again_at_the_same_inputs(kind: str, jets: str, dem
     asked = ASKED[kind] | ({"fit": jets} if kind == "smaller" else {})
     at = open_page(PLACES[kind].page, **asked)
     assert told(at) == ""
-    first = shown(at.header[0].value), lines(at)
+    first = shown(at.header[0].value), [card(at, setting) for setting in CARDS]
     save(at, "For the talk")
     (kept,) = results.answers(demo)
     assert (kept.kind, kept.name) == (kind, "For the talk")
@@ -50,7 +51,7 @@ def test_a_saved_answer_opens_again_at_the_same_inputs(kind: str, jets: str, dem
     assert "Saved answers" in [h.value for h in at.header]
     again = open_page(PLACES[kind].page, **kept.query)
     assert told(again) == ""
-    assert (shown(again.header[0].value), lines(again)) == first
+    assert (shown(again.header[0].value), [card(again, setting) for setting in CARDS]) == first
 
 
 def test_answers_are_listed_with_plans_and_on_their_own_question(demo: Database, jets: str, open_page: Open) -> None:

@@ -25,7 +25,7 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, said, told
-from tests.app.views.test_recommender import shown
+from tests.app.views.recommender_page import shown
 from tests.engine.planning.conftest import make_fit
 
 ASKED = "Simulate or repeat"

@@ -1,0 +1,83 @@
+"""Tabs below the cards of a recipe: evidence of each setting, other metrics, Isoplan's runs, agreement, details."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from isoplan.app.views.recommending import comparison, evidence_form, regimes, sweeps
+from isoplan.app.views.widgets.parts import escape_markdown, powers, readable, sentences, show_reasons, show_warnings
+from isoplan.engine.planning.answer.format import between
+from isoplan.engine.planning.recommender import Evidence, Recommendation
+from isoplan.engine.planning.recommender.builder import Built
+from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
+from isoplan.engine.planning.recommender.text import LABELS, binding, shown, source
+from isoplan.engine.store.database.database import Database
+
+SWEEPS: dict[str, Setting] = {"Share": "s", "Batch": "B", "Model and events": "N", "Negatives": "K"}
+METRICS, TRAINED, AGREEMENT, DETAILS = "All metrics", "Isoplan's runs", "Metric agreement", "Details"
+
+
+def show(db: Database, evidence: Evidence, own: Built, answer: Recommendation | None, metrics: Sequence[str]) -> None:
+    """Show the tabs; only the open one is drawn. ``answer`` is None while there is no recipe."""
+    names = [*SWEEPS, METRICS, TRAINED, AGREEMENT, DETAILS]
+    for tab, name in zip(st.tabs(names, key="sweep", bind="query-params"), names, strict=True):
+        if not tab.open:
+            continue
+        with tab, sentences():
+            if name == AGREEMENT:
+                regimes.show(db)
+            elif name in SWEEPS:
+                if answer is not None:
+                    sweeps.show(SWEEPS[name], evidence, own, _of_metric(answer, metrics, name))
+                with st.expander(f"Other runs for {evidence_form.called(SWEEPS[name])}", icon=":material/swap_horiz:"):
+                    evidence_form.choose(db, SWEEPS[name])
+            elif answer is None:
+                st.info("Enter a budget to see a recipe.", icon=":material/info:")
+            elif name == METRICS:
+                comparison.show_metrics(answer)
+            elif name == TRAINED:
+                comparison.compare(_of_metric(answer, metrics, name))
+            else:
+                _show_details(_of_metric(answer, metrics, name))
+
+
+def _of_metric(answer: Recommendation, metrics: Sequence[str], tab: str) -> Recommendation:
+    """Return ``answer`` for one of the serving metrics, which the user selects if there are several."""
+    if len(metrics) < 2:
+        return answer
+    metric = st.segmented_control("Metric of this tab", metrics, default=metrics[0], required=True, key=f"of_{tab}")
+    return replace(answer, served=metric if metric in metrics else metrics[0])
+
+
+def _show_details(answer: Recommendation) -> None:
+    """Show the numbers of all settings with their intervals, where they come from, and the warnings."""
+    recipe = answer.recipe
+    lines = [
+        [(LABELS[setting], ""), comparison.value(choice), comparison.interval(choice), _wide(choice)]
+        for setting in SETTINGS
+        for choice in (recipe.choices[setting],)
+    ]
+    show_reasons(["Setting", "Value", "68 %", "95 %"], lines, "The recipe in numbers.")
+    for setting in SETTINGS:
+        choice = recipe.choices[setting]
+        st.markdown(f"- **{escape_markdown(LABELS[setting])}**: {powers(readable(_source(choice)))}")
+    said = [binding(recipe), recipe.step.sentence if recipe.step else ""]
+    if any(said):
+        st.caption(escape_markdown(" ".join(text for text in said if text)))
+    show_warnings(recipe.warnings)
+
+
+def _source(choice: Choice) -> str:
+    """Return where a value comes from, or why it is missing, with what the paper states on the setting."""
+    text = source(choice) or choice.value.note
+    return f"{text}. The paper: {choice.quoted}" if choice.quoted else text
+
+
+def _wide(choice: Choice) -> comparison.Cell:
+    q = shown(choice)
+    if q.value is None or q.ci95 is None:
+        return "-", q.note or "no interval is known"
+    return between(q, q.ci95), ""
