@@ -78,8 +78,8 @@ def role_lines(columns: Sequence[Column], roles: Roles) -> tuple[RoleLine, ...]:
         elif column.distinct + (column.missing > 0) > 1:
             lines.append(RoleLine(label, (name,), f"{column.distinct:,} values" if role is Role.GROUP else ""))
     if roles.hyper:
-        more = len(roles.hyper) - MOST_NAMES
-        lines.append(RoleLine("Settings", roles.hyper[:MOST_NAMES], f"and {more} more" if more > 0 else ""))
+        left_out = len(roles.hyper) - MOST_NAMES
+        lines.append(RoleLine("Settings", roles.hyper[:MOST_NAMES], f"and {left_out} more" if left_out > 0 else ""))
     if roles.rows in _ROWS and roles.run is not None:
         lines.append(RoleLine("Rows", (roles.run,), _ROWS[roles.rows]))
     return tuple(lines)

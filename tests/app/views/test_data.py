@@ -6,6 +6,7 @@ import io
 
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from isoplan.app.views.tables.rows import with_range
 from isoplan.data.catalogue import DEMOS
@@ -98,6 +99,60 @@ def test_a_filter_is_in_the_badge(db: Database, open_page: Open) -> None:
     assert "25 runs" in "".join(str(m.value) for m in at.markdown)
     at = open_page("data", table=table.id, where="N > 1e8")
     assert "5 of 25 runs" in "".join(str(m.value) for m in at.markdown)
+
+
+def written(at: AppTest) -> str:
+    return "\n".join(str(e.value) for group in (at.markdown, at.caption) for e in group)
+
+
+def test_after_an_upload_the_roles_are_lines_and_fit_law_is_the_one_primary_button(
+    db: Database, open_page: Open
+) -> None:
+    at = upload(open_page("data"), grid(), "grid.csv")
+    assert told(at) == ""
+    for line in ("**N**: `N`, 1.0 M to 250 M", "**C**: computed as 6 N D", "**Loss**: `loss`, 1.77 to 3.08"):
+        assert line in written(at)
+    primary = [b for b in at.button if b.proto.type == "primary"]
+    assert [(b.label, b.disabled) for b in primary] == [("Fit law", False)]
+
+
+def test_a_table_without_a_loss_says_what_is_missing(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N,D,width\n1e6,1e9,2\n1e7,1e9,3\n", "half.csv")
+    at = open_page("data", table=table.id)
+    assert at.button(key="fit_law").disabled
+    assert "No column is read as the loss. Choose it under Change columns and units." in written(at)
+    assert "**Loss**: no column" in written(at)
+
+
+def test_a_wrong_filter_gets_the_right_spelling_and_keeps_all_runs(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("data", table=table.id, where="N > 1B & D > 1e9")
+    assert "Write 1e9 for 1B. Write AND for &. All rows are shown until the condition is corrected." in told(at)
+    assert "25 runs" in written(at)
+    at.button(key="clear_filter").click().run()
+    assert told(at) == ""
+    assert "where" not in at.query_params
+
+
+def test_compute_far_from_the_rule_is_asked_about(db: Database, open_page: Open) -> None:
+    head, *rows = grid().decode().splitlines()
+    sizes = [[float(x) for x in row.split(",")[:2]] for row in rows]
+    lines = [f"{head},C", *(f"{row},{240 * n * d:.9g}" for row, (n, d) in zip(rows, sizes, strict=True))]
+    for key, shown, per_pair in (
+        ("column", "**C**: `C`, 2.40 × 10¹⁶", 240.0),
+        ("rule", "**C**: computed as 6 N D", 6.0),
+    ):
+        table = tables.add(db, "\n".join([*lines, ""]).encode(), "compute.csv")
+        tables.set_roles(
+            db, table.id, tables.roles(db, table.id).model_copy(update={"C": "C", "compute": ComputeRule()})
+        )
+        at = open_page("data", table=table.id)
+        assert "C of the table (column 'C') is 40 times 6 N D (median)." in written(at)
+        at.button(key=f"compute_{key}_{table.id}").click().run()
+        assert told(at) == ""
+        assert tables.roles(db, table.id).compute.per_pair == pytest.approx(per_pair)
+        assert "times 6 N D" not in written(at)
+        assert shown in written(at)
 
 
 def test_metrics_have_a_direction(db: Database, open_page: Open) -> None:
