@@ -12,6 +12,7 @@ from isoplan.app.views.widgets.answers import chip
 from isoplan.app.views.widgets.parts import draw, escape_markdown, readable, show_table, show_warnings
 from isoplan.app.views.widgets.saved_items import keep
 from isoplan.app.views.widgets.state import fit_of
+from isoplan.app.views.widgets.stories import story_button
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.format import cells, number
 from isoplan.engine.planning.answer.standing import standing_of
@@ -84,6 +85,8 @@ def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
     maps = tuple(fit_of(db, name) for name in plan.maps)
     make = partial(report_plan, plan, fit, _name(plan), runs, maps)
     keep("plan", _name(plan), "plan", document(plan), lambda name: results.save_plan(db, plan, name), make)
+    if plan.answers and not plan.fails:
+        story_button(db, plan, _name(plan), "plan_story")
 
 
 def _name(plan: Plan) -> str:

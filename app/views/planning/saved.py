@@ -14,6 +14,7 @@ from isoplan.app.views.widgets.cache import runs_of, saved_fit
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, number, sentences
 from isoplan.app.views.widgets.saved_items import deleted, manage, opener, show_answers
 from isoplan.app.views.widgets.state import fit_of
+from isoplan.app.views.widgets.stories import story_link
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.actual.outcome import Actual, Outcome, of_run, outcome
 from isoplan.engine.planning.actual.results import HEAD, Result, table
@@ -59,6 +60,8 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
                     lambda: saved_items.delete(db, "plans", one.hash),
                 )
         st.caption(escape_markdown(plan.sentence))
+        if plan.answers and not plan.fails:
+            story_link(one.hash)
 
 
 def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:

@@ -177,13 +177,20 @@ class _Teller:
     def saving(self) -> Screen:
         saving, more = self._saving(), self._more()
         compared = saving.x if isinstance(saving, Mark) else saving
-        sentence = sentences.save(self.words, self.spent, compared, self.stated.name, more)
+        sentence = sentences.save(self.words, self.spent, compared, self._stated_name(), more)
         stated = self._stated_mark(saving) if isinstance(saving, Saving) else saving
         money = self.path.cost == "money"
         name = f"with the next {NEXT:,.0f} {self.path.unit}" if money else "with ten times more"
         next_one = _mark(more) if more.value.value is not None else None
         others = tuple((label, mark) for label, mark in (("stated plan", stated), (name, next_one)) if mark is not None)
         return Screen(TITLES[4], sentence, replace(self.curve, others=others))
+
+    def _stated_name(self) -> str:
+        """Return the stated plan as the subject of a sentence; a plan that the user typed is named by its sizes."""
+        typed = self.plan.saving
+        if typed is None:
+            return self.stated.name
+        return f"{self.words.counted(typed.stated['N'])} on {self.words.counted(typed.stated['D'])}"
 
     def _stated_mark(self, saving: Saving) -> Mark | None:
         """Return the point of the stated plan; None if its cost or value is not known."""
@@ -203,7 +210,9 @@ class _Teller:
         return Mark(float(self.curve.run_x[i]), float(y[i]))
 
     def _saving(self) -> Saving | Mark | None:
-        """Return the comparison with the stated plan; None if the law does not describe it.
+        """Return the comparison with the stated plan, which is that of the plan if it has one.
+
+        It is None if the law does not describe the stated plan.
 
         For a law on one size, the stated plan has ``stated.D`` (or N) times this size, and its point is returned.
         """
@@ -212,8 +221,8 @@ class _Teller:
             factor = self.stated.D if self.path.axis == "D" else self.stated.N
             one = self.path.buy(np.array([(self.spent.value or 0.0) * factor]))[0]
             return _mark(one) if one.value.value is not None and factor > 1 else None
-        if N is None or D is None:
-            return None
+        if self.plan.saving is not None or N is None or D is None:
+            return self.plan.saving
         try:
             return save_against(self.fit, self.plan, N * self.stated.N, D * self.stated.D)
         except PlannerError:

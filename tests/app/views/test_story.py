@@ -103,3 +103,14 @@ def test_without_bundled_tables_the_law_is_shown_alone(db: Database, open_page: 
     at = open_page("story", story="recommender", screen="2")
     assert told(at) == ""
     assert "not in this workspace" in sentence(at)
+
+
+def test_a_plan_becomes_a_story_from_its_answer_and_from_the_list(jets: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="1e15")
+    at = button(at, "Make a story of this plan").click().run()
+    assert told(at) == ""
+    (saved,) = results.plans(demo)
+    assert at.query_params["plan"] == saved.hash
+    assert sentence(at).startswith("How good can the loss become for 10¹⁵ FLOPs?")
+    listed = open_page("plan", fit=jets)
+    assert any(f"story?plan={saved.hash}" in str(getattr(one, "value", "")) for one in listed.get("html"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,14 @@ def test_a_target_in_money(epoch: Fit) -> None:
     assert [name for name, _ in saving.picture.others] == ["stated plan", "with the next 1,000 EUR"]
     assert saving.picture.others[0][1].x == stated.stated_money.value
     assert saving.picture.others[1][1].x == pytest.approx(money + 1000)
+
+
+def test_a_stated_plan_that_the_user_typed_is_the_one_that_is_compared(epoch: Fit) -> None:
+    plan = plan_target(epoch, 2.2, prices=PRICES)
+    typed = replace(plan, saving=save_against(epoch, plan, 2e9, 1e10))
+    story = tell(epoch, typed)
+    check(story)
+    assert story.screens[4].sentence.startswith("2.0 B parameters on 10 B tokens would cost ")
 
 
 def test_every_position_of_the_slider_is_the_plan_for_its_money(epoch: Fit) -> None:
