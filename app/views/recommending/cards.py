@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import escape_markdown, plural, readable, show_warnings, whole
+from isoplan.app.views.widgets.answers import chip
+from isoplan.app.views.widgets.parts import escape_markdown, readable, show_warnings, whole
 from isoplan.app.views.widgets.saved_items import keep_answer
-from isoplan.engine.fitting.types.warnings import FitWarning, Level
+from isoplan.engine.planning.answer.standing import standing_of
 from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.planning.recommender.cards import CARDS, Badge, Card, Cards, differing
 from isoplan.engine.store.database.database import Database
@@ -28,22 +29,14 @@ def show(db: Database, reply: Answer, cards: Cards) -> None:
     """Show the sentence of the answer, its cards, and the form that saves and downloads it."""
     with st.container(border=True):
         st.header(escape_markdown(whole(reply.sentence)), anchor=False)
+        if (plan := reply.result.recipe.plan) is not None:
+            st.markdown(f"N and D: {chip(standing_of(plan))}")
     grid = st.grid(3, min_column_width=280)
     for setting in CARDS:
         with grid.container(border=True, height="stretch", gap="xsmall", key=f"card_{setting}"):
             _card(cards[setting])
-    show_warnings([w for w in reply.warnings if w.level is Level.STOP])
-    if said := _rest(reply.warnings):
-        st.caption(said)
+    show_warnings(reply.warnings)
     keep_answer(db, "recipe", reply.name, reply.file)
-
-
-def _rest(warnings: Sequence[FitWarning]) -> str:
-    """Return the number of cautions and notes, which the tab Details lists; empty if there are none."""
-    names = {Level.CAUTION: "caution", Level.NOTE: "note"}
-    counts = {name: sum(w.level is level for w in warnings) for level, name in names.items()}
-    said = ", ".join(plural(k, name) for name, k in counts.items() if k)
-    return f"{said}: see Details." if said else ""
 
 
 def _card(cards: Sequence[Card]) -> None:

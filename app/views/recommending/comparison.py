@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import escape_markdown, number, show_reasons, whole
+from isoplan.app.views.widgets.parts import Hint, escape_markdown, show_hints, whole
 from isoplan.data import trained
 from isoplan.engine.planning.answer.format import between
 from isoplan.engine.planning.answer.format import number as of
@@ -15,31 +15,29 @@ from isoplan.engine.planning.recommender import Recommendation, recommend
 from isoplan.engine.planning.recommender.builder import Built
 from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
 from isoplan.engine.planning.recommender.text import LABELS, shown, source
-from isoplan.engine.quantities import power10
+from isoplan.engine.quantities import number, power10
 
 SHOWN: tuple[Setting, ...] = ("s", "B", "N", "D", "K")
-Cell = tuple[str, str]
-"""Text of a table cell, and the reason that the page shows on hover; "" for no reason."""
 
 
-def value(choice: Choice, missing: str = "") -> Cell:
-    """Return the value of a setting as a table cell; without a value, "-" with the reason.
+def value(choice: Choice, missing: str = "") -> Hint:
+    """Return the value of a setting as a table cell, with the metric that lends it; without a value, the reason.
 
     ``missing`` is a reason why runs do not determine the setting.
     """
     q = shown(choice)
     if missing or q.value is None:
-        return "-", missing or choice.note or q.note
-    borrowed = f"borrowed from {choice.borrowed}" if choice.borrowed else ""
-    return whole(f"{of(q)} {q.unit}".strip()), borrowed
+        return Hint("", missing or choice.note or q.note)
+    return Hint(whole(f"{of(q)} {q.unit}{f' (by {choice.borrowed})' if choice.borrowed else ''}".strip()))
 
 
-def interval(choice: Choice, missing: str = "") -> Cell:
-    """Return the 68 % interval of a setting as a table cell."""
+def interval(choice: Choice, level: int = 68, missing: str = "") -> Hint:
+    """Return the interval of a setting at ``level`` per cent (68 or 95) as a table cell."""
     q = shown(choice)
-    if missing or q.value is None or q.ci68 is None:
-        return "-", missing or q.note or "no interval is known"
-    return whole(between(q, q.ci68)), ""
+    ends = q.ci68 if level == 68 else q.ci95
+    if missing or q.value is None or ends is None:
+        return Hint("", missing or q.note or "no interval is known")
+    return Hint(whole(between(q, ends)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,17 +83,16 @@ def compare(answer: Recommendation) -> None:
             icon=":material/search:",
         )
         return
-    head = ["Setting", f"This recipe, {power10(answer.budget)} FLOPs"]
-    for one in ours:
-        head += [f"Runs on {one.log}, {power10(one.answer.budget)} FLOPs", "68 %"]
-    lines: list[list[Cell]] = []
+    rows = []
     for setting in SHOWN:
-        line = [(LABELS[setting], ""), value(answer.recipe.choices[setting])]
+        row = {"Setting": Hint(LABELS[setting])}
+        row[f"This recipe, {power10(answer.budget)} FLOPs"] = value(answer.recipe.choices[setting])
         for one in ours:
             choice, missing = one.answer.recipe.choices[setting], one.missing(setting)
-            line += [value(choice, missing), interval(choice, missing)]
-        lines.append(line)
-    show_reasons(head, lines, "The recipe compared with runs trained by Isoplan.")
+            row[f"Runs on {one.log}, {power10(one.answer.budget)} FLOPs"] = value(choice, missing)
+            row[f"68 %, {one.log}"] = interval(choice, missing=missing)
+        rows.append(row)
+    show_hints(rows, "The recipe compared with runs trained by Isoplan.")
     st.caption("Small runs, with other budgets and catalogues than yours. Equal values probably apply to your log.")
     for one in ours:
         with st.expander(f"Evidence for each setting, {one.log}", icon=":material/info:"):
@@ -106,19 +103,14 @@ def compare(answer: Recommendation) -> None:
 
 def show_metrics(answer: Recommendation) -> None:
     """Show the recipes of all metrics side by side, and a sentence on the setting that differs most."""
-    head = ["Setting", *answer.recipes]
-    lines = [
-        [(LABELS[setting], ""), *(value(each.choices[setting]) for each in answer.recipes.values())]
+    rows = [
+        {"Setting": Hint(LABELS[setting])} | {m: value(each.choices[setting]) for m, each in answer.recipes.items()}
         for setting in SETTINGS
     ]
-    lines.append([("Limit of K", ""), *_limits(answer)])
-    show_reasons(head, lines, "The recipe of every metric, side by side.")
+    unknown = Hint("", "no sweep or memory determines K")
+    limits = {m: unknown if one.binds == "unknown" else Hint(one.binds) for m, one in answer.recipes.items()}
+    show_hints([*rows, {"Setting": Hint("Limit of K")} | limits], "The recipe of every metric, side by side.")
     st.caption(_changes(answer))
-
-
-def _limits(answer: Recommendation) -> list[Cell]:
-    unknown = "no sweep or memory determines K"
-    return [("-", unknown) if each.binds == "unknown" else (each.binds, "") for each in answer.recipes.values()]
 
 
 def _changes(answer: Recommendation) -> str:

@@ -8,12 +8,11 @@ from dataclasses import replace
 import streamlit as st
 
 from isoplan.app.views.recommending import comparison, evidence_form, regimes, sweeps
-from isoplan.app.views.widgets.parts import escape_markdown, powers, readable, sentences, show_reasons, show_warnings
-from isoplan.engine.planning.answer.format import between
+from isoplan.app.views.widgets.parts import Hint, escape_markdown, powers, readable, sentences, show_hints
 from isoplan.engine.planning.recommender import Evidence, Recommendation
 from isoplan.engine.planning.recommender.builder import Built
 from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
-from isoplan.engine.planning.recommender.text import LABELS, binding, shown, source
+from isoplan.engine.planning.recommender.text import LABELS, binding, source
 from isoplan.engine.store.database.database import Database
 
 SWEEPS: dict[str, Setting] = {"Share": "s", "Batch": "B", "Model and events": "N", "Negatives": "K"}
@@ -53,31 +52,28 @@ def _of_metric(answer: Recommendation, metrics: Sequence[str], tab: str) -> Reco
 
 
 def _show_details(answer: Recommendation) -> None:
-    """Show the numbers of all settings with their intervals, where they come from, and the warnings."""
+    """Show the numbers of all settings with their intervals, where they come from, and what limits K."""
     recipe = answer.recipe
-    lines = [
-        [(LABELS[setting], ""), comparison.value(choice), comparison.interval(choice), _wide(choice)]
+    rows = [
+        {
+            "Setting": Hint(LABELS[setting]),
+            "Value": comparison.value(choice),
+            "68 %": comparison.interval(choice),
+            "95 %": comparison.interval(choice, 95),
+        }
         for setting in SETTINGS
         for choice in (recipe.choices[setting],)
     ]
-    show_reasons(["Setting", "Value", "68 %", "95 %"], lines, "The recipe in numbers.")
+    show_hints(rows, "The recipe in numbers.")
     for setting in SETTINGS:
         choice = recipe.choices[setting]
         st.markdown(f"- **{escape_markdown(LABELS[setting])}**: {powers(readable(_source(choice)))}")
     said = [binding(recipe), recipe.step.sentence if recipe.step else ""]
     if any(said):
         st.caption(escape_markdown(" ".join(text for text in said if text)))
-    show_warnings(recipe.warnings)
 
 
 def _source(choice: Choice) -> str:
     """Return where a value comes from, or why it is missing, with what the paper states on the setting."""
     text = source(choice) or choice.value.note
     return f"{text}. The paper: {choice.quoted}" if choice.quoted else text
-
-
-def _wide(choice: Choice) -> comparison.Cell:
-    q = shown(choice)
-    if q.value is None or q.ci95 is None:
-        return "-", q.note or "no interval is known"
-    return between(q, q.ci95), ""

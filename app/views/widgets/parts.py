@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import streamlit as st
@@ -101,10 +100,6 @@ CSS = """<style>
   color: light-dark(#ffffff, #0f171c) !important;
 }
 [class*="st-key-value_"] p { font-size: 1.3rem; font-weight: 600; }
-.isoplan-table { width: 100%; border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
-.isoplan-table th, .isoplan-table td { text-align: left; padding: 0.4rem 0.6rem; vertical-align: top;
-  border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); }
-.isoplan-table [title] { text-decoration: underline dotted; cursor: help; }
 .st-key-explore_bar > :first-child { min-width: 14rem; }
 .isoplan-open { color: inherit !important; text-decoration: none !important; display: flex; gap: 0.5rem;
   align-items: center; padding: 0.1rem 0.5rem; border-radius: 0.375rem; font-size: 0.875rem; }
@@ -240,7 +235,8 @@ def show_hints(rows: Sequence[Mapping[str, Hint]], alt: str) -> None:
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in rows[0])
     body = "".join("<tr>" + "".join(f"<td>{cell.html}</td>" for cell in row.values()) + "</tr>" for row in rows)
     caption = f'<caption class="isoplan-unseen">{html.escape(alt)}</caption>'
-    st.html(f'<table class="isoplan-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
+    table = f'<table class="isoplan-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    st.html(f'<div style="overflow-x: auto">{table}</div>')
 
 
 NOTHING = {"-": "–"}
@@ -259,19 +255,6 @@ def show_table(rows: Iterable[dict[str, str]], alt: str) -> None:
     body = [{readable(key): readable(NOTHING.get(line[key], line[key])) for key in used} for line in lines]
     if body:
         st.table(body, border="horizontal", hide_index=True, alt=alt)
-
-
-def show_reasons(head: Sequence[str], lines: Iterable[Sequence[tuple[str, str]]], alt: str) -> None:
-    """Show a table whose cells are (text, reason); the reason is shown when the pointer or the focus is on the text."""
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    body = "".join(f"<tr>{''.join(map(_reasoned, line))}</tr>" for line in lines)
-    table = f'<table class="isoplan-table" aria-label="{escape(alt)}">'
-    st.html(f'<div style="overflow-x: auto">{table}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>')
-
-
-def _reasoned(cell: tuple[str, str]) -> str:
-    text, reason = escape(whole(NOTHING.get(cell[0], cell[0]))), escape(cell[1])
-    return f'<td><span tabindex="0" title="{reason}">{text}</span></td>' if reason else f"<td>{text}</td>"
 
 
 Take = Callable[[Any], None]
