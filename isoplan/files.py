@@ -99,8 +99,7 @@ def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str], *,
 def _save_report(answer: object, path: Path, fit: Fit | Sequence[Fit]) -> None:
     """Write the report of an answer. Raises PlannerError for a fit, and for a fit that is not that of the plan."""
     from isoplan.app.reports.content import report_answer
-    from isoplan.app.reports.files import write_report
-    from isoplan.app.reports.saved_answers import read_report
+    from isoplan.app.reports.saved_answers import read_report, write_report
     from isoplan.engine.fitting import Fit
     from isoplan.engine.planning.questions.answer import Answer
 

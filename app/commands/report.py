@@ -19,8 +19,7 @@ def report(
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
 ) -> None:
     """Write a saved answer as an HTML file or as a PDF."""
-    from isoplan.app.reports.files import write_report
-    from isoplan.app.reports.saved_answers import read_report
+    from isoplan.app.reports.saved_answers import read_report, write_report
 
     raw = read_object(answer, "isoplan plan --json")
     found = [fit for name in fits or () for fit in read_fits_file(name)]

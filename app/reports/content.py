@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -16,10 +16,14 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.format import COLUMNS, as_row, cells
 from isoplan.engine.planning.answer.provenance import Source, list_sources
+from isoplan.engine.planning.answer.standing import standing_of
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.document import document
 from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.saving import saving_rows
+from isoplan.engine.planning.plan.variations import variation_rows, vary
 from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.planning.questions.chart import Chart
 from isoplan.engine.schema import Runs
@@ -31,17 +35,30 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
-    """A report: ``title``, the answer as a ``document``, the figures, and the sources that stand at its end.
+class Section:
+    """A part of a report after the answer: a title, and a text, a figure, or a table of texts."""
 
-    ``made`` states the version of Isoplan and the date.
+    title: str = ""
+    text: str = ""
+    draw: Draw | None = None
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report: ``title``, the answer as a ``document``, further parts, and the sources that stand at its end.
+
+    ``standing`` states in a few words how far the answer lies from the runs. ``made`` states the version of Isoplan and
+    the date.
     """
 
     title: str
     document: Document
-    figures: tuple[Draw, ...] = ()
+    sections: tuple[Section, ...] = ()
     sources: tuple[Source, ...] = ()
     made: str = ""
+    standing: str = ""
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -67,28 +84,49 @@ def readable(text: str) -> str:
     return POWER.sub(lambda m: f" × 10{str(int(m[1])).translate(RAISED)}", text)
 
 
-def make_report(title: str, document: Document, fits: Iterable[Fit] = (), figures: Sequence[Draw] = ()) -> Report:
+def make_report(
+    title: str, document: Document, fits: Iterable[Fit] = (), sections: Iterable[Section] = (), standing: str = ""
+) -> Report:
     """Return the report of an answer. ``fits`` are the laws that it uses, which the report states as sources."""
     made = f"Isoplan {version('isoplan')}, {datetime.now(UTC):%d %B %Y}"
-    return Report(title, document, tuple(figures), list_sources(document, tuple(fits)), made)
+    return Report(title, document, tuple(sections), list_sources(document, tuple(fits)), made, standing)
 
 
 def report_plan(
     plan: Plan, fit: Fit, title: str = "Plan", runs: Runs | None = None, maps: Iterable[Fit] = ()
 ) -> Report:
-    """Return the report of a plan from its ``fit``. ``maps`` are the fits of metrics, ``runs`` the runs to draw."""
-    shown = plan.shown
+    """Return the report of a plan from its ``fit``: the figure, what other budgets buy, and the comparison of plans.
+
+    ``maps`` are the fits of metrics, and ``runs`` the runs to draw.
+    """
+    shown, metrics = plan.shown, tuple(maps)
 
     def draw(theme: Theme) -> Drawing:
         return plan_figure.draw(shown, plan_curve(shown, fit), runs, floor_of(fit), theme)
 
-    return make_report(title, document(shown), (fit, *maps), (draw,))
+    sections = [Section(draw=draw)]
+    if others := vary(fit, shown, tuple(through(fit, one) for one in metrics)):
+        sections.append(_table("What other budgets buy", variation_rows(shown, others)))
+    if shown.saving is not None:
+        sections.append(_table("Comparison with our plan", saving_rows(shown.saving), shown.saving.sentence))
+    return make_report(title, document(shown), (fit, *metrics), sections, standing_of(shown).label)
 
 
 def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> Report:
     """Return the report of an answer to a planner question. Raises PlannerError if it has no document."""
-    charts = [part.chart for part in answer.parts if part.chart is not None]
-    return make_report(title or answer.name, answer.file, fits, [partial(_chart, chart) for chart in charts])
+    sections = []
+    for part in answer.parts:
+        if part.chart is not None:
+            sections.append(Section(part.title, draw=partial(_chart, part.chart)))
+        if part.table is not None and not part.folded and part.table.head != COLUMNS:
+            sections.append(
+                Section(part.title or part.table.alt.rstrip("."), "", None, part.table.head, part.table.rows)
+            )
+    return make_report(title or answer.name, answer.file, fits, sections)
+
+
+def _table(title: str, rows: Sequence[Mapping[str, str]], text: str = "") -> Section:
+    return Section(title, text, None, tuple(rows[0]), tuple(tuple(row.values()) for row in rows))
 
 
 def _chart(make: Callable[[], Chart], theme: Theme) -> Drawing:

@@ -16,17 +16,17 @@ from typing import Any, Literal
 import typst
 
 from isoplan.app.figures.style.theme import paper
-from isoplan.app.reports.content import Report, readable
+from isoplan.app.reports.content import Report, Section, readable
 from isoplan.app.reports.svg_figure import draw_svg
 from isoplan.engine.errors import PlannerError
 
 TEMPLATE = Path(__file__).with_name("report.typ")
 MOST_PAGES = 4
-WIDE_MM, NARROW_MM = 172.0, 84.0
-"""Widths of the first figure and of further figures, which stand in two columns."""
+WIDE_MM = 172.0
+"""Width of a figure in millimetres: that of the text."""
 FITS = ((9.5, None), (8.5, None), (7.5, None), (7.5, 60), (7.5, 30), (7.5, 12))
 """Font sizes in points, with the maximum number of source rows, in the order in which they are tried."""
-NARROWEST, WIDEST = 9, 42
+NARROWEST, WIDEST = 11, 40
 """Limits of the relative widths of columns, in letters."""
 PAGES = re.compile(rb"/Type ?/Pages ?/Count (\d+)")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -63,18 +63,13 @@ def compile_pages(content: dict[str, Any], form: Literal["pdf", "png"] = "pdf") 
 
 def _content(report: Report) -> dict[str, Any]:
     """Return the report as a JSON object for the template."""
-    figures = []
-    for i, draw in enumerate(report.figures):
-        drawing = draw(paper(NARROW_MM if i else WIDE_MM, 8 if i else 9))
-        figures.append({"svg": draw_svg(drawing.figure), "alt": drawing.alt})
     document = report.document
     return {
         "title": report.title,
         "sentence": readable(document.sentence),
-        "figures": figures,
-        "head": report.head,
-        "rows": report.rows,
-        "widths": [_width(column) for column in zip(report.head, *report.rows, strict=True)],
+        "standing": report.standing,
+        "sections": list(map(_section, report.sections)),
+        "numbers": _table(report.head, report.rows),
         "notes": list(map(readable, document.notes)),
         "sources": [
             {"title": one.title, "rows": [(name, readable(shown)) for name, shown in one.rows]}
@@ -84,10 +79,23 @@ def _content(report: Report) -> dict[str, Any]:
     }
 
 
+def _section(section: Section) -> dict[str, Any]:
+    """Return a part of the report for the template; its figure is drawn as SVG."""
+    shown = {"title": section.title, "text": readable(section.text), "svg": "", "alt": ""}
+    if section.draw is not None:
+        drawing = section.draw(paper(WIDE_MM, 9))
+        shown |= {"svg": draw_svg(drawing.figure), "alt": drawing.alt}
+    return {**shown, "table": _table(section.head, [[readable(cell) for cell in row] for row in section.rows])}
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    widths = [_width(column) for column in zip(head, *rows, strict=True)]
+    return {"head": head, "rows": rows, "widths": widths}
+
+
 def _width(column: Sequence[str]) -> int:
-    """Return the relative width of a column of texts: the length of a long one among them, within limits."""
-    longest = sorted(map(len, column))
-    return min(max(longest[int(0.9 * (len(longest) - 1))] + 2, NARROWEST), WIDEST)
+    """Return the relative width of a column of texts: the length of the longest one, within limits."""
+    return min(max(max(map(len, column)) + 2, NARROWEST), WIDEST)
 
 
 def _shortened(content: dict[str, Any], points: float, most: int | None) -> dict[str, Any]:

@@ -1,11 +1,14 @@
-"""Reports of answers that were saved as JSON, by a page, by `isoplan plan --json` or by ``isoplan.save``."""
+"""Reports of answers that were saved as JSON, and files of reports."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from isoplan.app.reports.content import Report, make_report, report_plan
+from isoplan.app.reports.printed_pages import pdf_report
+from isoplan.app.reports.web_page import html_report
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer import quantity
@@ -14,6 +17,8 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.document import LABELS, document, read_plan
 from isoplan.engine.planning.recommender.text import LABELS as SETTINGS
 
+WRITERS = {".html": html_report, ".pdf": pdf_report}
+"""Functions that write a report, by the ending of the file."""
 PARTS = {"allocation", "derived", "choices", "recipes", "regimes"}
 """Keys of a JSON object that only group its numbers, and are not part of a label."""
 UNLISTED = {"question", "prices", "warnings", "picture", "laws", "evidence", "between", "support", "compute", "bill"}
@@ -68,3 +73,18 @@ def _lines(value: Any, path: tuple[str, ...]) -> Iterator[Line]:
 def _label(path: tuple[str, ...]) -> str:
     *before, last = path
     return ": ".join((*before, NAMES.get(last, last.replace("_", " "))))
+
+
+def write_report(report: Report, path: Path) -> None:
+    """Write ``report`` to ``path``, as HTML or PDF by its ending.
+
+    Raises PlannerError for another ending, and for a path that cannot be written.
+    """
+    writer = WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise PlannerError(f"Path: a report has no ending {path.suffix!r}. Use {' or '.join(WRITERS)}.")
+    made = writer(report)
+    try:
+        path.write_bytes(made)
+    except OSError as error:
+        raise PlannerError(f"{path} cannot be written ({error.strerror}): check the folder.") from None

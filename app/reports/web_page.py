@@ -8,7 +8,7 @@ from html import escape
 from plotly.offline import get_plotlyjs
 
 from isoplan.app.figures.style.theme import LIGHT, Drawing
-from isoplan.app.reports.content import Report, readable
+from isoplan.app.reports.content import Report, Section, readable
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 """Content security policy of the file: it loads nothing, from a network or from the disk."""
@@ -18,6 +18,8 @@ body { font: 16px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color
   margin: 0 auto; max-width: 60rem; padding: 2rem 1.5rem 4rem; }
 h1 { font-size: 1rem; font-weight: 600; color: #51616b; margin: 0 0 .5rem; }
 .answer { font-size: 1.5rem; line-height: 1.35; font-weight: 600; margin: 0 0 1.5rem; }
+.standing { display: inline-block; margin: -.75rem 0 1.5rem; padding: .1rem .6rem; border-radius: 1rem;
+  background: #e3eaee; }
 h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -38,18 +40,19 @@ for (const holder of document.querySelectorAll(".figure")) {
 
 def html_report(report: Report) -> bytes:
     """Return ``report`` as an HTML file, about 5 MB large because it contains plotly.js."""
-    drawings = [draw(LIGHT) for draw in report.figures]
+    standing = f'<p class="standing">{escape(report.standing)}</p>' if report.standing else ""
     body = [
         f"<h1>{escape(report.title)}</h1>",
-        f'<p class="answer">{escape(readable(report.document.sentence))}</p>',
-        *(_figure(drawing, i) for i, drawing in enumerate(drawings)),
+        f'<p class="answer">{escape(readable(report.document.sentence))}</p>{standing}',
+        *(_section(section, i) for i, section in enumerate(report.sections)),
         *([f"<h2>Numbers</h2>{_table(report.head, report.rows)}"] if report.rows else []),
         *([f"<h2>Notes</h2>{_items(report.document.notes)}"] if report.document.notes else []),
         *(["<h2>Sources</h2>"] if report.sources else []),
         *(f"<h3>{escape(one.title)}</h3>{_properties(one.rows)}" for one in report.sources),
         f"<footer><p>{escape(report.made)}</p></footer>",
     ]
-    scripts = f"<script>{get_plotlyjs()}</script><script>{DRAW}</script>" if drawings else ""
+    drawn = any(section.draw is not None for section in report.sections)
+    scripts = f"<script>{get_plotlyjs()}</script><script>{DRAW}</script>" if drawn else ""
     page = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -57,6 +60,15 @@ def html_report(report: Report) -> bytes:
         f"<style>{STYLE}</style></head><body><main>{''.join(body)}</main>{scripts}</body></html>"
     )
     return page.encode("utf-8", "replace")
+
+
+def _section(section: Section, i: int) -> str:
+    """Return a part of the report; ``i`` distinguishes its figure from those of other parts."""
+    title = f"<h2>{escape(section.title)}</h2>" if section.title else ""
+    text = f"<p>{escape(readable(section.text))}</p>" if section.text else ""
+    figure = _figure(section.draw(LIGHT), i) if section.draw is not None else ""
+    cells = [[readable(cell) for cell in row] for row in section.rows]
+    return title + text + figure + (_table(section.head, cells) if cells else "")
 
 
 def _figure(drawing: Drawing, i: int) -> str:

@@ -69,14 +69,11 @@ def _partners(db: Database, first: FitInput, second: FitInput) -> dict[str, list
 def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
     """Return the hash of the fit with which the first selection starts; "" if no fit is suitable.
 
-    The open fit is used if it is among ``partners``. Otherwise it is the first fit for which a second fit of the same
-    task has nearly the same floor.
+    It is the first fit for which a second fit of the same task has nearly the same floor; the open fit is tried first.
     """
-    if (opened := recall("fit")) in partners:
-        return opened
-    for name, near in partners.items():
+    for name in sorted(partners, key=lambda name: name != recall("fit")):
         one = fit_of(db, name)
-        if _is_alike(fit_of(db, _nearest(db, one, near)), one):
+        if _is_alike(fit_of(db, _nearest(db, one, partners[name])), one):
             return name
     return ""
 

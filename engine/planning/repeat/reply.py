@@ -85,9 +85,11 @@ def answer(one_pass: Fit, given: Given) -> Repeat:
 
 
 def _name(found: SimulateOrRepeat) -> str:
-    price = found.costs.sample
-    shown = f"{price:.3g}" if 1e-3 <= price < 1e3 else power10(price)
-    return f"{found.y} {found.target:.4g} at {shown} {found.costs.currency} a sample"
+    return f"{found.y} {found.target:.4g} at {_price(found.costs.sample)} {found.costs.currency} a sample"
+
+
+def _price(x: float) -> str:
+    return f"{x:.3g}" if 1e-3 <= x < 1e3 else power10(x)
 
 
 def _parts(found: SimulateOrRepeat, priced: bool) -> tuple[Part, ...]:
@@ -126,8 +128,9 @@ def chart_price(answer: SimulateOrRepeat) -> Chart:
     x = Axis("Price of a simulated sample", float(price[0]), float(price[-1]), money, log=True)
     y = Axis("Simulation and training", float(both.min()) / room, float(both.max()) * room**2, money, log=True)
     own, cost = picture.point[0], min(picture.point[1:])
-    label = Label(own, cost, f"your price<br>{own:.3g} {money}", _share(x, own) > RIGHT, below=_share(y, cost) > LOW)
-    hover = f"<b>Your price</b><br>{own:.3g} {money} a sample<br>{cheaper.name}  {cost:.4g} {money}"
+    stated = f"{_price(own)} {money}"
+    label = Label(own, cost, f"your price<br>{stated}", _share(x, own) > RIGHT, below=_share(y, cost) > LOW)
+    hover = f"<b>Your price</b><br>{stated} a sample<br>{cheaper.name}  {cost:.4g} {money}"
     shades, uprights, crossing = list[Shade](), [], picture.break_even
     if math.isnan(crossing):
         crossing = x.low if cheaper is answer.repeat else x.high
