@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -40,15 +41,14 @@ def cells(look: Look, may: bool) -> None:
     ``may`` is true if actions on cells are allowed.
     """
     many = len(look.groups) > 1
-    *left, middle, right = st.columns([5, 4, 4] if many else [1, 1], vertical_alignment="bottom")
-    with left[0] if many else middle:
-        group = choose(look)
-    with middle:
+    row = st.grid(3 if many else 2, min_column_width=300)
+    group = choose(look, row)
+    with row.cell():
         rename_choice("against", FORMER)
         against = st.segmented_control(
             "Curves against", list(AXES), default="Samples", required=True, key="against", bind="query-params"
         )
-    with right:
+    with row.cell():
         colour = st.segmented_control(
             "Colour by", list(COLOURS), default="Size", required=True, key="colour", bind="query-params"
         )
@@ -59,10 +59,10 @@ def cells(look: Look, may: bool) -> None:
         table.show(queue, group, family, look.working, may)
 
 
-def choose(look: Look) -> Group:
+def choose(look: Look, row: Any) -> Group:
     """Show the selection of a sweep and return it; it starts with the sweep of the link, or with the newest.
 
-    A single sweep needs no selection.
+    A single sweep needs no selection. Otherwise it is in a cell of the grid ``row``.
     """
     wanted = recall("sweep")
     if wanted and wanted not in look.groups:
@@ -71,7 +71,8 @@ def choose(look: Look) -> Group:
         )
     opened = wanted if wanted in look.groups else next(iter(look.groups))
     if len(look.groups) > 1:
-        select_one("Sweep", {key: group.title for key, group in look.groups.items()}, "sweep", opened)
+        with row.cell():
+            select_one("Sweep", {key: group.title for key, group in look.groups.items()}, "sweep", opened)
     remember("sweep", opened)
     return look.groups[opened]
 

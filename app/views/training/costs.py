@@ -147,7 +147,9 @@ def emphasised(text: str) -> str:
     """Return the text of an estimate as Markdown, with the time in bold."""
     head, time, rest = text.partition(TIME)
     source, _, seconds = head.rpartition(": ")
-    return f"{escape_markdown(source)}: **{escape_markdown(seconds)}**{escape_markdown(time + rest)}" if time else text
+    if not time:
+        return escape_markdown(text)
+    return f"{escape_markdown(source)}: **{escape_markdown(seconds)}** {escape_markdown((time + rest).strip())}"
 
 
 TIME = " on this machine, "

@@ -146,11 +146,10 @@ def _sweep(page: Page, address: str, space: Space) -> None:
     """On the page Train: choose a family and type the name of a grid."""
     page.goto(f"{address}/{to_page('train', family='named')}")
     ready(page)
-    if not page.get_by_label("Name", exact=True).is_visible():
-        page.get_by_text("New grid").click()
-        _settle(page)
-    page.get_by_label("Name", exact=True).fill(NAMES[29])
-    page.get_by_label("Name", exact=True).blur()
+    page.get_by_text("More settings").click()
+    _settle(page)
+    page.get_by_label("Name of the sweep", exact=True).fill(NAMES[29])
+    page.get_by_label("Name of the sweep", exact=True).blur()
 
 
 def _exports(page: Page, address: str, space: Space, folder: Path) -> Iterator[Path]:

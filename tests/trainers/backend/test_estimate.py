@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from isoplan.trainers.backend.estimate.calibration import Measured, _borrow, cal
 from isoplan.trainers.backend.estimate.forecast import between, estimate, typical
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files
-from isoplan.trainers.backend.store.record import result_of
+from isoplan.trainers.backend.store.record import events_of, result_of
 from isoplan.trainers.cell import Cell, Family, Resources
 from isoplan.trainers.families import find_family, read_cell
 from tests.trainers.conftest import COUNTER, PROGRAMS
@@ -154,7 +155,7 @@ def test_without_a_short_cell_the_finished_ones_tell_and_without_those_a_rough_d
     family, cells = counters(root, {"size": 10, "steps": 10}, {"size": 20, "steps": 20})
     found = estimate(root, family, cells, TWO)
     assert (found.flops, found.disk) == (3000.0, 0.0)
-    assert found.seconds == pytest.approx(5 + 2400 / 1e9)
+    assert found.seconds == pytest.approx(3 + 2400 / 1e9)
     assert found.basis == (
         "Rough: no cell of this family has finished here. It assumes 1.0 GFLOP/s on each core, or 60 s for a cell "
         "whose FLOPs are not counted."
@@ -170,6 +171,20 @@ def test_without_a_short_cell_the_finished_ones_tell_and_without_those_a_rough_d
     found = estimate(root, blind, cells, TWO)
     assert (found.flops, found.seconds) == (None, 3.0)
     assert found.basis == "Estimated from the one cell of this family that finished here, which took 3 s each."
+
+
+def test_the_training_of_a_finished_cell_gives_the_speed_and_its_rest_the_time_to_start(root: Path) -> None:
+    """The cell took 13 s, of which 10 steps of 600 FLOPs took 3 s: 200 FLOP/s after a start of 10 s."""
+    family, cells = counters(root, {"size": 10, "steps": 10}, {"size": 20, "steps": 20})
+    queue = Queue(root)
+    (name,) = queue.add(family, cells[:1])
+    queue.lease(name, "test")
+    points = [{"step": 0, "at": 100.0, "simulated": 5}, {"step": 2, "at": 107.6}, {"step": 10, "at": 110.0}]
+    events_of(queue.folder(name), 1).write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    files.write_json(result_of(queue.folder(name), 1), {"number": 1, "state": "done", "metrics": {}, "seconds": 13.0})
+    found = estimate(root, family, cells, TWO, None)
+    assert found.seconds == pytest.approx(10 + 2400 / 200)
+    assert found.source == "from 1 finished cell"
 
 
 @pytest.mark.parametrize(

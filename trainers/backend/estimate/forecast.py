@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -20,20 +21,22 @@ from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.cluster.machine import Machine, at_once, devices, this_machine
 from isoplan.trainers.backend.estimate.calibration import Earlier, Measured, calibrate, core_speed, seconds_of
 from isoplan.trainers.backend.queue.cells import Queue, size_of
+from isoplan.trainers.backend.store.attempt_curves import recent
 from isoplan.trainers.backend.store.record import CELLS, Record
 from isoplan.trainers.cell import Cell, Family, cell_name
 from isoplan.trainers.families import read_cell
 
 LOOKED_AT = 50
 """Maximum number of finished cells whose disk use is measured."""
-LONG = 5.0
-"""Minimum time in seconds of a finished cell that is used to compare this machine with another one.
-
-The time to start the process of the cell is then negligible.
+LONG, BRIEF = 5.0, 0.5
+"""Minimum times in seconds of a finished cell that is used to compare this machine with another one: of a whole cell,
+whose start is then negligible, and of the training alone.
 """
+MOST_DONE = 200
+"""Maximum number of finished cells whose times are used."""
 
-ASSUMED, START, UNCOUNTED = 1e9, 5.0, 60.0
-"""Assumptions about a family of which nothing is known: the speed of a core in FLOP/s, the time in seconds to start a
+ASSUMED, START, UNCOUNTED = 1e9, 3.0, 60.0
+"""Assumptions if no cell of a family has finished here: the speed of a core in FLOP/s, the time in seconds to start a
 cell, and the time in seconds of a cell whose FLOPs are not counted.
 """
 
@@ -193,10 +196,37 @@ def _work(family: Family[Any], cell: Cell) -> float:
     return (sizes.C or 0.0) / (sizes.passed or 1.0)
 
 
+@dataclass(frozen=True)
+class Timing:
+    """Times of a finished cell in seconds: its ``training``, and all ``before`` it (start, simulation, reading).
+
+    A training of at least ``least`` seconds gives the speed of this machine.
+    """
+
+    training: float
+    before: float
+    least: float
+
+
+def _timing(root: Path, record: Record) -> Timing:
+    """Return the times of a finished cell, from its curve; without a curve, all of its time counts as training."""
+    return _timed(root / CELLS / record.name, record.number, record.created, _seconds(record))
+
+
+@lru_cache(maxsize=4 * MOST_DONE)
+def _timed(folder: Path, number: int, created: str, seconds: float) -> Timing:
+    steps = [point for point in recent(folder, number) if point.step] if number == 1 else []
+    first, final = (steps[0], steps[-1]) if steps else (None, None)
+    if first is None or final is None or not first.step < final.step or not first.at < final.at:
+        return Timing(seconds, 0.0, LONG)
+    training = min((final.at - first.at) * final.step / (final.step - first.step), seconds)
+    return Timing(training, seconds - training, BRIEF)
+
+
 def _done(family: Family[Any], records: Mapping[str, Record]) -> list[tuple[Cell, Record]]:
-    """Return the finished cells of the family in this workspace, with their records."""
+    """Return the finished cells of the family in this workspace, at most ``MOST_DONE``, with their records."""
     done = [r for r in records.values() if r.family == family.name and r.state == "done" and _seconds(r) > 0]
-    return [(cell, record) for record in done if (cell := _cell(family, record)) is not None]
+    return [(cell, record) for record in done[-MOST_DONE:] if (cell := _cell(family, record)) is not None]
 
 
 def _disk(root: Path, done: Sequence[tuple[Cell, Record]]) -> float:
@@ -212,18 +242,17 @@ def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) ->
     done = _done(family, records)
     if not done:
         return None
-    took, sizes = sum(_seconds(record) for _, record in done), [family.sizes(cell) for cell, _ in done]
-    flops, disk = _sum(size.C for size in sizes), _disk(root, done)
+    times, sizes = [_timing(root, record) for _, record in done], [family.sizes(cell) for cell, _ in done]
+    took, flops, disk = sum(one.training for one in times), _sum(size.C for size in sizes), _disk(root, done)
     many = "the one cell" if len(done) == 1 else f"the {len(done)} cells"
     if flops:
         basis = f"Estimated from {many} of this family that finished here, at {si(flops / took, 2)}FLOP/s."
         speeds = [
-            Earlier(size.N or 1.0, size.C, _seconds(record))
-            for size, (_, record) in zip(sizes, done, strict=True)
-            if size.C
+            Earlier(size.N or 1.0, size.C, one.training) for size, one in zip(sizes, times, strict=True) if size.C
         ]
+        start = min(one.before for one in times)
         return Speeds(
-            lambda cell: seconds_of(family.sizes(cell).N, family.sizes(cell).C, speeds),
+            lambda cell: start + seconds_of(family.sizes(cell).N, family.sizes(cell).C, speeds),
             disk,
             basis,
             _finished_here(len(done)),
@@ -248,15 +277,15 @@ def _scaled(
     """
     measured, done = [one for _, one in short], _done(family, records)
     scales = sorted((_of(family, cell).N, _ratio(family, cell, one, earlier)) for cell, one in short)
-    here = [_of(family, cell, _seconds(record)) for cell, record in done if _seconds(record) >= LONG]
+    times = [_timing(root, record) for _, record in done]
+    timed = zip(done, times, strict=True)
+    here = [_of(family, cell, one.training) for (cell, _), one in timed if one.training >= one.least]
     if not scales and here:
         scales = [(1.0, median(one.seconds / seconds_of(one.N, one.C, earlier) for one in here))]
     of_machine = [] if scales else [(1.0, 1 / core_speed())]
     scaled = [Earlier(one.N, one.C, one.seconds * between(scales or of_machine, one.N)) for one in earlier]
-    speeds, overhead = [*scaled, *here], mean(one.overhead for one in measured) if measured else 0.0
-    if not measured and not here and done:  # cells of a few seconds show the time to start a cell
-        brief = [(_of(family, cell), _seconds(record)) for cell, record in done]
-        overhead = max(median(seconds - seconds_of(one.N, one.C, scaled) for one, seconds in brief), 0.0)
+    speeds = [*scaled, *here]
+    overhead = mean(one.overhead for one in measured) if measured else min((one.before for one in times), default=START)
 
     def seconds(cell: Cell) -> float:
         sizes = family.sizes(cell)
