@@ -1,0 +1,78 @@
+"""The journey through a story: from Home to the last screen, by buttons and by arrow keys, and the slider of money."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, expect
+
+from isoplan.engine.planning.story.sentences import MOST_WORDS
+from tests.browser.clicks import Journey
+from tests.browser.conftest import scrolls_sideways, visit
+from tests.browser.steps import assert_sound, press, settle
+from tests.server import Server
+
+
+def sentence(page: Page) -> Locator:
+    """Return the sentence of the screen."""
+    return page.locator(".isoplan-sentence")
+
+
+def test_the_demo_story_from_start_to_end_in_seven_clicks(server: Server, page: Page) -> None:
+    visit(page, server)
+    journey = Journey(page)
+    press(page, "Watch the story")
+    expect(page.get_by_text("1 of 5", exact=True)).to_be_visible()
+    for number in range(2, 6):
+        before = sentence(page).inner_text()
+        page.get_by_role("button", name="Next").click()
+        expect(page.get_by_text(f"{number} of 5", exact=True)).to_be_visible()
+        expect(sentence(page)).not_to_have_text(before)
+        settle(page)
+        assert_sound(page, figures=1)
+        assert len(sentence(page).inner_text().split()) <= MOST_WORDS
+    journey.check(clicks=7)
+    assert "screen=5" in page.url
+
+
+def test_arrow_keys_change_the_screen_and_move_the_slider(server: Server, page: Page) -> None:
+    visit(page, server, "story?story=jets")
+    for number in (2, 3, 4):
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_text(f"{number} of 5", exact=True)).to_be_visible()
+        settle(page)
+    expect(sentence(page)).to_contain_text("costs")
+    slider = page.locator('[data-testid="stSlider"] input, [data-testid="stSlider"] [role=slider]').first
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    expect(sentence(page)).to_contain_text("EUR buy a QCD rejection")
+    expect(page.get_by_text("4 of 5", exact=True)).to_be_visible()
+    slider.blur()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("3 of 5", exact=True)).to_be_visible()
+
+
+def test_a_story_fits_the_window_and_is_readable_from_a_distance(
+    server: Server, open_page: Callable[..., Page]
+) -> None:
+    for width, height in ((1440, 900), (1024, 768), (768, 1024)):
+        page = open_page(width=width, height=height, scheme="dark" if width == 1024 else "light")
+        visit(page, server, "story?story=amplitudes&screen=4")
+        settle(page)
+        assert not scrolls_sideways(page)
+        size = page.evaluate("parseFloat(getComputedStyle(document.querySelector('.isoplan-sentence')).fontSize)")
+        assert size >= 32
+        texts = page.locator(".js-plotly-plot .xtick text").all()
+        assert min(float(re.sub("[^0-9.]", "", t.evaluate("e => getComputedStyle(e).fontSize"))) for t in texts) >= 16
+        page.context.close()
+
+
+def test_the_full_screen_button_hides_what_is_around_the_story(server: Server, page: Page) -> None:
+    visit(page, server, "story?story=recommender&screen=2")
+    page.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("() => document.fullscreenElement")
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    expect(sentence(page)).to_be_visible()
+    page.get_by_role("button", name="Leave full screen").click()
+    page.wait_for_function("() => !document.fullscreenElement")
