@@ -20,6 +20,7 @@ NAMES = (
     "pages",
     "pages_million",
     "slider",
+    "story_slider",
     "answers",
     "start_up",
     "runtimes",

@@ -46,8 +46,8 @@ def run() -> Report:
         folder = Path(name) / "workspace"
         table, fitted = prepare(folder, write_runs(Path(name) / "runs.csv", ROWS), REFITS)
         with running(folder) as server, browser() as page:
-            took = {v: _changes(page, f"{server.url}/explore?table={table}&fit={fitted}&figure={v}") for v in VIEWS}
-            took |= {q: _changes(page, f"{server.url}/plan?fit={fitted}&{asked}") for q, asked in QUESTIONS.items()}
+            took = {v: changes(page, f"{server.url}/explore?table={table}&fit={fitted}&figure={v}") for v in VIEWS}
+            took |= {q: changes(page, f"{server.url}/plan?fit={fitted}&{asked}") for q, asked in QUESTIONS.items()}
     rows = tuple((v, f"{quantile(x, 0.5):.0f} ms", f"{quantile(x, 0.95):.0f} ms") for v, x in took.items())
     return Report(
         f"A slider on a table of {ROWS:,} runs",
@@ -58,15 +58,19 @@ def run() -> Report:
     )
 
 
-def _changes(page: Page, url: str) -> list[float]:
+def changes(page: Page, url: str, watch: str = WATCH, back: int = CHANGES) -> list[float]:
+    """Return the milliseconds of ``CHANGES`` moves of the first slider of a page; ``watch`` measures them.
+
+    The slider turns back after ``back`` moves to one side.
+    """
     page.goto(url)
     ready(page)
     page.wait_for_timeout(1500)
-    page.evaluate(WATCH)
+    page.evaluate(watch)
     page.locator('[data-testid="stSlider"] input').first.focus()
     took = []
-    for _ in range(CHANGES):
-        page.keyboard.press("ArrowRight")
+    for i in range(CHANGES):
+        page.keyboard.press("ArrowLeft" if i // back % 2 else "ArrowRight")
         page.wait_for_function("() => window.took", polling=20)
         took.append(float(page.evaluate("window.took")))
         page.wait_for_timeout(200)

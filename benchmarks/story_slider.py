@@ -1,0 +1,49 @@
+"""Time from a key press on the slider of money of a story until its sentence and its picture are new."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from benchmarks.browser import browser
+from benchmarks.report import Report, quantile
+from benchmarks.slider import CHANGES, changes
+from isoplan.data.stories import DOMAINS
+from tests.server import running
+
+# The time is measured from the key press to the next frame after the new sentence stands and Plotly has drawn.
+WATCH = """
+() => {
+  const figure = () => document.querySelector('.js-plotly-plot');
+  const sentence = () => document.querySelector('.isoplan-sentence')?.innerText;
+  document.addEventListener('keydown', () => {
+    const before = figure()?._fullData, said = sentence(), from = performance.now();
+    window.took = null;
+    const look = () => {
+      const gd = figure();
+      if (gd && gd._fullData !== before && sentence() !== said && gd.querySelector('.main-svg .trace')) {
+        requestAnimationFrame(() => { window.took = performance.now() - from; });
+      } else requestAnimationFrame(look);
+    };
+    look();
+  }, true);
+}
+"""
+BACK = 5
+"""Number of steps to the right, before the slider turns back, so that no move is beyond its end."""
+
+
+def run() -> Report:
+    """Measure the moves of the slider in each bundled story."""
+    with tempfile.TemporaryDirectory() as name, running(Path(name) / "workspace") as server, browser() as page:
+        took = {
+            one.title: changes(page, f"{server.url}/story?story={one.key}&screen=4", WATCH, BACK) for one in DOMAINS
+        }
+    rows = tuple((v, f"{quantile(x, 0.5):.0f} ms", f"{quantile(x, 0.95):.0f} ms") for v, x in took.items())
+    return Report(
+        "The slider of money of a story",
+        f"{CHANGES} changes in each bundled story, until sentence and picture are new, headless chromium on the same "
+        "cores. Goal: 300 ms at p95.",
+        ("story", "median", "p95"),
+        rows,
+    )
