@@ -33,22 +33,23 @@ FORMER = {"Runs": "Rows"}
 
 
 def show(table: TableInfo, columns: Sequence[Column], where: str, found: tuple[str, Runs] | None) -> None:
-    """Show the runs of ``table``, its roles and questions, the button that leads to Fit, and the details in tabs.
+    """Show the runs of ``table`` and, beside them, its roles, the open questions, and the button that leads to Fit.
 
     ``where`` is the filter. ``found`` are the hash of the snapshot and its runs, None if they are not read.
     """
     both = st.container(horizontal=True, gap="medium")
-    with both.container(width=WIDE):
+    with both.container(width=WIDE, key="runs_drawn"):
         if found is not None:
             runs.show(db, table, *found)
         else:
             growing.choosing(table.id, ())
-    with both.container(width=NARROW):
+    with both.container(width=NARROW, key="columns_read"):
         st.subheader("Columns as read", anchor=False)
         show_roles(columns, tables.roles(db, table.id))
         notes([*table.notes, *(found[1].notes if found else ())])
-    with st.expander("Change columns and units", icon=":material/edit:"):
-        edit_mapping(db, table, columns)
+        unread = ask_readings(db, table, columns)
+        mixed = questions.ask(db, table, found[1]) if found else 0
+        go_on(table, where, unread, mixed, len(found[1]) if found else 0)
 
 
 def read(table: TableInfo, where: str) -> tuple[str, Runs] | None:
@@ -65,11 +66,11 @@ def read(table: TableInfo, where: str) -> tuple[str, Runs] | None:
     return None
 
 
-def about(table: TableInfo, where: str, found: Runs | None) -> None:
-    """Show the number of runs of ``table``, its filter, its menu, and the progress of its cells."""
+def about(table: TableInfo, where: str, problem: str, found: Runs | None) -> None:
+    """Show the number of runs of ``table``, its filter with its ``problem``, and the progress of its cells."""
     with sentences(), st.container(horizontal=True, vertical_alignment="center"):
         st.badge(counted(table, where, found), color="blue")
-        rows.clear_filter()
+        rows.clear_filter(problem)
     if cell_index.family_of(table):
         growing.follow(db, table)
     if st.session_state.pop("known_table", "") == table.id:
@@ -96,22 +97,23 @@ def notes(texts: Sequence[str]) -> None:
                 st.markdown(escape_markdown(text))
 
 
-def go_on(table: TableInfo, where: str, asked: int, n: int) -> None:
+def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None:
     """Show the button that opens the page Fit with this table and filter, and why it is not possible yet.
 
-    ``asked`` is the number of open questions about the ``n`` runs.
+    ``unread`` is the number of open questions about columns, and ``mixed`` about the ``n`` runs.
     """
     roles = tables.roles(db, table.id)
     ready = roles.loss is not None or bool(roles.metrics) or "loss" in roles.derived
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Fit law", type="primary", icon=":material/show_chart:", disabled=not ready, key="fit_law"):
-            link = {"table": table.id} | ({"where": where} if where else {})
-            st.switch_page("views/fit.py", query_params=link)
-        if not ready:
-            st.caption("No column is read as the loss. Choose it under Change columns and units.", width="content")
-        elif asked and n:
-            left = plural(asked, "open question")
-            st.caption(f"{left} above. Without an answer, one law is fitted to {plural(n, 'run')}.")
+    label, icon = "Fit law", ":material/show_chart:"
+    if st.button(label, type="primary", icon=icon, disabled=not ready, key="fit_law", width="stretch"):
+        link = {"table": table.id} | ({"where": where} if where else {})
+        st.switch_page("views/fit.py", query_params=link)
+    if not ready:
+        st.caption("No column is read as the loss. Choose it under Change columns and units.")
+    elif unread:
+        st.caption("Answer the question above first, so that the law can use these columns.")
+    elif mixed:
+        st.caption(f"{plural(mixed, 'open question')}. Without an answer, one law is fitted to {plural(n, 'run')}.")
 
 
 def details(table: TableInfo, columns: Sequence[Column], where: str) -> None:
@@ -173,12 +175,12 @@ if table is not None:
     count = st.container()
     found = read(table, where)
     with count:
-        about(table, where, found[1] if found else None)
+        about(table, where, problem, found[1] if found else None)
     show(table, columns, where, found)
+    with st.expander("Change columns and units", icon=":material/edit:"):
+        edit_mapping(db, table, columns)
     with st.expander("Filter runs", expanded=bool(recall("where")), icon=":material/filter_alt:"):
         rows.edit_filter(table, columns, problem)
-    asked = ask_readings(db, table, columns) + (questions.ask(db, table, found[1]) if found else 0)
-    go_on(table, where, asked, len(found[1]) if found else 0)
     details(table, columns, where)
 gone = {t.id: t.name for t in tables.all(db, deleted=True) if not t.read_only}
 deleted("tables", gone, lambda key: bring_back(db, key))

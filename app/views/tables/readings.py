@@ -34,6 +34,8 @@ from isoplan.engine.store.tables.tables import TableInfo
 Save = Callable[..., None]
 COMMAS = {"comma": "Decimal comma", "thousands": "Thousands separator"}
 POINTS = {"comma": "Thousands separator", "point": "Decimal point"}
+SELECT_WIDTH = 300
+"""Width in pixels of the selection of a unit. It is below the column if there is no room beside it."""
 MOST = 20
 """Maximum number of proposed conversions that are shown at once."""
 ROWS = {"all": "Every row counts", "last": "Last row of each run", "best": "Best row of each run"}
@@ -59,7 +61,7 @@ def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -
             if st.button("Use this formula", key=f"derive_{table.id}_{role}"):
                 save(derived={**roles.derived, role: formula})
                 st.rerun()
-    return len(waiting) + len(proposals)
+    return bool(waiting) + len(proposals)
 
 
 def edit(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
@@ -136,9 +138,9 @@ def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str
         chosen = st.session_state[key]
         save(**_agreed(roles, column, f"{chosen}+{unit}" if chosen and unit else chosen))
 
-    left, right = st.columns([2, 3], vertical_alignment="center")
-    left.markdown(f"**{escape_markdown(column.name)}**: {escape_markdown(column.two_readings)}")
-    right.segmented_control(
+    line = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
+    line.markdown(f"**{escape_markdown(column.name)}**: {escape_markdown(column.two_readings)}", width="content")
+    line.segmented_control(
         f"{'Point' if points else 'Comma'} of {escape_markdown(column.name)}",
         list(names),
         key=key,
@@ -156,9 +158,9 @@ def _unit(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
     st.session_state[key] = roles.conversions.get(column.name)
     options = list(dict.fromkeys([*_first(proposal), *_units(column, proposal), AS_IS]))
     stored = st.session_state[key]
-    left, right = st.columns([2, 3], vertical_alignment="center")
-    left.markdown(f"**{escape_markdown(column.name)}**: {_example(column, stored or '')}")
-    right.selectbox(
+    line = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
+    line.markdown(f"**{escape_markdown(column.name)}**: {_example(column, stored or '')}", width="content")
+    line.selectbox(
         f"Unit of {escape_markdown(column.name)}",
         list(dict.fromkeys([*([stored] if stored else []), *options])),
         index=None,
@@ -166,6 +168,7 @@ def _unit(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
         format_func=lambda how: _named(column, how, proposal),
         placeholder=_placeholder(column, proposal),
         label_visibility="collapsed",
+        width=SELECT_WIDTH,
         disabled=table.read_only,
         on_change=lambda: save(**_agreed(roles, column, st.session_state[key])),
     )

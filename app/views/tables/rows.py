@@ -121,11 +121,15 @@ def edit_filter(table: TableInfo, columns: Sequence[Column], problem: str) -> No
         refuse(problem)
 
 
-def clear_filter() -> None:
-    """Show the filter and a button that removes it; nothing without a filter."""
+def clear_filter(problem: str) -> None:
+    """Show the filter and a button that removes it; nothing without a filter.
+
+    ``problem`` is the reason why the filter is not used.
+    """
     where = recall("where")
     if where:
-        st.caption(f"Only rows where {escape_markdown(where)}", width="content")
+        text = f"Filter not used: {where}" if problem else f"Only rows where {where}"
+        st.caption(escape_markdown(text), width="content")
         st.button(
             "Clear filter", key="clear_filter", type="tertiary", icon=":material/filter_alt_off:",
             on_click=lambda: remember("where", ""),

@@ -100,6 +100,9 @@ CSS = """<style>
   color: light-dark(#ffffff, #0f171c) !important;
 }
 [class*="st-key-value_"] p { font-size: 1.3rem; font-weight: 600; }
+@media (max-width: 1200px) {
+  .st-key-runs_drawn, .st-key-columns_read { width: 100% !important; max-width: none !important; }
+}
 .st-key-explore_bar > :first-child { min-width: 14rem; }
 .isoplan-open { color: inherit !important; text-decoration: none !important; display: flex; gap: 0.5rem;
   align-items: center; padding: 0.1rem 0.5rem; border-radius: 0.375rem; font-size: 0.875rem; }
