@@ -14,7 +14,7 @@ from tests.progress import LAST
 ROLES = {"N": "N: parameters", "D": "D: samples seen", "C": "C: compute [FLOPs]", "loss": "L: loss"}
 AGAIN = 5000
 """Milliseconds after which an option is looked for again."""
-BUDGET, TARGET_LOSS = "Compute budget", "Target loss"
+BUDGET, TARGET_LOSS = "Budget", "Target loss"
 expect.set_options(timeout=LAST * 1000)
 
 

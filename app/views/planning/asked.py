@@ -57,6 +57,13 @@ def budget_blank(fit: Fit) -> str:
     return blank(field.label, _starts(fit.hash, fit)[0], field.name, 150, hint=field.hint)
 
 
+def typed_budget(fit: Fit) -> str:
+    """Return the text of the budget before its field is drawn; "" if the question is for a target."""
+    if fit.law.frontier is None or typed("ask", WAYS[0]) == WAYS[1]:
+        return ""
+    return typed("budget", "")
+
+
 def own_values(db: Database, fit: Fit) -> None:
     """State that the typed budget and the stated plan belong to the task of ``fit``; those of another are removed."""
     belong("plan", owner_of_fit(db, fit.hash), remembered=("budget", *OURS))

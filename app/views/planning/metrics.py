@@ -184,19 +184,21 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
 def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
     """Return the hash of the map in the link if it belongs to ``fit``, otherwise of a map with the same metric.
 
-    If there is no such map, "" is returned and a message in ``notes`` states it. The typed target is then removed,
-    because it is a value of the missing metric and not of the law's quantity.
+    It is a key of ``unmapped`` if the table of ``fit`` has this metric, but no map of it. Otherwise "" is returned and
+    a message in ``notes`` states it. The typed target is then removed, because it is a value of the missing metric and
+    not of the law's quantity.
     """
     asked = recall("map")
     belong("map", owner_of_fit(db, fit.hash), remembered=("map",))
     now = recall("map")
-    if not asked or now in maps:
-        return now if now in maps else ""
+    possible = unmapped(db, fit, maps)
+    if not asked or now in maps or now in possible:
+        return now if now in maps or now in possible else ""
     metric = _describes(asked, str(db.folder), db)[0] if asked in {one.hash for one in results.fits(db)} else ""
     own = table_of_fit(db, fit.hash)
     alike = [one for one in maps if _describes(one, str(db.folder), db)[0] == metric]
     same = [one for one in alike if table_of_fit(db, one) == own]
-    if not same and (key := f"{UNMAPPED}{metric}") in unmapped(db, fit, maps):
+    if not same and (key := f"{UNMAPPED}{metric}") in possible:
         return key
     if not same:
         own_target(db, fit, metric or asked)

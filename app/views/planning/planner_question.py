@@ -118,7 +118,10 @@ def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, 
         return {}
     way = choose_way(fit) if len(fields) > 1 else WAYS["budget" not in fields]
     if way == WAYS[0]:
-        return {"budget": budget_blank(fit)}
+        typed = budget_blank(fit)
+        if after := fields["budget"].after:
+            words(after)
+        return {"budget": typed}
     target = fields["target_loss"]
     if target.link:
         best = fit.best_run

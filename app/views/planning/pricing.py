@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.engine.hardware import DEVICES, Precision
@@ -33,17 +34,21 @@ def widgets() -> dict[str, str]:
         return fields()
 
 
-def fields() -> dict[str, str]:
+def fields(near: DeltaGenerator | None = None) -> dict[str, str]:
     """Show the fields of machine and prices and return their texts by field name.
 
-    All questions of the page show these fields, so a value that is entered for one question applies to all.
+    All questions of the page show these fields, so a value that is entered for one question applies to all. The device
+    and the price of its hour are shown in the container ``near`` if it is given.
     """
     grid = st.grid(4, min_column_width=170)
-    device = _choose(grid, "device")
+    first = grid if near is None else near.grid(4, min_column_width=170)
+    device = _choose(first, "device")
     belong("device", device, OF_DEVICE)
+    hour_price = FIELDS["hour_price"]
     count = FIELDS["devices"]
+    early = {hour_price.name: _typed(first, hour_price)} if near is not None else {}
     devices = grid.number_input(count.label, 1, 1_000_000, 1, key=count.name, bind="query-params")
-    chosen = {"device": device, "devices": f"{devices}"} | {name: _choose(grid, name) for name in LISTED}
+    chosen = {"device": device, "devices": f"{devices}"} | {name: _choose(grid, name) for name in LISTED} | early
     return chosen | {field.name: _typed(grid, field) for field in PRICES if field.name not in chosen}
 
 

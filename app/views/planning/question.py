@@ -10,7 +10,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app.views.planning import limiting, metrics, plan_answer, pricing, rules, saved
-from isoplan.app.views.planning.asked import as_budget, budget_blank, choose_way, own_values, target_blank
+from isoplan.app.views.planning.asked import (
+    as_budget,
+    budget_blank,
+    choose_way,
+    own_values,
+    target_blank,
+    typed_budget,
+)
 from isoplan.app.views.planning.opening import choose_law
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.inputs import TARGETS, blank, blanks, compute_steps, target_steps, words
@@ -21,6 +28,7 @@ from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.money import is_money
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.start import best_of_runs, usual_metric
 from isoplan.engine.planning.questions.typed_plan import OURS, Asked, answer_question, read_ours, read_question
@@ -69,6 +77,7 @@ def _ask(db: Database, fit: Fit) -> None:
     own_values(db, fit)
     names = metrics.maps_of(db, fit)
     line, slider = st.container(), st.container()
+    near = st.container() if is_money(typed_budget(fit)) else None
     more = st.expander("Limits, machine and prices", icon=":material/tune:", key="machine_and_prices")
     notes = st.container()
     with more:
@@ -76,7 +85,7 @@ def _ask(db: Database, fit: Fit) -> None:
         runs = runs_behind(db, fit)
         rule, second = rules.widgets(fit, runs)
         expected = st.container()
-        prices = pricing.fields()
+        prices = pricing.fields(near)
     with line:
         typed = _sentence(db, fit, names, chosen, notes)
     shown = typed.maps
@@ -128,12 +137,12 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field]
 def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ...], rule: ComputeRule) -> Asked:
     """Read the question, show its slider, and state how the number was read and how far it lies from the best run.
 
-    The slider is shown even if another field is invalid, so that the value stays within reach.
+    Raises PlannerError that names an invalid field.
     """
     if typed.way == "Budget":
         asked = read_question(fit, {**texts, "budget": typed.value}, "page", rule)
         C = asked.question.value
-        _slide("Compute budget [FLOPs]", "budget", C, [float(f"{x:.3g}") for x in compute_steps(fit)[0]], power10,
+        _slide("Budget as a slider [FLOPs]", "budget", C, [float(f"{x:.3g}") for x in compute_steps(fit)[0]], power10,
                as_budget)  # fmt: skip
         if asked.reading is not None and asked.reading.note:
             st.caption(f"Read as {power10(C)} FLOPs: {escape_markdown(asked.reading.note)}.")
@@ -144,7 +153,14 @@ def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ..
         fit, {**texts, "target_loss": typed.value}, "page", rule, target=f"target {name}", metric=name if maps else ""
     )
     steps = _even(of.data.ranges[name]) if maps else target_steps(fit)
-    _slide(f"Target {escape_markdown(name)}", "target", asked.question.value, steps, "{:.4g}".format, "{:.4g}".format)
+    _slide(
+        f"Target {escape_markdown(name)} as a slider",
+        "target",
+        asked.question.value,
+        steps,
+        "{:.4g}".format,
+        "{:.4g}".format,
+    )
     st.caption(escape_markdown(best_of_runs(of, asked.question.value)))
     return asked
 

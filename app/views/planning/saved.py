@@ -21,6 +21,7 @@ from isoplan.engine.planning.actual.results import HEAD, Result, table
 from isoplan.engine.planning.actual.results import sentences as said
 from isoplan.engine.planning.answer.format import number as stated
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.questions.typed_plan import OURS
 from isoplan.engine.quantities import as_typed, count, parse_flops, parse_number
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
@@ -72,6 +73,9 @@ def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
         "ask": asked.kind.capitalize(),
         asked.kind: as_typed(asked.value),
     }
+    if plan.saving is not None:
+        sizes = (plan.saving.stated[name].value for name in ("N", "D"))
+        found |= {name: as_typed(x) for name, x in zip(OURS, sizes, strict=True) if x is not None}
     if plan.maps:
         found |= {"map": plan.maps[0]} if asked.kind == "target" else {"maps": ",".join(plan.maps)}
     try:

@@ -20,13 +20,16 @@ from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.document import document, to_json, worth_sentence
 from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.saving import save_against
+from isoplan.engine.planning.plan.start import largest_inside
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results, saved_items
-from tests.app.views.conftest import Open, said, told
+from isoplan.engine.store.tables import tables
+from tests.app.views.conftest import Open, grid, said, told
 from tests.progress import LAST
 
 H100 = Machine(find_device("H100"), 8, 0.1, 2.5)
@@ -140,6 +143,8 @@ EVERY: dict[str, dict[str, Any]] = {
     "unsure": {"ask": "Target", "target": "0.39"},
     "metric": {"ask": "Target", "target": "2000", "map": "R_top"},
     "metrics": {"budget": "1e16", "maps": "R_top"},
+    "money": {"budget": "0.3 EUR", "device": "RTX4090", "hour_price": "0.5", "utilisation": "1 %"},
+    "compared": {"budget": "1e14", "our_params": "20k", "our_samples": "3M"},
 }
 
 
@@ -157,6 +162,73 @@ def test_the_link_of_a_saved_plan_asks_exactly_the_same(
     again = shown(page)
     assert same(again, plan)
     assert [p.hash for p in results.plans(demo)] == [saved.hash]
+
+
+def test_a_budget_in_money_asks_for_device_and_price_beside_it(jets: str, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="500 EUR")
+    assert told(at) == "The budget '500 EUR' is money: give the machine and the price of a device hour with it."
+    at.selectbox(key="device").select("RTX4090").run()
+    at.text_input(key="hour_price").set_value("50 EUR/h").run()
+    assert told(at) == "" or "beyond the runs" in told(at)
+    plan_hours = 500 / 50
+    read = next(str(c.value) for c in at.caption if "Read as" in str(c.value))
+    C = plan_hours * 3600 * find_device("RTX4090").peak * 0.4
+    assert f"{C:.2e}"[:4] in read
+    assert "50 EUR per hour of RTX4090" in read
+
+
+def test_a_stated_plan_is_compared_below_the_answer(jets: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="1e14", our_params="20k", our_samples="3 M", **PRICED)
+    law = results.fit(demo, jets)
+    plan = plan_budget(law, 1e14, prices=PRICES)
+    saving = save_against(law, plan, 2e4, 3e6)
+    assert any(readable(saving.sentence) in str(m.value) for m in at.markdown)
+    made = shown(at)
+    assert made.saving is not None
+    assert made.saving.sentence == saving.sentence
+    at.text_input(key="our_samples").set_value("").run()
+    assert told(at) == "Give the number of samples of our plan with the number of parameters of our plan."
+    assert "train" in str(at.header[0].value)
+
+
+def test_the_page_opens_on_the_demo_inside_its_runs(demo: Database, open_page: Open) -> None:
+    at = open_page("plan")
+    (fitted,) = results.fits(demo)
+    law = results.fit(demo, fitted.hash)
+    C = largest_inside(law)
+    assert at.text_input(key="budget").value == f"{C:.3g}".replace("e+", "e")
+    assert str(at.header[0].value) == readable(plan_budget(law, C).sentence)
+    assert any("green-badge" in str(m.value) and "inside the runs" in str(m.value) for m in at.markdown)
+    at.text_input(key="budget").set_value("3e13").run()
+    assert any("orange-badge" in str(m.value) and "extrapolated" in str(m.value) for m in at.markdown)
+    at.text_input(key="budget").set_value("1e22").run()
+    assert any("red-badge" in str(m.value) and "not supported" in str(m.value) for m in at.markdown)
+
+
+def test_a_table_without_a_law_is_fitted_on_the_spot(demo: Database, open_page: Open) -> None:
+    mine = tables.add(demo, grid(), "grid.csv")
+    at = open_page("plan", table=mine.id)
+    assert "grid.csv has no law yet. Suggested: Loss over size and data (Chinchilla)" in said(at).replace("\\", "")
+    next(b for b in at.button if b.label == "Fit law").click().run()
+    (made,) = results.fits(demo)
+    assert made.table_id == mine.id
+    assert told(at) == ""
+    assert str(at.header[0].value).startswith("With ")
+
+
+def test_a_metric_without_a_map_is_fitted_on_the_spot(jets: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, ask="Target")
+    assert at.selectbox(key="map_choice").options[:3] == ["loss", "R_Hbb", "R_Hcc"]
+    at.selectbox(key="map_choice").set_value("metric R_top").run()
+    assert told(at) == ""
+    made = next(one for one in results.fits(demo) if one.hash != jets)
+    law, mapped = results.fit(demo, jets), results.fit(demo, made.hash)
+    assert (mapped.spec.law, mapped.spec.y, mapped.spec.axis) == ("metric-map", "R_top", "loss")
+    assert (mapped.spec.bootstrap, mapped.spec.seed) == (law.spec.bootstrap, law.spec.seed)
+    at.text_input(key="target").set_value("5000").run()
+    assert "Best of your runs: 6993. 5000 is 29 % below that." in [str(c.value) for c in at.caption]
+    assert same(shown(at), plan_target(law, 5000.0, map=through(law, mapped)))
+    assert at.query_params["map"] in (made.hash, [made.hash])
 
 
 def test_rules_from_python_leave_a_link_that_opens(jets: str, demo: Database, open_page: Open) -> None:

@@ -9,10 +9,13 @@ import pytest
 
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.fitting.types.warnings import Level
+from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.answer.standing import Standing, standing_of
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.start import largest_inside, usual_target
+from isoplan.engine.planning.plan.document import key_rows
+from isoplan.engine.planning.plan.start import best_of_runs, largest_inside, usual_metric, usual_target
 from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.prices import Prices
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered, with_floors
 
 
@@ -97,3 +100,38 @@ def test_a_target_that_only_some_resamples_reach_is_not_reached() -> None:
 def test_resamples_do_not_move_the_start() -> None:
     plain, resampled = (make_fit(EPOCH, many, ranges=RANGES) for many in (None, scattered(EPOCH)))
     assert largest_inside(plain) == largest_inside(resampled)
+
+
+@pytest.mark.parametrize(
+    ("best", "target", "sentence"),
+    [
+        (354.4, 5000.0, "Best of your runs: 354.4. 5000 is 14 times that."),
+        (6993.0, 5000.0, "Best of your runs: 6993. 5000 is 28 % below that."),
+        (0.7377, 0.853, "Best of your runs: 0.7377. 0.853 is 16 % above that."),
+        (0.5, 0.1, "Best of your runs: 0.5. 0.1 is 5 times less."),
+        (2.0, 2.0, "Best of your runs: 2."),
+    ],
+)
+def test_a_target_is_compared_with_the_best_run(best: float, target: float, sentence: str) -> None:
+    up = target > 1000 or best > 1000
+    fit = make_fit(
+        EPOCH, ranges={"loss": (best / 2, best) if up else (best, 2 * best)}, direction="max" if up else "min"
+    )
+    assert best_of_runs(fit, target) == sentence
+    assert best_of_runs(make_fit(EPOCH), target) == ""
+
+
+def test_a_metric_starts_at_the_best_run() -> None:
+    assert usual_metric(make_fit(EPOCH, ranges={"loss": (1.0, 354.36)}, direction="max")) == 354
+    assert usual_metric(make_fit(EPOCH, ranges={"loss": (0.73774, 2.0)})) == 0.738
+
+
+def test_the_short_table_has_at_most_six_rows(epoch: Fit) -> None:
+    prices = Prices(Machine(find_device("H100"), 8, price=2.5))
+    short = key_rows(plan_budget(epoch, 1e20, prices=prices))
+    assert [row.quantity for row in short] == [
+        "loss", "Model size N", "Training samples D", "Compute C", "Total cost", "Training time"
+    ]  # fmt: skip
+    assert short[4].value == "176"
+    assert short[5].value == "8.8 h"
+    assert key_rows(plan_budget(epoch, 1e30)) == ()
