@@ -10,6 +10,7 @@ from functools import partial
 from importlib.metadata import version
 
 from isoplan.app.figures.plans import plan as plan_figure
+from isoplan.app.figures.plans import story as story_figure
 from isoplan.app.figures.plans.chart import draw_chart
 from isoplan.app.figures.style.theme import Drawing, Theme
 from isoplan.engine.fitting.types.result import Fit
@@ -17,6 +18,7 @@ from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.format import COLUMNS, as_row, cells
 from isoplan.engine.planning.answer.provenance import Source, list_sources
 from isoplan.engine.planning.answer.standing import standing_of
+from isoplan.engine.planning.drawing.cost_curve import CostCurve
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.document import document
@@ -26,10 +28,13 @@ from isoplan.engine.planning.plan.saving import saving_rows
 from isoplan.engine.planning.plan.variations import variation_rows, vary
 from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.planning.questions.chart import Chart
+from isoplan.engine.planning.story.screens import RunsPicture, Story
 from isoplan.engine.schema import Runs
 
 Draw = Callable[[Theme], Drawing]
 """Function that draws a figure in a theme. It is called when the report is written."""
+PRINTED = 390
+"""Height of the pictures of a story in print, in pixels of a page, so that five of them fit on one page."""
 POWER = re.compile(r"(?<=\d)e([+-]\d+)\b")
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -123,6 +128,17 @@ def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> 
                 Section(part.title or part.table.alt.rstrip("."), "", None, part.table.head, part.table.rows)
             )
     return make_report(title or answer.name, answer.file, fits, sections)
+
+
+def report_story(story: Story) -> Report:
+    """Return the report of a story: its five screens, then the numbers and the sources of its plan."""
+    sections = [Section(screen.title, screen.sentence, partial(_picture, screen.picture)) for screen in story.screens]
+    told = document(story.plan.shown)
+    return make_report(story.title, told, story.fits, sections, standing_of(story.plan.shown).label)
+
+
+def _picture(picture: CostCurve | RunsPicture, theme: Theme) -> Drawing:
+    return story_figure.draw(picture, theme) if theme.width is None else story_figure.draw(picture, theme, PRINTED)
 
 
 def _table(title: str, rows: Sequence[Mapping[str, str]], text: str = "") -> Section:

@@ -22,8 +22,10 @@ from isoplan.engine.errors import PlannerError
 
 TEMPLATE = Path(__file__).with_name("report.typ")
 MOST_PAGES = 4
-WIDE_MM = 172.0
-"""Width of a figure in millimetres: that of the text."""
+WIDE_MM, NARROW_MM = 172.0, 83.0
+"""Widths of a figure in millimetres: that of the text, and that of one of two columns."""
+MOST_WIDE = 2
+"""Largest number of figures that are as wide as the text. More figures stand in two columns."""
 FITS = ((9.5, None), (8.5, None), (7.5, None), (7.5, 60), (7.5, 30), (7.5, 12))
 """Font sizes in points, with the maximum number of source rows, in the order in which they are tried."""
 NARROWEST, WIDEST = 11, 40
@@ -64,11 +66,13 @@ def compile_pages(content: dict[str, Any], form: Literal["pdf", "png"] = "pdf") 
 def _content(report: Report) -> dict[str, Any]:
     """Return the report as a JSON object for the template."""
     document = report.document
+    narrow = sum(one.draw is not None for one in report.sections) > MOST_WIDE
     return {
         "title": report.title,
         "sentence": readable(document.sentence),
         "standing": report.standing,
-        "sections": list(map(_section, report.sections)),
+        "sections": [_section(one, NARROW_MM if narrow else WIDE_MM) for one in report.sections],
+        "narrow": narrow,
         "numbers": _table(report.head, report.rows),
         "notes": list(map(readable, document.notes)),
         "sources": [
@@ -79,12 +83,12 @@ def _content(report: Report) -> dict[str, Any]:
     }
 
 
-def _section(section: Section) -> dict[str, Any]:
+def _section(section: Section, width: float) -> dict[str, Any]:
     """Return a part of the report for the template; its figure is drawn as SVG."""
-    shown = {"title": section.title, "text": readable(section.text), "svg": "", "alt": ""}
+    shown: dict[str, Any] = {"title": section.title, "text": readable(section.text), "svg": "", "alt": ""}
     if section.draw is not None:
-        drawing = section.draw(paper(WIDE_MM, 9))
-        shown |= {"svg": draw_svg(drawing.figure), "alt": drawing.alt}
+        drawing = section.draw(paper(width, 9 if width == WIDE_MM else 8))
+        shown |= {"svg": draw_svg(drawing.figure), "alt": drawing.alt, "width": width}
     return {**shown, "table": _table(section.head, [[readable(cell) for cell in row] for row in section.rows])}
 
 

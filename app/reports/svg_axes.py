@@ -78,7 +78,7 @@ def _even(low: float, high: float) -> list[float]:
 
 
 def read_scales(layout: Part, traces: Sequence[Part], width: float, height: float) -> dict[str, Scale]:
-    """Return the scales by their names, such as x and y2. Margins grow if the labels of the y axis need more space."""
+    """Return the scales by their names, such as x and y2. Margins grow for labels and for a colour bar."""
     margin, size = dict(layout["margin"]), float(layout["font"]["size"])
     axes = {key.replace("axis", ""): part for key, part in layout.items() if key[1:5] == "axis"}
     for name, part in axes.items():
@@ -86,6 +86,8 @@ def read_scales(layout: Part, traces: Sequence[Part], width: float, height: floa
             names = [shown for _, shown in _scale(part, name, traces, 0, 1).ticks()]
             wide = max((width_of(shown, size) for shown in names), default=0.0)
             margin["l"] = max(margin["l"], wide + (2.4 * size if _title(part) else size) + 8)
+    if any((one.get("marker") or {}).get("showscale") for one in traces):
+        margin["r"] = max(margin["r"], 5.5 * size)
     found = {}
     for name, part in axes.items():
         low, high = part.get("domain") or (0.0, 1.0)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from isoplan.app.figures.style.axes import tick_text
 from isoplan.app.reports.svg_axes import Part, Scale, dashes, draw_axis, draw_line, read_scales, read_values
 from isoplan.app.reports.svg_text import LEADING, draw_text, width_of
 from isoplan.engine.arrays import Floats
@@ -42,6 +43,7 @@ def draw_svg(figure: go.Figure) -> str:
     body += [_trace(scales, one, size, ink) for one in traces]
     body += [_shape(scales, one) for one in shapes if one.get("layer") != "below"]
     body += [_note(scales, one, size, ink) for one in layout.get("annotations", ())]
+    body += [_colours(one, scales, size, ink) for one in traces]
     body += [_legend(layout, traces, scales, size, ink)] if layout.get("showlegend") else []
     plots = "".join(
         f'<clipPath id="{name}"><rect x="{min(x.start, x.end):.2f}" y="{min(y.start, y.end):.2f}" '
@@ -233,6 +235,32 @@ def _words(one: Part, x: Floats, y: Floats, size: float, ink: str) -> str:
     return "".join(out)
 
 
+def _colours(one: Part, scales: Mapping[str, Scale], size: float, ink: str) -> str:
+    """Return the colour bar of a trace at the right of the plot; "" if it has none."""
+    marker = one.get("marker") or {}
+    if not marker.get("showscale") or not marker.get("colorscale"):
+        return ""
+    bar, stops = marker.get("colorbar") or {}, [str(colour) for _, colour in marker["colorscale"]]
+    plot, small = scales["y"], float(((marker.get("colorbar") or {}).get("tickfont") or {}).get("size") or size)
+    x, top, high = scales["x"].end + 8, plot.end, float(bar.get("len") or 1) * (plot.start - plot.end)
+    step, low = high / len(stops), float(marker.get("cmin", 0))
+    out = [
+        f'<rect x="{x:.2f}" y="{top + high - (i + 1) * step:.2f}" width="9" height="{step + 0.3:.2f}" fill="{colour}"/>'
+        for i, colour in enumerate(stops)
+    ]
+    span, wide = (float(marker.get("cmax", 1)) - low) or 1.0, 0.0
+    given = list(bar.get("tickvals") or (low, low + span))
+    named = list(bar.get("ticktext") or map(tick_text, given))
+    for value, name in zip(given, named, strict=True):
+        share = (float(value) - low) / span
+        if -0.01 <= share <= 1.01:
+            out.append(draw_text(str(name), x + 12, top + high * (1 - share), small, ink, "left", "middle"))
+            wide = max(wide, width_of(str(name), small))
+    title = str((bar.get("title") or {}).get("text") or "")
+    out.append(draw_text(title, x + 14 + wide, top + high / 2, small, ink, "center", "top", -90))
+    return "".join(out)
+
+
 def _legend(layout: Part, traces: Sequence[Part], scales: Mapping[str, Scale], size: float, ink: str) -> str:
     """Return the legend in lines above the plot."""
     small = float(((layout.get("legend") or {}).get("font") or {}).get("size") or size)
@@ -247,6 +275,10 @@ def _legend(layout: Part, traces: Sequence[Part], scales: Mapping[str, Scale], s
         if "markers" in str(one.get("mode")):
             out += _markers({**marker, "size": min(float(_each(marker.get("size"), 1, 6.0)[0]), small)},
                             np.array([x + 0.6 * small]), np.array([y]))  # fmt: skip
+        elif one.get("fill") == "toself":
+            tint = f'fill="{one.get("fillcolor")}" opacity="{one.get("opacity") or 1}"'
+            sides = f'width="{1.2 * small:.2f}" height="{0.66 * small:.2f}"'
+            out.append(f'<rect x="{x:.2f}" y="{y - 0.33 * small:.2f}" {sides} {tint}/>')
         else:
             out.append(draw_line(x, y, x + 1.2 * small, y, str(line.get("color", ink)), 2, str(line.get("dash") or "")))
         out.append(draw_text(str(one["name"]), x + 1.6 * small, y, small, ink, "left", "middle"))

@@ -23,8 +23,8 @@ h1 { font-size: 1rem; font-weight: 600; color: #51616b; margin: 0 0 .5rem; }
 h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid #e3eaee;
-  overflow-wrap: anywhere; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid #e3eaee; }
+.sources td { overflow-wrap: anywhere; }
 .sources th { width: 14rem; font-weight: 400; color: #51616b; }
 .figure { width: 100%; margin: 1rem 0; }
 figure { margin: 0; } figcaption, footer { color: #51616b; font-size: .9rem; }

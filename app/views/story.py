@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import Literal
 
@@ -12,9 +13,11 @@ from isoplan.app import workspace
 from isoplan.app.components import script
 from isoplan.app.components.chart import moving_chart
 from isoplan.app.figures.plans import story as picture
+from isoplan.app.reports.content import report_story
 from isoplan.app.views.widgets import stories
 from isoplan.app.views.widgets.markdown import escape_markdown, refuse
 from isoplan.app.views.widgets.parts import CSS, copy_link
+from isoplan.app.views.widgets.reports import report_buttons
 from isoplan.data.stories import DOMAINS, find_domain
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.drawing.cost_curve import CostCurve
@@ -126,6 +129,7 @@ def more(key: str, story: Story) -> None:
                     address = {"story": one.key}
                     st.page_link("views/story.py", label=f"Story: {one.title}", query_params=address,
                                  icon=f":material/{one.icon}:")  # fmt: skip
+            report_buttons("story", partial(report_story, story))
             copy_link()
 
 

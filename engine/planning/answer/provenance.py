@@ -103,7 +103,7 @@ def _properties(fit: Fit) -> Iterator[tuple[str, str]]:
     yield "Training curves", data.curves
     yield "Columns", ", ".join(f"{role} = {column}" for role, column in data.roles.items())
     yield "Ranges", ", ".join(f"{role} {text.span(ends)}" for role, ends in data.ranges.items())
-    yield "Objective", fit.heading.partition(", ")[2] if fit.objective is not None else ""
+    yield "Objective", fit.heading.partition(f" of {data.source or 'a table'}, ")[2]
     yield "Fixed parameters", _pairs(spec.fixed)
     yield "Priors", ", ".join(f"{name} = {mean:g} ± {sd:g}" for name, (mean, sd) in spec.prior.items())
     yield "Shared parameters", ", ".join(spec.share)

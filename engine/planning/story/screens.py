@@ -74,10 +74,15 @@ class Screen:
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """A title and five screens. ``assumed`` states the prices, empty without prices."""
+    """A title and five screens. ``assumed`` states the prices, empty without prices.
+
+    The story tells ``plan``, and ``fits`` are its fit and the map of its metric.
+    """
 
     title: str
     screens: tuple[Screen, ...]
+    plan: Plan
+    fits: tuple[Fit, ...]
     assumed: str = ""
 
 
@@ -100,7 +105,8 @@ def tell(
     teller = _Teller(fit, plan, runs, map, words or Words(), stated or Stated())
     screens = (teller.question(), teller.runs(), teller.law(), teller.cost(), teller.saving())
     assumed = plan.prices.machine.text if plan.prices is not None and teller.path.cost == "money" else ""
-    return Story(title or _title(teller.words, plan, teller.spent), screens, assumed)
+    fits = (fit,) if map is None else (fit, map.map)
+    return Story(title or _title(teller.words, plan, teller.spent), screens, plan, fits, assumed)
 
 
 def show_plan(

@@ -8,8 +8,17 @@ from html.parser import HTMLParser
 
 OBJECT = re.compile(rb"(\d+) 0 obj(.*?)endobj", re.DOTALL)
 STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
-SHOWN = re.compile(rb"/(f\d+) [\d.]+ Tf|((?:\[.*?\]\s*TJ)|(?:\((?:\\.|[^\\)])*\)\s*Tj))|(\bET\b)", re.DOTALL)
-LITERAL = re.compile(rb"\(((?:\\.|[^\\)])*)\)|<([0-9A-Fa-f]+)>", re.DOTALL)
+INNER = rb"(?:\\.|[^\\()]|\((?:\\.|[^\\()]|\((?:\\.|[^\\()])*\))*\))*"
+"""Content of a string; parentheses in it are escaped or balanced."""
+STRING = rb"\(" + INNER + rb"\)|<[0-9A-Fa-f]*>"
+SHOWN = re.compile(
+    rb"/(f\d+) [\d.]+ Tf|"
+    rb"(\[(?:\s|-?[\d.]+|" + STRING + rb")*\]\s*TJ|(?:" + STRING + rb")\s*Tj)|"
+    rb"(?<![\w/.])([qQ])(?!\w)",
+    re.DOTALL,
+)
+"""Choice of a font, shown text, and the start and the end of a graphics state, which restores the font."""
+LITERAL = re.compile(rb"\((" + INNER + rb")\)|<([0-9A-Fa-f]+)>", re.DOTALL)
 ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
 
@@ -62,8 +71,12 @@ def _table(cmap: bytes) -> dict[int, str]:
 
 
 def _shown(stream: bytes, fonts: dict[bytes, dict[int, str]]) -> str:
-    out, font = [], dict[int, str]()
-    for name, shown, _ in SHOWN.findall(stream):
+    out, font, kept = [], dict[int, str](), list[dict[int, str]]()
+    for name, shown, state in SHOWN.findall(stream):
+        if state == b"q":
+            kept.append(font)
+        elif state == b"Q":
+            font = kept.pop()
         if name:
             font = fonts[name]
         for literal, digits in LITERAL.findall(shown):

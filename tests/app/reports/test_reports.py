@@ -11,15 +11,20 @@ import pytest
 from isoplan import fit as fit_law
 from isoplan import plan as plan_of
 from isoplan import runs as read_runs
-from isoplan.app.reports.content import Report, make_report, readable, report_plan
+from isoplan.app.reports.content import Report, make_report, readable, report_plan, report_story
 from isoplan.app.reports.printed_pages import MOST_PAGES, compile_pages, pdf_report
 from isoplan.app.reports.web_page import html_report
 from isoplan.data.files import path
+from isoplan.data.stories import DOMAINS, Domain, read_fits
 from isoplan.engine.fitting import Fit
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.format import as_row, between
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.typed_prices import read_prices
+from isoplan.engine.planning.story.screens import tell
 from tests.app.reports.reading import pages, read_html, text_of_pdf
 
 HOSTILE = (
@@ -134,8 +139,8 @@ def test_a_long_report_has_four_pages_and_says_what_is_missing() -> None:
 def test_the_template_reads_no_file(report: Report) -> None:
     """The template runs in an empty folder; a page of a plan without figures and numbers is still a page."""
     numbers: dict[str, Any] = {"head": [], "rows": [], "widths": []}
-    empty = {"title": "", "sentence": "", "standing": "", "sections": [], "numbers": numbers, "notes": [],
-             "sources": [], "made": "", "size": 9, "missing": ""}  # fmt: skip
+    empty = {"title": "", "sentence": "", "standing": "", "sections": [], "narrow": False, "numbers": numbers,
+             "notes": [], "sources": [], "made": "", "size": 9, "missing": ""}  # fmt: skip
     assert pages(compile_pages(empty)) == 1
     assert compile_pages(empty, "png").startswith(b"\x89PNG")
 
@@ -145,3 +150,23 @@ def test_symbols_have_glyphs() -> None:
     text = "10⁵ × 10⁻¹⁹ ≥ ≤ ± α β γ λ ω ∞ – · é"
     printed = text_of_pdf(pdf_report(make_report("Symbols", Document(text, (), (), {}, ""))))
     assert _bare(text) in printed
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda one: one.key)
+def test_a_story_becomes_a_report(domain: Domain) -> None:
+    """The five screens are in both files, with their sentences and the numbers of the plan."""
+    law, of_metric = read_fits(domain)
+    map = None if of_metric is None else through(law, of_metric)
+    plan = plan_target(law, domain.target, prices=read_prices(domain.prices, "python"), map=map)
+    story = tell(law, plan, map=map, title=domain.story, words=domain.words, stated=domain.stated)
+    report = report_story(story)
+    pdf, (text, cells, tags) = pdf_report(report), read_html(html_report(report))
+    printed = text_of_pdf(pdf)
+    assert pages(pdf) <= MOST_PAGES
+    assert tags.count("figure") == len(story.screens) == 5
+    for screen in story.screens:
+        for shown in (screen.title, screen.sentence):
+            assert _bare(readable(shown)) in printed, shown
+            assert readable(shown) in text, shown
+    assert all(readable(row[1]) in cells for row in report.rows)
+    assert [one.title.partition(":")[0] for one in report.sources[2:]] == (["Fit 1", "Fit 2"] if map else ["Fit"])
