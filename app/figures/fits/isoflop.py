@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from isoplan.app.figures.marks import dots, lines
+from isoplan.app.figures.marks import dots, keys, lines
 from isoplan.app.figures.marks.lines import Span, Word
 from isoplan.app.figures.style.axes import extent, literal, log_axis, padded, tick_text, title, value_axis
-from isoplan.app.figures.style.palette import COMPUTE, compute_colour, scale
+from isoplan.app.figures.style.palette import COMPUTE, GREY, compute_colour, scale
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.estimators.isoflop import Parabola
@@ -48,12 +48,33 @@ def draw(
         *dots.runs_over(shown, "N", y, _coloured(theme, shown, span)),
         *_minima(theme, curves, parabolas, y, span),
         _ends(theme, curves or parabolas, window, values),
+        *_keys(theme, curves, parabolas, shown, path),
     ]
     figure = compose(
         theme, HEIGHT, "isoflop", traces, margin={"r": 96 if theme.width is None else 66}, clickmode="event+select",
         xaxis=log_axis(theme, title("N"), *window), yaxis=value_axis(theme, y, *values),
     )  # fmt: skip
     return Drawing(figure, _alt(curves, parabolas, y, runs), "iso-flop-curves", lambda: _table(curves, parabolas))
+
+
+def _keys(
+    theme: Theme, curves: Sequence[Curve], parabolas: Sequence[Parabola], runs: Runs | None, path: Frontier | None
+) -> list[Part]:
+    """Return the legend entries of the curves, their bands, the runs, the stars and the path of the minima."""
+    colour = COMPUTE[len(COMPUTE) // 2]
+    shown = bool(curves) and len(curves) <= MOST_BANDS and any(keys.is_known(c.band) for c in curves)
+    inside = all(p.inside for p in parabolas if np.isfinite(p.N_star))
+    return [
+        *([keys.line(theme, "law at one budget", colour, 2.0)] if curves else []),
+        *([keys.line(theme, "parabola at one budget", colour, 2.0)] if parabolas else []),
+        *([] if all(p.located for p in parabolas) else [keys.line(theme, "no optimum located", colour, 2.0, "dot")]),
+        *keys.intervals(theme, colour, shown),
+        *keys.dots(runs, dots.outline(theme, 6)),
+        keys.star(theme, "best <i>N</i>*", colour),
+        *([] if inside else [keys.star(theme, "outside the sweep", colour, "star-open")]),
+        *([keys.line(theme, keys.PATH, theme.text, 2.2)] if path is not None else []),
+        *([keys.beyond(theme, GREY, shade=False)] if curves or path is not None else []),
+    ]
 
 
 def _of_budgets(runs: Runs) -> Runs:

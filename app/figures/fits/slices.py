@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from isoplan.app.figures.fits.residuals import SHORT
-from isoplan.app.figures.marks import along, dots
+from isoplan.app.figures.marks import along, dots, keys
 from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.marks.along import HEIGHT, Along
 from isoplan.app.figures.marks.along import table as table_of
@@ -44,6 +44,13 @@ def draw_slices(found: Sequence[Slice], y: str = "loss", theme: Theme = WEB) -> 
         shapes += [s | {"xref": on["xaxis"], "yref": f"{on['yaxis']} domain"} for s in shades]
         if one.others:
             notes.append(marks.corner(theme, _where(one), top=_falls(one), **place))
+    grey = _run_marker(theme)
+    traces += [
+        keys.line(theme, "law", ACCENT),
+        *keys.intervals(theme, ACCENT, any(keys.is_known(one.band) for one in found)),
+        *(keys.dots(found[0].runs, grey) if found[0].x_runs.size else []),
+        keys.beyond(theme, ACCENT),
+    ]
     figure = compose(theme, PANEL_HEIGHT, "slices", traces, shapes, notes, **layout)
     return Drawing(figure, _alt(found, y), "law-over-axes", lambda: _table(found))
 
@@ -83,12 +90,15 @@ def _runs(theme: Theme, one: Slice) -> list[Part]:
     shown = np.arange(len(one.x_runs))
     if shown.size > dots.MOST_DOTS:
         shown = np.sort(np.random.default_rng(0).choice(shown, dots.MOST_DOTS, replace=False))
-    marker = {"size": theme.marker(5), "color": GREY, "opacity": 0.55, "line": {"width": 0}}
     trace: Part = {
-        "type": "scatter", "mode": "markers", "name": "runs", "hoverinfo": "skip", "marker": marker,
+        "type": "scatter", "mode": "markers", "name": "runs", "hoverinfo": "skip", "marker": _run_marker(theme),
         "x": marks.pack(one.x_runs[shown]), "y": marks.pack(one.y_runs[shown]),
     }  # fmt: skip
     return [trace] if one.runs is None else dots.by_group(one.runs.take(shown), trace, one.runs)
+
+
+def _run_marker(theme: Theme) -> Part:
+    return {"size": theme.marker(5), "color": GREY, "opacity": 0.55, "line": {"width": 0}}
 
 
 def _table(found: Sequence[Slice]) -> pd.DataFrame:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from isoplan.app.figures.marks import dots
+from isoplan.app.figures.marks import dots, keys
 from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.marks.lines import Word
 from isoplan.app.figures.style.axes import literal, log_axis, tick_text, title
-from isoplan.app.figures.style.palette import GREY, compute_colour
+from isoplan.app.figures.style.palette import COMPUTE, GREY, compute_colour
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.drawing.contours import Contour, contours_of
@@ -41,14 +41,31 @@ def draw(
         *_trajectory(theme, surface),
         *_runs(theme, runs, y, colours),
         *_plan(theme, plan),
+        *_keys(theme, surface, runs, plan, contours),
     ]
     figure = compose(
         theme, HEIGHT, "surface", traces, [_beyond(surface)], clickmode="event+select",
-        margin={"t": 34 if theme.width is None else 22},
+        margin={"t": 64 if theme.width is None else 42}, legend={"y": 1.05},
         xaxis=log_axis(theme, title("N"), surface.N[0], surface.N[-1], showgrid=False, automargin=False),
         yaxis=log_axis(theme, title("D"), surface.D[0], surface.D[-1], showgrid=False, automargin=False),
     )  # fmt: skip
     return Drawing(figure, _alt(surface, y, runs, plan), "loss-surface", lambda: _table(surface, contours))
+
+
+def _keys(
+    theme: Theme, surface: Surface, runs: Runs | None, plan: Plan | None, contours: tuple[Contour, ...]
+) -> list[Part]:
+    """Return the legend entries of the lines, tints, runs and the star."""
+    budgets = any(len(line.N) > 1 for line in surface.isoflops)
+    return [
+        *keys.dots(runs, dots.outline(theme)),
+        *([keys.line(theme, "equal loss", GREY, 1.1)] if contours else []),
+        *([keys.line(theme, "equal compute", COMPUTE[len(COMPUTE) // 2], 1.8)] if budgets else []),
+        keys.line(theme, keys.PATH, theme.text, 2.6),
+        *keys.intervals(theme, theme.text, bool(np.isfinite(surface.ribbon68.N_low).all())),
+        keys.beyond(theme, GREY),
+        *([keys.star(theme, keys.BEST)] if _plan(theme, plan) else []),
+    ]
 
 
 def _scaled(surface: Surface, runs: Runs | None, y: str) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from isoplan.app.figures.marks import dots, lines
+from isoplan.app.figures.marks import dots, keys, lines
 from isoplan.app.figures.style.axes import (
     axis,
     extent,
@@ -22,7 +22,7 @@ from isoplan.app.figures.style.axes import (
     title,
     value_axis,
 )
-from isoplan.app.figures.style.palette import PLAN
+from isoplan.app.figures.style.palette import FLOOR, PLAN
 from isoplan.app.figures.style.theme import Part, Theme
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.answer.quantity import Quantity
@@ -103,7 +103,7 @@ def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) 
         values = extent(np.array(values), np.array([law.floor.value]), room=0.09 * theme.crowding if crowded else 0.05)
     hover = f"{literal(law.axis)}  %{{x:{hover_format(law.axis)}}}<br>{literal(law.y)}  %{{y:.4~g}}<extra>law</extra>"
     shades, remarks = lines.beyond(theme, law.x, law.inside, law.falls)
-    called = f"{'floor' if law.falls else 'ceiling'} {symbol(law.limit) if law.limit else ''}".rstrip()
+    called = f"{_called(law)} {symbol(law.limit) if law.limit else ''}".rstrip()
     bounds, bound_notes = lines.limit(theme, law.floor, values, called, heights)
     line = lines.law(theme, law.x, law.loss, law.inside, colour, 2.4, hovertemplate=hover)
     bands = lines.bands(law.x, law.band, colour, values)
@@ -111,9 +111,25 @@ def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) 
     across = log_axis(theme, title(law.axis), *ends) if law.log else axis(theme, title(law.axis)) | {"range": [*ends]}
     axes = {"xaxis": across, "yaxis": value_axis(theme, law.y, *values)}
     star, tints, said = _best(theme, law)
-    return Parts(
-        [*bands, *line, *shown, *star], [*tints, *shades, *bounds], [*remarks, *bound_notes, *said], axes, values
-    )
+    entries = _keys(theme, law, colour, marker, bool(shown), bool(star), bool(bounds))
+    traces = [*bands, *line, *shown, *star, *entries]
+    return Parts(traces, [*tints, *shades, *bounds], [*remarks, *bound_notes, *said], axes, values)
+
+
+def _called(law: Along) -> str:
+    return "floor" if law.falls else "ceiling"
+
+
+def _keys(theme: Theme, law: Along, colour: str, marker: Part, runs: bool, star: bool, floor: bool) -> list[Part]:
+    """Return the legend entries of the law, its bands, the runs, the region beyond, the floor, and the best value."""
+    return [
+        keys.line(theme, "compute-optimal loss" if law.axis == "C" and law.limit else "law", colour),
+        *keys.intervals(theme, colour, keys.is_known(law.band)),
+        *keys.dots(law.runs if runs else None, marker),
+        *([] if law.inside.all() else [keys.beyond(theme, colour)]),
+        *([keys.line(theme, f"{_called(law)} with intervals", FLOOR, 1.5, "dot")] if floor else []),
+        *([keys.star(theme, f"best {literal(law.axis)}")] if star else []),
+    ]
 
 
 def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Part]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from isoplan.app.figures.fits import frontier
-from isoplan.app.figures.marks import along, dots, lines
+from isoplan.app.figures.marks import along, dots, keys, lines
 from isoplan.app.figures.marks.along import Along
 from isoplan.app.figures.style.axes import extent, literal, log_axis, padded, tick_text, title, value_axis
 from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN
@@ -62,6 +62,10 @@ def _budget(theme: Theme, plan: Plan, picture: Picture, curve: Curve) -> Drawing
         *lines.bands(curve.N, curve.band, ACCENT, values),
         *lines.law(theme, curve.N, curve.loss, curve.inside, ACCENT, 2.4, text=text, hovertemplate=hover),
         _optimum(theme, plan, curve),
+        keys.line(theme, "law at this budget", ACCENT),
+        *keys.intervals(theme, ACCENT, keys.is_known(curve.band)),
+        *([] if curve.inside.all() else [keys.beyond(theme, ACCENT, shade=False)]),
+        keys.star(theme, keys.BEST),
     ]
     shapes, notes = _flat(theme, plan.flat, window)
     if free is not None:
@@ -165,7 +169,7 @@ def _crossing(
         shapes, notes = [*shapes, *shade], [*notes, *note]
     if q.value is not None and loss is not None:
         hover = f"<b>Plan</b><br>{law.axis}  {power10(q.value)}<br>{literal(plan.y)}  {loss:.4g}"
-        traces.append(lines.star(theme, q.value, loss, hover))
+        traces += [lines.star(theme, q.value, loss, hover), keys.star(theme)]
     figure = compose(theme, HEIGHT, "plan", traces, shapes, notes, clickmode="event+select", **p.axes)
     return Drawing(figure, f"{_alt_answer(plan, q, law.axis)} {along.alt(law)}", "plan", lambda: along.table(law))
 

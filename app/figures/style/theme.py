@@ -110,19 +110,25 @@ def paper(width_mm: float, points: float = 8) -> Theme:
 GROUP = "group: "
 """Prefix of the legend group of a dataset, which distinguishes it from other legend groups."""
 
+KEY = "key: "
+"""Prefix of the legend group of an entry that explains a mark (``marks.keys``)."""
 
-def legend(theme: Theme) -> Part:
-    """Return layout entries that put a legend in one line above the plot."""
-    place = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": theme.small}}
+
+def legend(theme: Theme, y: float = 1.02) -> Part:
+    """Return layout entries that put a legend in lines above the plot, its lower end at the height ``y``."""
+    place = {"orientation": "h", "y": y, "yanchor": "bottom", "x": 0, "font": {"size": theme.small}}
     return {"showlegend": True, "legend": place, "margin": {"t": 44 if theme.width is None else 32}}
 
 
 def _named_once(traces: Sequence[Part]) -> list[Part]:
-    """Return ``traces`` such that each dataset has only one legend entry, although it can have several traces."""
+    """Return ``traces`` such that each dataset and each key has only one legend entry.
+
+    A dataset can have several traces.
+    """
     named, out = set[str](), []
     for trace in traces:
         group = str(trace.get("legendgroup", ""))
-        again = group.startswith(GROUP) and group in named
+        again = group.startswith((GROUP, KEY)) and group in named
         named.add(group)
         out.append({**trace, "showlegend": False} if again else trace)
     return out
@@ -140,9 +146,9 @@ def compose(
     """Return the figure ``name`` from its traces, shapes, notes and ``layout`` in the style of ``theme``.
 
     The figure has a fixed ``height`` in pixels, so that the page does not move while it loads. If it has no legend,
-    traces of datasets (``dots.by_group``) get a legend above the plot. Zoom and hidden traces are kept when a figure of
-    the same name is drawn again. The figure is made in one call, because Plotly needs three times as long to add single
-    parts.
+    traces of datasets (``dots.by_group``) and keys (``marks.keys``) get a legend above the plot. Zoom and hidden traces
+    are kept when a figure of the same name is drawn again. The figure is made in one call, because Plotly needs three
+    times as long to add single parts.
     """
     margin = {"l": 64, "r": 24, "t": 16, "b": 52, "pad": 0}
     if theme.width is not None:
@@ -161,10 +167,13 @@ def compose(
     if theme.width:
         base["width"] = round(theme.width)
     traces = _named_once(traces)
-    if "showlegend" not in layout and any(str(t.get("legendgroup", "")).startswith(GROUP) for t in traces):
+    groups = [str(t.get("legendgroup", "")) for t in traces]
+    if "showlegend" not in layout and any(group.startswith((GROUP, KEY)) for group in groups):
         traces = [{"showlegend": False} | t for t in traces]
         above = legend(theme)
-        base |= {key: above[key] for key in ("showlegend", "legend")}
+        if not any(group.startswith(GROUP) for group in groups):
+            above["legend"] |= {"itemclick": False, "itemdoubleclick": False}
+        base |= {"showlegend": True, "legend": above["legend"] | layout.pop("legend", {})}
         layout["margin"] = {
             **layout.get("margin", {}),
             "t": max(above["margin"]["t"], layout.get("margin", {}).get("t", 0)),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from isoplan.app.figures.marks import dots, lines
+from isoplan.app.figures.marks import dots, keys, lines
 from isoplan.app.figures.marks.lines import Span
 from isoplan.app.figures.style.axes import extent, literal, log_axis, span_text, tick_text, title, value_axis
 from isoplan.app.figures.style.palette import ACCENT, CATEGORIES, FLOOR, GREY, PLAN
@@ -44,6 +44,9 @@ def draw_envelope(found: Envelope, path: Frontier, fit: Fit, behind: Curves | Ru
         *_law(theme, path.C, path.loss, path.loss_band, inside, loss),
         *(part | BELOW | {"showlegend": False} for part in _points(theme, found, found.N, "N*")),
         *(part | BELOW for part in _law(theme, path.C, path.N, path.N_band, inside, size)),
+        keys.line(theme, "law", theme.text, 1.6),
+        *keys.intervals(theme, ACCENT, keys.is_known(path.loss_band)),
+        keys.beyond(theme, theme.text, shade=False),
     ]
     words = lines.note(theme, _growth(fit), yref="y2 domain", y=1, yanchor="top", yshift=-3)
     layout: dict[str, Any] = {
@@ -121,6 +124,7 @@ def draw_cells(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
         *_side(theme, "underfits", cells, ~over, ACCENT, "circle"),
         *_side(theme, "overfits", cells, over, PLAN, "x"),
         line,
+        *keys.intervals(theme, THRESHOLD, ends is not None),
     ]
     figure = compose(
         theme, CELL_HEIGHT, "threshold", traces, **legend(theme),
@@ -189,6 +193,12 @@ def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", t
         *([lines.line(theme, curve.x, found.slope, GREY, 1.2, "dot")] if there else []),
         *lines.law(theme, curve.x, curve.loss, curve.inside, ACCENT, 2.4, hovertemplate=hover),
         *shown,
+        keys.line(theme, "law", ACCENT),
+        *keys.intervals(theme, ACCENT, keys.is_known(curve.band)),
+        *keys.dots(runs, dots.filled(theme)),
+        *([keys.line(theme, "few-step limit", GREY, 1.2, "dot")] if there else []),
+        *([keys.line(theme, "plateau, critical batch", FLOOR, 1.5, "dot")] if there else []),
+        *([] if curve.inside.all() else [keys.beyond(theme, ACCENT)]),
     ]
     shades, remarks = lines.beyond(theme, curve.x, curve.inside)
     shapes, notes = _plateau(theme, found, window, values) if there else ([], [_without(theme)])

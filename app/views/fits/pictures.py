@@ -30,6 +30,8 @@ from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 
 TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
+WORDS = {"C": "Compute C", "N": "Best size N*", "D": "Best data D*", "loss": "L*"}
+"""Names of the numbers above the figure."""
 
 
 def readouts(plan: Plan) -> None:
@@ -48,7 +50,8 @@ def readouts(plan: Plan) -> None:
             continue
         unit = escape_markdown(plan.y if name == "loss" else "" if name == "D/N" else q.unit)
         spread = between(q, q.ci68) if q.ci68 else None
-        grid.metric(f"{title} [{unit}]" if unit else title, number(q), spread, delta_color="off", delta_arrow="off")
+        words = f"{WORDS[name]} [{unit}]" if unit else title
+        grid.metric(words, number(q), spread, delta_color="off", delta_arrow="off")
     st.caption(_small_print(plan))
 
 

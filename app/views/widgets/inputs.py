@@ -13,6 +13,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.drawing.sections import one_axis_curve
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.planning.plan.start import largest_inside
 from isoplan.engine.planning.plan.support import budgets
 
 
@@ -64,12 +65,13 @@ def compute_steps(fit: Fit) -> tuple[list[float], float]:
     """Return the positions of the compute slider in FLOPs, and its initial position.
 
     The positions are evenly spaced in log C, from the smallest budget of the runs to ``BEYOND`` decades above the
-    largest. The initial position is in the middle of the runs.
+    largest. The initial position is the largest whose optimum lies inside the runs.
     """
     low, high = budgets(fit)
     first, last = (round(A_DECADE * math.log10(C)) for C in (low, high))
     steps = [10 ** (k / A_DECADE) for k in range(first, last + BEYOND * A_DECADE + 1)]
-    return steps, steps[(last - first) // 2]
+    inside = largest_inside(fit)
+    return steps, max((C for C in steps if C <= inside), default=steps[0])
 
 
 def target_steps(fit: Fit) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoplan.app.figures.style.theme import Drawing
+from isoplan.app.figures.style.theme import KEY, Drawing
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting import Fit, FitData, FitSpec, Parameter
 from isoplan.engine.schema import Metric, Roles, Runs
@@ -68,8 +68,9 @@ def fit(make_fit: MakeFit) -> Fit:
 
 
 def traces(drawing: Drawing, **wanted: Any) -> list[Any]:
-    """Return the traces of the figure whose attributes equal ``wanted``."""
-    return [t for t in drawing.figure.data if all(getattr(t, k, None) == v for k, v in wanted.items())]
+    """Return the traces of the figure, without its legend keys, whose attributes equal ``wanted``."""
+    drawn = [t for t in drawing.figure.data if not str(t.legendgroup or "").startswith(KEY)]
+    return [t for t in drawn if all(getattr(t, k, None) == v for k, v in wanted.items())]
 
 
 def texts(drawing: Drawing) -> str:

@@ -333,8 +333,11 @@ class TestValidation:
         found = validate(FitSpec(objective="ols-log"), budget_runs)
         drawing = validation.draw(found)
         lines = [t for t in drawing.figure.data if t.mode == "lines+markers"]
-        assert [t.name for t in lines] == ["chinchilla", "last point", "log-linear", "nearest cell"]
-        assert len({(t.line.color, t.line.dash) for t in lines}) == 4
+        simple = ["no further improvement", "power law without floor", "nearest run"]
+        assert [t.name for t in lines] == ["chinchilla", *(f"baseline: {words}" for words in simple)]
+        assert len({t.line.color for t in lines}) == len({t.line.dash for t in lines}) == 4
+        named = validation.draw(found, titles={"chinchilla": "Loss over size and data (Chinchilla)"})
+        assert "Loss over size and data (Chinchilla)" in [t.name for t in named.figure.data]
         best = validation.draw(found, "best")
         assert [t.name for t in best.figure.data if t.mode == "markers"] == ["chinchilla", "isoflop"]
         (dots_,) = [t for t in drawing.figure.data if t.mode == "markers"]

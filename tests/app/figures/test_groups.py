@@ -18,7 +18,7 @@ from isoplan.app.figures.fits import surface as surface_figure
 from isoplan.app.figures.marks import along
 from isoplan.app.figures.plans import evidence, plan
 from isoplan.app.figures.style.palette import CATEGORIES
-from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Drawing, Theme, paper
+from isoplan.app.figures.style.theme import DARK, KEY, LIGHT, WEB, Drawing, Theme, paper
 from isoplan.app.figures.training import curve_points
 from isoplan.app.figures.training import curves as training
 from isoplan.engine.fitting import Fit, FitSpec, fit
@@ -79,7 +79,9 @@ def test_every_figure_colours_runs_by_their_data_set_alike_and_names_them(
     for name, drawing in drawn(*pooled, theme).items():
         traces = dots_of(drawing)
         assert {t.name: t.marker.color for t in traces} == dict(zip(SIZES, CATEGORIES, strict=False)), name
-        assert [t.name for t in drawing.figure.data if t.showlegend is not False] == list(SIZES), name
+        named = [t for t in drawing.figure.data if t.showlegend is not False]
+        assert [t.name for t in named if not str(t.legendgroup).startswith(KEY)] == list(SIZES), name
+        assert not [t for t in named if t.name == "run"], name
         assert drawing.figure.layout.showlegend is True, name
         assert drawing.figure.layout.margin.t >= (44 if theme.width is None else 32), name
         assert all("dataset  " in t.hovertemplate for t in traces), name

@@ -8,13 +8,14 @@ import pytest
 from isoplan.app.figures.fits import frontier, isoflop, slices, surface
 from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.style.palette import ACCENT, COMPUTE, LOSS, PLAN
-from isoplan.app.figures.style.theme import WEB
+from isoplan.app.figures.style.theme import KEY, WEB, Drawing
 from isoplan.engine.fitting import Fit, FitSpec
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.contours import contours_of
 from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves
 from isoplan.engine.planning.drawing.curves import surface as surface_of
 from isoplan.engine.planning.drawing.sections import one_axis_curve
+from isoplan.engine.planning.drawing.sections import slices as slices_of
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.schema import Runs
@@ -225,3 +226,42 @@ class TestAlong:
         values = (float(floor_of(fit).value or 0) - 0.05, 4.0)
         _, (note,) = marks.limit(WEB, floor_of(fit), values, "floor", [target])
         assert (note.get("yanchor") == "top") == below
+
+
+FLOOR = "floor with intervals"
+
+
+def legend_of(drawing: Drawing) -> list[str]:
+    """Return the legend entries that explain the marks of a figure."""
+    assert drawing.figure.layout.showlegend is True
+    return [t.name for t in drawing.figure.data if str(t.legendgroup).startswith(KEY)]
+
+
+class TestLegend:
+    def test_a_surface(self, fit: Fit, runs: Runs) -> None:
+        s, plan = surface_of(fit), plan_budget(fit, 1e18)
+        assert legend_of(surface.draw(s, runs, plan=plan)) == [
+            "run", "equal loss", "equal compute", "compute-optimal <i>N</i>*, <i>D</i>*", "68 % interval", "95 %",
+            "beyond the runs", "plan: best <i>N</i>*, <i>D</i>*",
+        ]  # fmt: skip
+        assert "run" not in legend_of(surface.draw(s))
+
+    def test_iso_flop_curves(self, fit: Fit, runs: Runs) -> None:
+        named = legend_of(isoflop.draw(isoflop_curves(fit), runs, path=frontier_curve(fit)))
+        assert named[0] == "law at one budget"
+        assert {"run", "best <i>N</i>*", "compute-optimal <i>N</i>*, <i>D</i>*", "beyond the runs"} <= set(named)
+        assert "outside the sweep" not in named
+
+    def test_a_frontier_and_one_axis(self, fit: Fit, make_fit: MakeFit, runs: Runs) -> None:
+        both = ["68 % interval", "95 %"]
+        assert legend_of(frontier.draw(frontier_curve(fit), runs)) == [
+            "compute-optimal loss", *both, "run", "beyond the runs",
+        ]  # fmt: skip
+        curve = one_axis_curve(make_fit(spec=POWER, theta=[1.9, 3e8, 0.4]))
+        assert legend_of(slices.draw_line(curve, runs)) == ["law", *both, "run", "beyond the runs", FLOOR]
+        bare = one_axis_curve(make_fit(spec=POWER, theta=[1.9, 3e8, 0.4], draws=0))
+        assert legend_of(slices.draw_line(bare)) == ["law", "beyond the runs", FLOOR]
+
+    def test_slices(self, fit: Fit, runs: Runs) -> None:
+        named = legend_of(slices.draw_slices(slices_of(fit, runs)))
+        assert named == ["law", "68 % interval", "95 %", "run", "beyond the runs"]

@@ -8,9 +8,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from isoplan.app.views.widgets.inputs import compute_steps
 from isoplan.data.catalogue import DEMOS
 from isoplan.data.stories import DOMAINS
 from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.planning.plan.start import largest_inside
+from isoplan.engine.quantities import power10
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
@@ -141,11 +144,11 @@ def test_explore_moves_with_its_slider(jets: str, open_page: Open) -> None:
 
 @pytest.mark.parametrize("view", ["Surface", "Iso-FLOP", "Frontier"])
 def test_every_view_of_explore_answers_a_budget_and_a_target(jets: str, open_page: Open, view: str) -> None:
-    for at, missing in (("Budget", "C [FLOPs]"), ("Target", "L* [loss]")):
+    for at, missing in (("Budget", "Compute C [FLOPs]"), ("Target", "L* [loss]")):
         page = open_page("explore", fit=jets, figure=view, at=at)
         assert told(page) == ""
-        given = {"C [FLOPs]", "N* [parameters]", "D* [samples]", "L* [loss]", "D* / N*"} - {missing}
-        assert {m.label for m in page.metric} == given
+        given = {"Compute C [FLOPs]", "Best size N* [parameters]", "Best data D* [samples]", "L* [loss]", "D* / N*"}
+        assert {m.label for m in page.metric} == given - {missing}
 
 
 def test_published_laws_plan_without_intervals(demo: Database, open_page: Open) -> None:
@@ -223,3 +226,12 @@ def test_a_link_with_a_fit_alone_opens_its_table(jets: str, demo: Database, open
     tables.add(demo, grid(), "newer.csv")
     at = open_page("fit", fit=jets)
     assert at.query_params["table"] == next(f.table_id for f in results.fits(demo))
+
+
+def test_explore_starts_inside_the_runs(demo: Database, jets: str, open_page: Open) -> None:
+    at = open_page("explore", fit=jets)
+    fit = results.fit(demo, jets)
+    start = compute_steps(fit)[1]
+    assert 0.85 * largest_inside(fit) <= start <= largest_inside(fit)
+    assert at.select_slider(key="C").value == power10(start, 2)
+    assert not [c for c in at.caption if "beyond the runs" in str(c.value)]
