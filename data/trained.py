@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -68,7 +69,7 @@ def evidence(folder: Path, metric: str) -> Evidence:
     remarks = dict(found.remarks)
     if "N" in found.remarks or "N" not in missing:
         remarks["N"] = tuple(filter(None, (*found.remarks.get("N", ()), confounded(folder))))
-    return Evidence(found.share, found.batch, found.allocation, found.negatives, missing, remarks=remarks)
+    return replace(found, missing=missing, remarks=remarks)
 
 
 def confounded(folder: Path) -> str:

@@ -119,7 +119,6 @@ with upload.container(border=True, height="stretch", key="own_table"):
     usual = own_table.usual_metric(db, START)
     asked = metric_names(recall("metric") or usual)
     own = evidence_form.read(db, asked, printed.metrics)
-    own_table.describe(db, asked, printed.metrics)
 evidence, shown = with_fallback(own.evidence, printed), None
 with question.container(border=True, height="stretch", key="question"):
     metrics = ask_metrics(own, printed, usual)
@@ -131,6 +130,7 @@ with question.container(border=True, height="stretch", key="question"):
                 st.caption(f"Read as {power10(reading.value)} FLOPs: {escape_markdown(reading.note)}.")
             made = reply(reading.value, ",".join(metrics), own.evidence, printed, given, None)
             shown = made.result
+own_table.describe(db, asked, printed.metrics)
 if shown is not None:
     cards.show(db, made, make_cards(shown, evidence, own.evidence, metrics))
 tabs.show(db, evidence, own, shown, metrics)

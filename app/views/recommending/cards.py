@@ -43,24 +43,31 @@ def _card(cards: Sequence[Card]) -> None:
     """Show one setting. Metrics with equal values share one block, and equal lines on other choices are shown once."""
     st.markdown(f"**{escape_markdown(cards[0].label)}**")
     groups = differing(cards)
-    shared = len({group[0].what_if for group in groups}) == 1
+    shared = len({card.what_if for card in cards}) == 1
     for i, group in enumerate(groups):
-        metrics = ", ".join(one.metric for one in group) if len(groups) > 1 else ""
-        _block(group[0], metrics, i)
-        if group[0].what_if and (not shared or i == len(groups) - 1):
-            st.markdown(readable(group[0].what_if))
+        _block(group, len(groups) > 1, i)
+        for text in dict.fromkeys(card.what_if for card in group if card.what_if):
+            if not shared or i == len(groups) - 1:
+                st.markdown(readable(text))
         if group[0].complaint:
             st.markdown(f":material/warning: {readable(group[0].complaint)}")
 
 
-def _block(card: Card, metrics: str, i: int) -> None:
-    """Show value, source and interval of a card. ``metrics`` names the metrics of the value if there are several."""
+def _block(group: Sequence[Card], several: bool, i: int) -> None:
+    """Show value, source and intervals of cards with equal values, with their metrics if there are ``several`` groups.
+
+    Intervals that differ have a line each.
+    """
+    card = group[0]
     missing = card.text == "-"
     with st.container(key=f"value_{card.setting}_{i}"):
         st.markdown(readable("–" if missing else card.text), help=escape_markdown(card.reason) if missing else None)
-    sure = card.interval if card.interval != "-" else card.no_interval
-    said = " · ".join(filter(None, (metrics, sure)))
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    sure: dict[str, list[str]] = {}
+    for one in group:
+        sure.setdefault(one.interval if one.interval != "-" else one.no_interval, []).append(one.metric)
+    named = several or len(sure) > 1
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.badge(escape_markdown(card.source), color=COLOURS[card.badge])  # type: ignore[arg-type]
-        if said:
-            st.caption(readable(said), width="content")
+        for text, metrics in sure.items():
+            if said := " · ".join(filter(None, (", ".join(metrics) if named else "", text))):
+                st.caption(readable(said), width="content")

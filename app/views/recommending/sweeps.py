@@ -38,15 +38,19 @@ RECIPE = "This recipe"
 """Option that shows the evidence of the recipe, not that of Isoplan's runs."""
 
 
-def show(setting: Setting, evidence: Evidence, own: Built, answer: Recommendation) -> None:
-    """Show the figure of the evidence for ``setting``: of the recipe, or of Isoplan's runs on one log."""
+def choose_runs(setting: Setting) -> str:
+    """Show the selection of the runs in a figure and return it: ``RECIPE``, or one of Isoplan's logs."""
     options = [RECIPE, *(log for log in trained.LOGS if trained.rows(trained.LOGS[log], trained.SWEEPS[setting]))]
-    chosen = RECIPE
-    if len(options) > 1:
-        chosen = st.segmented_control(
-            "Runs in the figure", options, default=RECIPE, required=True, key=f"runs_of_{setting}",
-            format_func=lambda option: option if option == RECIPE else f"Runs trained by Isoplan on {option}",
-        ) or RECIPE  # fmt: skip
+    if len(options) == 1:
+        return RECIPE
+    return st.segmented_control(
+        "Runs in the figure", options, default=RECIPE, required=True, key=f"runs_of_{setting}",
+        format_func=lambda option: option if option == RECIPE else f"Isoplan's runs on {option}",
+    ) or RECIPE  # fmt: skip
+
+
+def show(setting: Setting, evidence: Evidence, own: Built, answer: Recommendation, chosen: str) -> None:
+    """Show the figure of the evidence for ``setting``: of the recipe, or of Isoplan's runs on the log ``chosen``."""
     if chosen == RECIPE:
         _draw_recipe(setting, evidence, own, answer)
         _counted(own, setting, "your runs")

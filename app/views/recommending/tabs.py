@@ -30,7 +30,10 @@ def show(db: Database, evidence: Evidence, own: Built, answer: Recommendation | 
                 regimes.show(db)
             elif name in SWEEPS:
                 if answer is not None:
-                    sweeps.show(SWEEPS[name], evidence, own, _of_metric(answer, metrics, name))
+                    with st.container(horizontal=True, gap="medium"):
+                        one = _of_metric(answer, metrics, name)
+                        runs = sweeps.choose_runs(SWEEPS[name])
+                    sweeps.show(SWEEPS[name], evidence, own, one, runs)
                 with st.expander(f"Other runs for {evidence_form.called(SWEEPS[name])}", icon=":material/swap_horiz:"):
                     evidence_form.choose(db, SWEEPS[name])
             elif answer is None:

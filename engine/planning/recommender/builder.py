@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -214,7 +215,22 @@ def _allocation(job: Job) -> tuple[Evidence, tuple[str, ...]]:
 
     If a column measures C, its compute rule is fitted first: C grows as a power of N and a power of D.
     """
-    return Evidence(allocation=_each(job, lambda name, metric: _frontier(job, metric))), ()
+    found = _each(job, lambda name, metric: _frontier(job, metric))
+    return Evidence(allocation=found, sizes=tuple(_curves(job, found))), ()
+
+
+def _curves(job: Job, metrics: Iterable[str]) -> Iterator[Optimum]:
+    """Yield the optimum of N at each budget, whose curve gives the cost of another N.
+
+    A budget without a fit is left out.
+    """
+    for name in metrics:
+        metric = job.metrics[name]
+        runs = job.measured(metric, "N")
+        for C in _budgets(runs):
+            part = runs if np.isnan(C) else runs.take(runs["budget"] == C)
+            with suppress(PlannerError):
+                yield replace(optimum_of(part, job.spec("log-parabola", metric.column, "N"), C), metric=name)
 
 
 def _frontier(job: Job, metric: Metric) -> Fit:

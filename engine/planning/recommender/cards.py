@@ -18,7 +18,7 @@ from isoplan.engine.planning.answer.format import between, number
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.optimum.frontier import frontier
 from isoplan.engine.planning.plan.support import MARKED
-from isoplan.engine.planning.recommender.choice import FAILED, SETTINGS, Alternative, Choice, Setting
+from isoplan.engine.planning.recommender.choice import FAILED, SETTINGS, Choice, Setting
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.recipe import Recipe, Recommendation, lender
 from isoplan.engine.planning.recommender.settings import LearningRate
@@ -137,10 +137,10 @@ def make_cards(answer: Recommendation, evidence: Evidence, own: Evidence, metric
 
 
 def differing(cards: Sequence[Card]) -> tuple[tuple[Card, ...], ...]:
-    """Return the cards of one setting in groups with equal value, interval and badge, in the order of the metrics."""
+    """Return the cards of one setting in groups with equal value and source, in the order of the metrics."""
     groups: dict[tuple[str, ...], list[Card]] = {}
     for card in cards:
-        groups.setdefault((card.text, card.interval, card.source, card.complaint), []).append(card)
+        groups.setdefault((card.text, card.source, card.complaint), []).append(card)
     return tuple(tuple(group) for group in groups.values())
 
 
@@ -224,7 +224,7 @@ def _what_if(answer: Recommendation, recipe: Recipe, choice: Choice, evidence: E
         scaling = answer.settings.scaling
         other = replace(choice.value, value=scaling.rate * float(np.sqrt(MANY / scaling.batch)), ci68=None)
         return f"At a batch of {MANY:,.0f} sequences: {number(other)}."
-    priced = "; ".join(cost(choice.setting, other) for other in choice.otherwise)
+    priced = costs(choice)
     if choice.setting == "K":
         return " ".join(filter(None, (f"{priced}." if priced else "", _negatives(answer, recipe, choice, evidence))))
     if priced:
@@ -234,14 +234,21 @@ def _what_if(answer: Recommendation, recipe: Recipe, choice: Choice, evidence: E
     return f"{swept}The cost of another {'share' if choice.setting == 's' else 'batch'} is not published."
 
 
-def cost(setting: Setting, other: Alternative) -> str:
-    """Return the cost of another value of a setting, such as "6 %: recall@10 worse by 0.003 (0.002 to 0.004)"."""
-    at = f"{100 * other.x:.3g} %" if setting == "s" else count(other.x, 3) if setting != "B" else f"{other.x:,.0f}"
-    amount = other.amount
-    sure = f" ({between(amount, amount.ci68)})" if amount.ci68 else ""
-    if amount.unit.startswith("times"):
-        return f"{at}: {number(amount)}{sure} {amount.unit}"
-    return f"{at}: {amount.unit} worse by {number(amount)}{sure}"
+def costs(choice: Choice) -> str:
+    """Return the costs of other values of a setting, such as "6 %: recall@10 worse by 0.003 (0.002 to 0.004)".
+
+    The 68 % interval is left out if there are several values.
+    """
+    said = []
+    for other in choice.otherwise:
+        at = f"{100 * other.x:.3g} %" if choice.setting == "s" else count(other.x, 2)
+        amount = other.amount
+        sure = f" ({between(amount, amount.ci68)})" if amount.ci68 and len(choice.otherwise) == 1 else ""
+        if amount.unit.startswith("times"):
+            said.append(f"{other.x:,.0f}: {number(amount)}{sure} {amount.unit}")
+        else:
+            said.append(f"{at}: {amount.unit} worse by {number(amount)}{sure}")
+    return "; ".join(said)
 
 
 def _size(recipe: Recipe, choice: Choice, evidence: Evidence) -> str:
@@ -255,7 +262,7 @@ def _size(recipe: Recipe, choice: Choice, evidence: Evidence) -> str:
         N = frontier(fit.law, fit.values, budget, plan.compute).N
         return f"Ten times the budget: {_counted(plan.compute.samples(budget, N))} {unit}, {_counted(N)} parameters."
     if choice.otherwise:
-        return "; ".join(cost("N", other) for other in choice.otherwise) + "."
+        return f"{costs(choice)}."
     half = choice.value.value / 2
     events = f"{_counted(plan.compute.samples(C, half))} {unit}"
     return f"Half of N: {events} for the same FLOPs; its cost is not known."

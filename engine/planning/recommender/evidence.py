@@ -17,7 +17,8 @@ class Evidence:
     """Evidence for the settings of a recommender. Each part may be empty.
 
     ``share`` and ``negatives`` are the optima of sweeps of s (a fraction) and of K (a number of candidates). ``batch``
-    has fits of critical-batch, ``allocation`` fits with a frontier, both by metric.
+    has fits of critical-batch, ``allocation`` fits with a frontier, both by metric. ``sizes`` are the optima of N at
+    single budgets; their curves give the cost of another N.
 
     The other parts are by setting. ``missing`` states which table a paper does not print. ``quoted`` is what the paper
     states on the setting. ``remarks`` list the user's runs that were left out, and why a sweep of the user could not be
@@ -31,6 +32,7 @@ class Evidence:
     missing: Mapping[Setting, str] = field(default_factory=dict)
     quoted: Mapping[Setting, str] = field(default_factory=dict)
     remarks: Mapping[Setting, tuple[str, ...]] = field(default_factory=dict)
+    sizes: tuple[Optimum, ...] = ()
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -65,4 +67,5 @@ def with_fallback(own: Evidence, other: Evidence) -> Evidence:
         {**other.missing, **own.missing},
         {**other.quoted, **own.quoted},
         {**other.remarks, **own.remarks},
+        swept(own.sizes, other.sizes),
     )

@@ -33,6 +33,7 @@ from isoplan.engine.planning.recommender.settings import (
     advice,
     batch,
     budgets_of,
+    cost_of_size,
     missing,
     negatives,
     rate,
@@ -241,7 +242,9 @@ def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) ->
     span = None
     if not plan.answers:
         D, note, span = withheld(D), WITHHELD, budgets_of(plan)
-    N = Choice("N", plan.shown.allocation["N"], None, note, quoted=quoted, borrowed=borrowed, supported=span)
+    size = plan.shown.allocation["N"]
+    others = cost_of_size(evidence.sizes, law, float(plan.question.value), size.value) if size.value else ()
+    N = Choice("N", size, None, note, None, quoted, others, borrowed, supported=span)
     return N, Choice("D", D, None, note, borrowed=borrowed, supported=span)
 
 
@@ -276,12 +279,12 @@ def _notes(choices: Mapping[Setting, Choice], settings: Settings, cap: int | Non
     notes = []
     for setting, choice in choices.items():
         if choice.value.value is not None and choice.value.beyond > 0.005 and setting in ("s", "K"):
-            far = f"{setting}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps."
+            far = f"The budget lies {decades(choice.value.beyond)} beyond the budgets of the sweeps of {setting}."
             notes.append(FitWarning(OUTSIDE, far))
         if choice.borrowed and setting == "N":
             notes.append(FitWarning(BORROWED, f"N and D are {choice.note}."))
         if choice.withheld and setting in ("s", "K"):
-            far = f"{setting}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps."
+            far = f"The budget lies {decades(choice.value.beyond)} beyond the budgets of the sweeps of {setting}."
             notes.append(FitWarning(UNSUPPORTED, far + advice(choice)))
         elif choice.place in ("outside left", "outside right"):
             notes.append(FitWarning(OUTSIDE, f"{setting}: {choice.note or 'outside the sweep'}."))

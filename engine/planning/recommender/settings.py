@@ -258,6 +258,19 @@ def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alterna
     )
 
 
+def cost_of_size(optima: Sequence[Optimum], metric: str, C: float, N: float) -> tuple[Alternative, ...]:
+    """Return half and twice the model size ``N`` with their costs at the same budget, for ``metric``.
+
+    They are those of half and twice the optimum at the swept budget nearest to ``C``. The result is empty if this
+    budget is more than one decade away or its optimum lies outside the sweep.
+    """
+    at = at_budget(tuple(optima), metric, C)
+    if at is None or not at.inside or at.x.value is None or off_budgets([at], C) > MARKED:
+        return ()
+    costs = cost_otherwise(at, (at.x.value / 2, 2 * at.x.value))
+    return tuple(replace(one, x=N * factor) for one, factor in zip(costs, (0.5, 2), strict=True))
+
+
 def missing(evidence: Evidence, setting: str, metric: str, what: str) -> str:
     """Return why a setting has no value, and which runs to add.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
@@ -35,18 +35,22 @@ def expected_card(cards: Cards, setting: Setting) -> list[str]:
     """Return the texts that the page must show for the ``cards`` of a setting."""
     groups = differing(cards[setting])
     texts = [f"**{cards[setting][0].label}**"]
-    shared = len({group[0].what_if for group in groups}) == 1
+    shared = len({one.what_if for one in cards[setting]}) == 1
     for i, group in enumerate(groups):
-        texts += _block(group[0], ", ".join(one.metric for one in group) if len(groups) > 1 else "")
-        texts += [group[0].what_if] if group[0].what_if and (not shared or i == len(groups) - 1) else []
+        texts += _block(group, len(groups) > 1)
+        if not shared or i == len(groups) - 1:
+            texts += dict.fromkeys(one.what_if for one in group if one.what_if)
         texts += [f":material/warning: {group[0].complaint}"] if group[0].complaint else []
     return texts
 
 
-def _block(card: Card, metrics: str) -> list[str]:
-    sure = card.interval if card.interval != "-" else card.no_interval
-    caption = " · ".join(filter(None, (metrics, sure)))
-    return ["–" if card.text == "-" else card.text, card.source, *([caption] if caption else [])]
+def _block(group: Sequence[Card], several: bool) -> list[str]:
+    sure: dict[str, list[str]] = {}
+    for one in group:
+        sure.setdefault(one.interval if one.interval != "-" else one.no_interval, []).append(one.metric)
+    named = several or len(sure) > 1
+    captions = [" · ".join(filter(None, (", ".join(metrics) if named else "", text))) for text, metrics in sure.items()]
+    return ["–" if group[0].text == "-" else group[0].text, group[0].source, *filter(None, captions)]
 
 
 def badge(at: AppTest, setting: Setting) -> str:

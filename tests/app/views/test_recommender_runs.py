@@ -68,6 +68,7 @@ def test_one_upload_is_sorted_and_used_for_n_d_and_k(demo: Database, open_page: 
     assert [badge(at, setting) for setting in ("s", "B")] == [PUBLISHED] * 2
     assert card(at, "K")[3].startswith("68 %: ")
     assert "recall@10 worse by 0.0057" in card(at, "K")[4]
+    assert "recall@10 worse by 0.0019" in card(at, "N")[4]
     before = card(at, "K")[1]
     at.selectbox(key="column_K").select("None").run()
     assert at.query_params["columns"] == "K="
@@ -247,7 +248,7 @@ def test_runs_trained_by_isoplan_stand_beside_the_recipe(demo: Database, ours: P
     assert told(at) == ""
     assert answer(at) == sentence(recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=H200)))
     (table,) = page_tables(at)
-    head = ["Setting", "This recipe, 10¹⁸ FLOPs", "Runs on a log, 10¹² FLOPs", "68 %"]
+    head = ["Setting", "This recipe, 10¹⁸ FLOPs", "Runs on a log, 10¹² FLOPs", "68 %, a log"]
     assert [text for text, _ in table[0]] == head
     found = rows(at)
     true = {"Embedder share s": 100 * S_STAR["recall@10"], "Batch size B": B_CRIT["recall@10"],

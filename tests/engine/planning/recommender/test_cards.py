@@ -14,7 +14,7 @@ from isoplan.engine.planning.recommender.builder import build_evidence
 from isoplan.engine.planning.recommender.cards import CARDS, Badge, Card, differences, differing, make_cards
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.columns import metric_names
-from isoplan.engine.planning.recommender.document import reply
+from isoplan.engine.planning.recommender.document import evidence_json, read_evidence, reply
 from isoplan.engine.planning.recommender.own_runs import summary
 from isoplan.engine.quantities import count
 from tests.engine.planning.recommender.own_runs import K_STAR, N_STAR, mixed_csv
@@ -122,6 +122,13 @@ def test_own_runs_move_the_cards_of_both_metrics(tmp_path: Path) -> None:
     assert [other.x / best for other in prices] == pytest.approx([0.25, 4], rel=0.05)
     for other in prices:
         assert other.amount.value == pytest.approx(0.003 * math.log(4) ** 2, rel=0.2)
+    sizes = answer.recipe.choices["N"].otherwise
+    N = answer.recipe.choices["N"].value.value or 0
+    assert [other.x / N for other in sizes] == pytest.approx([0.5, 2])
+    for other in sizes:
+        assert other.amount.unit == "recall@10"
+        assert other.amount.value == pytest.approx(0.004 * math.log(2) ** 2, rel=0.3)
+    assert read_evidence(evidence_json(made)).sizes[0].x == made.sizes[0].x
     assert "recall@10 worse by" in found["K"][0].what_if
     assert "NDCG@10 worse by" in found["K"][1].what_if
 

@@ -152,7 +152,7 @@ def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
     assert recipe.choices["s"].value.beyond == pytest.approx(math.log10(1e21 / top))
     assert recipe.choices["K"].value.beyond == pytest.approx(2)
     assert recipe.choices["K"].note.endswith("; the budget lies 2 decades beyond theirs")
-    assert "K: the budget lies 2 decades beyond the budgets of its sweeps." in [w.text for w in recipe.warnings]
+    assert "The budget lies 2 decades beyond the budgets of the sweeps of K." in [w.text for w in recipe.warnings]
     among = recommend(evidence, 1e18, "recall@10", devices).recipe
     assert (among.choices["s"].value.beyond, among.choices["K"].value.beyond) == (0, 0)
     assert not any("beyond the budgets" in w.text for w in among.warnings)

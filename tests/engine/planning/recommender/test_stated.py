@@ -39,7 +39,7 @@ def test_no_output_states_a_setting_more_than_three_decades_beyond_its_sweeps(bu
     assert raw["B"]["supported"] is None
     stops = {w.text for w in answer.recipe.warnings if w.level == "stop"}
     distance = 26 - 18 if budget > 1e20 else 15 - round(math.log10(budget))
-    what = f"s: the budget lies {distance} decades beyond the budgets of its sweeps."
+    what = f"The budget lies {distance} decades beyond the budgets of the sweeps of s."
     assert f"{what} Choose a budget from 10¹² to 10²¹ FLOPs." in stops
 
 
