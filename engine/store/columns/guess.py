@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -375,7 +376,8 @@ def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
     if column.kind not in ("number", "bool"):
         return Role.UNUSED, "Text for which no role is suggested." if column.kind == "text" else "A date."
     tokens = words(column.name)
-    if tokens & (LARGER | SMALLER) and not tokens & _NOT_QUALITY:
+    named = tokens & (LARGER | SMALLER) or _is_rejection(column)
+    if named and not tokens & _NOT_QUALITY:
         side = "smaller" if better(column.name) == "min" else "larger"
         return Role.METRIC, f"The name reads like a metric; {side} is better."
     rival = next((role for role in NAMES if role not in (Role.GROUP, Role.RUN) and _score(column, role) > 0), None)
@@ -384,3 +386,9 @@ def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
     if tokens & _HYPER or plain(column.name) in _HYPER_NAMES:
         return Role.HYPER, "The name reads like a hyperparameter."
     return Role.UNUSED, "Neither the name nor the values suggest a role."
+
+
+def _is_rejection(column: Column) -> bool:
+    """Return whether a column is a background rejection by its name, such as R_top, and its values of at least 1."""
+    named = re.fullmatch(r"R_[A-Za-z]\w*", untracked(column.name)) is not None
+    return named and column.kind == "number" and column.minimum is not None and column.minimum >= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,13 @@ def test_metrics_have_the_direction_that_is_better() -> None:
     assert [m.direction for m in roles.metrics] == ["max"] * 6 + ["min"] * 4
     assert [m.column for m in roles.metrics] == names
     assert better("R_top") == "max"
+
+
+def test_rejections_are_metrics_by_their_symbol() -> None:
+    roles = guess_roles(numbers("N", "D", "R_top", "R_Hbb", "r_top", "Rtop"))
+    assert [(m.column, m.direction) for m in roles.metrics] == [("R_top", "max"), ("R_Hbb", "max")]
+    small = replace(numbers("R_top")[0], minimum=0.2)
+    assert guess_roles([small]).metrics == ()
 
 
 def test_hyperparameters_are_found() -> None:
