@@ -43,7 +43,7 @@ def show(queue: Queue) -> None:
     with sentences():
         choices = families(queue.root)
         opened = _opened(queue, choices)
-        row = st.grid(4, min_column_width=250)
+        row = st.grid(4, min_column_width=231)
         with row.cell():
             titles = distinct({name: family.title for name, family in choices.items()})
             select_one("Model", titles, "family", opened, lambda name: settings.enter(choices[name]),

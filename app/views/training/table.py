@@ -24,7 +24,7 @@ from isoplan.trainers.ranges import kind_of
 
 SHOWN = {state: name.capitalize() for state, name in STATES.items()}
 """Names of the states in the table, by their names in the records."""
-OURS = ("State", "Done", "Step", "Loss", "Seconds", "Attempts", "Cell", "Why")
+OURS = ("State", "Done", "Loss", "Step", "Seconds", "Attempts", "Cell", "Why")
 
 
 def frame(
@@ -53,14 +53,14 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
     share: float | None = None
     if record.state == "done" and record.result is not None:
         steps = record.result.get("steps")
-        step, share = "" if steps is None else f"{steps:,}", 100.0
+        step, share = "" if steps is None else f"{steps:,} steps", 100.0
         value = record.result.get("metrics", {}).get(loss)
     else:
         last = last_said(queue.folder(record.name), record)
         step, value = _step(queue, record, last), last.values.get(loss) if last else None
         share = 100 * last.step / last.total if last and last.total and last.step else None
     taken = seconds(record, now)
-    return SHOWN.get(state, state), share, step, value, taken or None, record.number, record.name[:8], why(record)
+    return SHOWN.get(state, state), share, value, step, taken or None, record.number, record.name[:8], why(record)
 
 
 def _step(queue: Queue, record: Record, last: Point | None) -> str:

@@ -32,6 +32,11 @@ LONG, BRIEF = 5.0, 0.5
 """Minimum times in seconds of a finished cell that is used to compare this machine with another one: of a whole cell,
 whose start is then negligible, and of the training alone.
 """
+NEAR = 10.0
+"""Maximum ratio of the FLOPs of the smallest cell of a grid to those of a finished cell that gives its speed.
+
+In much smaller cells, evaluation takes most of the time.
+"""
 MOST_DONE = 200
 """Maximum number of finished cells whose times are used."""
 
@@ -273,13 +278,16 @@ def _scaled(
     """Return the prediction from cells trained elsewhere, scaled to this machine, together with cells finished here.
 
     The scale is the time here divided by the time elsewhere. It comes from the short cells, interpolated in N. Without
-    short cells it is the median over the cells finished here, and without those it is 1.
+    short cells it is the median over the cells finished here that are not much smaller, and without those that of the
+    machine.
     """
     measured, done = [one for _, one in short], _done(family, records)
     scales = sorted((_of(family, cell).N, _ratio(family, cell, one, earlier)) for cell, one in short)
     times = [_timing(root, record) for _, record in done]
     timed = zip(done, times, strict=True)
-    here = [_of(family, cell, one.training) for (cell, _), one in timed if one.training >= one.least]
+    least = min(_of(family, cell).C for cell in cells) / NEAR
+    sized = [(_of(family, cell, one.training), one.least) for (cell, _), one in timed]
+    here = [one for one, brief in sized if one.seconds >= brief and one.C >= least]
     if not scales and here:
         scales = [(1.0, median(one.seconds / seconds_of(one.N, one.C, earlier) for one in here))]
     of_machine = [] if scales else [(1.0, 1 / core_speed())]

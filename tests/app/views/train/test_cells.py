@@ -61,7 +61,7 @@ def test_the_table_holds_how_far_each_cell_is_and_why_one_failed(root: Path) -> 
     )
     records = queue.scan()
     found = rows.frame(queue, EXAMPLE, [records[name] for name in made.cells], now=now + timedelta(seconds=60))
-    assert list(found.columns) == ["State", "width", "Done", "Step", "Loss", "Seconds", "Attempts", "Cell", "Why"]
+    assert list(found.columns) == ["State", "width", "Done", "Loss", "Step", "Seconds", "Attempts", "Cell", "Why"]
     assert list(found["State"]) == ["Training", "Failed", "Waiting"]
     assert list(found["width"]) == [8, 16, 32]
     assert [None if np.isnan(x) else x for x in found["Done"]] == [50, None, None]
