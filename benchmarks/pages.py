@@ -52,6 +52,7 @@ class Measures:
     """Measures of one page at 1440 x 900 pixels.
 
     ``words`` are the visible words before the first figure, table or number, or all words if the page has no result.
+    The numbers of a recommender's settings are in containers with keys that begin with ``value_``.
     ``to_action`` are the words before the first primary button; None if there is no such button. ``controls`` is the
     number of visible controls, ``height`` is in pixels, and ``shift`` is the cumulative layout shift.
     """
@@ -186,7 +187,8 @@ _RESULTS = ", ".join(
 _MEASURE = """
 (() => {
   const main = document.querySelector('[data-testid="stMain"]');
-  const results = RESULTS + ', .isoplan-chart, .isoplan-picture', primary = '[data-testid^="stBaseButton-primary"]';
+  const results = RESULTS + ', .isoplan-chart, [class*="st-key-value_"]';
+  const primary = '[data-testid^="stBaseButton-primary"]';
   const controls = 'button, a[href], input:not([type=hidden]), textarea, [role=combobox], [role=slider], [role=tab], '
     + '[role=option], summary';
   const shown = e => e.checkVisibility({ visibilityProperty: true, opacityProperty: true })

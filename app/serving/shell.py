@@ -51,7 +51,9 @@ HEAD = """
     <style>
       :root { color-scheme: light dark; background: #ffffff; }
       @media (prefers-color-scheme: dark) { :root { background: #0f171c; } }
-      .loading [data-testid="stMainBlockContainer"] { visibility: hidden; }
+      .loading [data-testid="stMainBlockContainer"], .loading [data-testid="stMainBlockContainer"] * {
+        visibility: hidden !important;
+      }
       @media (min-width: 769px) {
         .loading [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"]))::before {
           content: ""; flex: none; width: 300px;
