@@ -53,7 +53,7 @@ def test_the_data_page_follows_and_a_fit_is_made_again_with_one_click(
     expect(data.get_by_text("All its cells are finished.")).to_be_visible()
     visit(fit, server, f"fit?table={TABLE}")
     press(fit, "Fit law")
-    expect(fit.get_by_text(re.compile(r"^12 runs of counter cells"))).to_be_visible()
+    expect(fit.get_by_text(re.compile(r"loss of 12 runs"))).to_be_visible()
     expect(fit.get_by_text("since this fit")).to_have_count(0)
     before = fit.url
     unfold(data, "Filter runs")
@@ -64,12 +64,12 @@ def test_the_data_page_follows_and_a_fit_is_made_again_with_one_click(
     expect(data.get_by_role("textbox", name="Only rows where")).to_have_value("half a condi")
     expect(fit.get_by_text("4 new rows since this fit.")).to_be_visible()
     button(fit, "Refit with all rows").click()
-    expect(fit.get_by_text(re.compile(r"^16 runs of counter cells"))).to_be_visible()
+    expect(fit.get_by_text(re.compile(r"loss of 16 runs"))).to_be_visible()
     settle(fit)
     expect(fit.get_by_text("since this fit")).to_have_count(0)
     assert fit.url != before
     visit(fit, server, before.removeprefix(server.url + "/"))
-    expect(fit.get_by_text(re.compile(r"^12 runs of counter cells"))).to_be_visible()
+    expect(fit.get_by_text(re.compile(r"loss of 12 runs"))).to_be_visible()
     press(fit, "Rebuild and compare")
     expect(fit.get_by_text("the same parameters and intervals to the last digit")).to_be_visible()
 

@@ -234,4 +234,4 @@ def test_explore_starts_inside_the_runs(demo: Database, jets: str, open_page: Op
     start = compute_steps(fit)[1]
     assert 0.85 * largest_inside(fit) <= start <= largest_inside(fit)
     assert at.select_slider(key="C").value == power10(start, 2)
-    assert not [c for c in at.caption if "beyond the runs" in str(c.value)]
+    assert not [c for c in at.caption if "below each number; beyond the runs" in str(c.value)]
