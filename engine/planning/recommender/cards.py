@@ -25,6 +25,7 @@ from isoplan.engine.planning.recommender.settings import LearningRate
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget
 from isoplan.engine.planning.recommender.text import LABELS, shown
 from isoplan.engine.quantities import count, power10
+from isoplan.engine.quantities import number as plain_number
 
 CARDS: tuple[Setting, ...] = ("s", "K", "B", "N", "D", "lr")
 """Settings in the order of their cards."""
@@ -229,26 +230,26 @@ def _what_if(answer: Recommendation, recipe: Recipe, choice: Choice, evidence: E
         return " ".join(filter(None, (f"{priced}." if priced else "", _negatives(answer, recipe, choice, evidence))))
     if priced:
         return f"{priced}."
-    band = choice.band if choice.setting == "s" else None
-    swept = f"Best at single budgets: {100 * band[0]:.2g} % to {100 * band[1]:.2g} %. " if band else ""
-    return f"{swept}The cost of another {'share' if choice.setting == 's' else 'batch'} is not published."
+    return f"The cost of another {'share' if choice.setting == 's' else 'batch'} is not published."
 
 
 def costs(choice: Choice) -> str:
-    """Return the costs of other values of a setting, such as "6 %: recall@10 worse by 0.003 (0.002 to 0.004)".
+    """Return the costs of other values of a setting, such as "recall@10 worse by 0.003 (0.002 to 0.004) at 6 %".
 
     The 68 % interval is left out if there are several values.
     """
+    alone = len(choice.otherwise) == 1
     said = []
     for other in choice.otherwise:
         at = f"{100 * other.x:.3g} %" if choice.setting == "s" else count(other.x, 2)
         amount = other.amount
-        sure = f" ({between(amount, amount.ci68)})" if amount.ci68 and len(choice.otherwise) == 1 else ""
+        cost = number(amount) if alone or amount.value is None else plain_number(amount.value, 2)
+        sure = f" ({between(amount, amount.ci68)})" if amount.ci68 and alone else ""
         if amount.unit.startswith("times"):
-            said.append(f"{other.x:,.0f}: {number(amount)}{sure} {amount.unit}")
+            said.append(f"{other.x:,.0f}: {cost}{sure} {amount.unit}")
         else:
-            said.append(f"{at}: {amount.unit} worse by {number(amount)}{sure}")
-    return "; ".join(said)
+            said.append(f"{'by' if said else f'{amount.unit} worse by'} {cost}{sure} at {at}")
+    return "; ".join(said) if said and "times" in said[0] else ", ".join(said)
 
 
 def _size(recipe: Recipe, choice: Choice, evidence: Evidence) -> str:

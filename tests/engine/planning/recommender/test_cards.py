@@ -33,7 +33,7 @@ def cards(C: float, *metrics: str, settings: Settings | None = None) -> dict[Set
 @pytest.mark.parametrize(
     ("setting", "text", "interval", "badge", "what_if"),
     [
-        ("s", "2.00 % of N", "68 %: 1.55 to 2.57", "from published runs", "Best at single budgets: 1.1 % to 3 %."),
+        ("s", "2.00 % of N", "68 %: 1.55 to 2.57", "from published runs", "The cost of another share is not"),
         ("K", "632 k negatives", "swept budgets: 249 k to 632 k", "from published runs", "Memory holds 367 M."),
         ("B", "540 sequences", "68 %: 380 to 850", "from published runs", "2,048: 2.38 (1.71 to 3.17) times"),
         ("N", "43.5 M parameters", "-", "borrowed from val_loss", "Half of N: 7.7 B samples for the same FLOPs;"),
