@@ -12,6 +12,7 @@ from importlib.metadata import version
 from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.figures.plans import story as story_figure
 from isoplan.app.figures.plans.chart import draw_chart
+from isoplan.app.figures.plans.evidence import draw_frontier
 from isoplan.app.figures.style.theme import Drawing, Theme
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.document import Document
@@ -19,6 +20,7 @@ from isoplan.engine.planning.answer.format import COLUMNS, as_row, cells
 from isoplan.engine.planning.answer.provenance import Source, list_sources
 from isoplan.engine.planning.answer.standing import standing_of
 from isoplan.engine.planning.drawing.cost_curve import CostCurve
+from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.document import document
@@ -28,6 +30,8 @@ from isoplan.engine.planning.plan.saving import saving_rows
 from isoplan.engine.planning.plan.variations import variation_rows, vary
 from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.planning.questions.chart import Chart
+from isoplan.engine.planning.recommender.cards import CARDS, Card, Cards
+from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.story.screens import RunsPicture, Story
 from isoplan.engine.schema import Runs
 
@@ -128,6 +132,32 @@ def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> 
                 Section(part.title or part.table.alt.rstrip("."), "", None, part.table.head, part.table.rows)
             )
     return make_report(title or answer.name, answer.file, fits, sections)
+
+
+def report_recipe(reply: Answer, cards: Cards, evidence: Evidence) -> Report:
+    """Return the report of a recipe: the settings as on their cards, N and D over compute, and all numbers."""
+    shown = [card for setting in CARDS for card in cards[setting]]
+    metrics = tuple(dict.fromkeys(card.metric for card in shown))
+    many = len(metrics) > 1
+    rows = [
+        {"Setting": f"{card.label}, {card.metric}" if many else card.label, "Value": card.text}
+        | {"Interval": card.interval, "Source": card.source, "Another choice": card.what_if or "-"}
+        for card in shown
+    ]
+    fits = {fit.hash: fit for kind in (evidence.allocation, evidence.batch) for name in (*metrics, *_lenders(shown))
+            if (fit := kind.get(name)) is not None}  # fmt: skip
+    law = next((fit for fit in fits.values() if fit in evidence.allocation.values()), None)
+    drawn = [] if law is None else [Section("N and D over compute", draw=partial(_path, law))]
+    return make_report(reply.name, reply.file, fits.values(), [_table("Settings", rows), *drawn])
+
+
+def _lenders(cards: Iterable[Card]) -> tuple[str, ...]:
+    """Return the metrics whose laws give values for other metrics."""
+    return tuple(dict.fromkeys(card.lender for card in cards if card.lender))
+
+
+def _path(fit: Fit, theme: Theme) -> Drawing:
+    return draw_frontier(frontier_curve(fit), None, fit.spec.y, theme=theme)
 
 
 def report_story(story: Story) -> Report:

@@ -51,7 +51,7 @@ class Scale:
             values = list(self.part["tickvals"])
             named = list(self.part.get("ticktext") or map(tick_text, values))
         else:
-            low, high = (10**self.low, 10**self.high) if self.log else (self.low, self.high)
+            low, high = sorted((10**self.low, 10**self.high) if self.log else (self.low, self.high))
             values = nice_ticks(low, high, int(self.part.get("nticks") or 7)) if self.log else _even(low, high)
             named = [self._name(x) for x in values]
         pixels = self.at(values)
@@ -86,6 +86,7 @@ def read_scales(layout: Part, traces: Sequence[Part], width: float, height: floa
             names = [shown for _, shown in _scale(part, name, traces, 0, 1).ticks()]
             wide = max((width_of(shown, size) for shown in names), default=0.0)
             margin["l"] = max(margin["l"], wide + (2.4 * size if _title(part) else size) + 8)
+    margin["b"] = max(margin["b"], 3.5 * size)
     if any((one.get("marker") or {}).get("showscale") for one in traces):
         margin["r"] = max(margin["r"], 5.5 * size)
     found = {}

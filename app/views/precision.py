@@ -11,6 +11,7 @@ import streamlit as st
 from isoplan.app import workspace
 from isoplan.app.amplitude_cells import of_workspace
 from isoplan.app.figures.amplitudes import exponents as figures
+from isoplan.app.reports.content import Report, Section, make_report
 from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.inputs import blank, blanks, named_blank, words
 from isoplan.app.views.widgets.parts import (
@@ -181,7 +182,7 @@ def show(db: Database, found: Answer) -> None:
         with st.container(key="precision_table"):
             st.table(rows, border="horizontal", hide_index=True, alt=part.table.alt)
     show_warnings(found.warnings)
-    keep_answer(db, "amplitude", found.name, found.file)
+    keep_answer(db, "amplitude", found.name, found.file, partial(_report, found))
     for need in plan.needs:
         if need.reached:
             st.caption(f"{need.origin}. A smaller {need.axis} may also reach the target.")
@@ -189,6 +190,19 @@ def show(db: Database, found: Answer) -> None:
             st.caption(f"The target is within the measured range of {need.axis}, so nothing is extrapolated.")
         elif len(need.x):
             draw(partial(figures.draw_need, need, plan.target), key=f"need_{need.axis}")
+
+
+def _report(found: Answer) -> Report:
+    """Return the report of the answer, with one figure per extrapolated axis."""
+    plan: AmplitudePlan = found.result
+    needs = [need for need in plan.needs if not need.reached and not need.inside and len(need.x)]
+    tables = [
+        Section("Sizes", head=part.table.head, rows=tuple(map(tuple, part.table.rows)))
+        for part in found.parts
+        if part.table is not None
+    ]
+    drawn = [Section(f"{need.axis} over the MSE", draw=partial(figures.draw_need, need, plan.target)) for need in needs]
+    return make_report(found.name, found.file, (), [*tables, *drawn])
 
 
 def _cells(what: str, span: str, source: str) -> tuple[str, str, str]:

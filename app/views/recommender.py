@@ -132,6 +132,6 @@ with question.container(border=True, height="stretch", key="question"):
             shown = made.result
 own_table.describe(db, asked, printed.metrics)
 if shown is not None:
-    cards.show(db, made, make_cards(shown, evidence, own.evidence, metrics))
+    cards.show(db, made, make_cards(shown, evidence, own.evidence, metrics), evidence)
 tabs.show(db, evidence, own, shown, metrics)
 saved_items.show_answers(db, "recipe")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
+from isoplan.app.reports.content import report_recipe
 from isoplan.app.views.widgets.answers import chip
 from isoplan.app.views.widgets.parts import escape_markdown, readable, show_warnings, whole
 from isoplan.app.views.widgets.saved_items import keep_answer
 from isoplan.engine.planning.answer.standing import standing_of
 from isoplan.engine.planning.questions.answer import Answer
+from isoplan.engine.planning.recommender import Evidence
 from isoplan.engine.planning.recommender.cards import CARDS, Badge, Card, Cards, differing
 from isoplan.engine.store.database.database import Database
 
@@ -25,8 +28,11 @@ COLOURS = {
 }
 
 
-def show(db: Database, reply: Answer, cards: Cards) -> None:
-    """Show the sentence of the answer, its cards, and the form that saves and downloads it."""
+def show(db: Database, reply: Answer, cards: Cards, evidence: Evidence) -> None:
+    """Show the sentence of the answer, its cards, and the form that saves and downloads it.
+
+    ``evidence`` is that of the recipe. A report lists its fits.
+    """
     with st.container(border=True):
         st.header(escape_markdown(whole(reply.sentence)), anchor=False)
         if (plan := reply.result.recipe.plan) is not None:
@@ -36,7 +42,7 @@ def show(db: Database, reply: Answer, cards: Cards) -> None:
         with grid.container(border=True, height="stretch", gap="xsmall", key=f"card_{setting}"):
             _card(cards[setting])
     show_warnings(reply.warnings)
-    keep_answer(db, "recipe", reply.name, reply.file)
+    keep_answer(db, "recipe", reply.name, reply.file, partial(report_recipe, reply, cards, evidence))
 
 
 def _card(cards: Sequence[Card]) -> None:

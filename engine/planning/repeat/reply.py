@@ -29,7 +29,7 @@ HEAD = ("", "Simulate", "Repeat")
 """Headings of the short table."""
 ROOM = 0.1
 """Space below and above the lines of a chart, as a fraction of their range."""
-LOW = 0.35
+LOW = 0.25
 """If a point lies below this fraction of the chart's height, its text is above it, otherwise below."""
 RIGHT = 0.84
 """If a point lies to the right of this fraction of the chart's width, its text is at its left, otherwise at its

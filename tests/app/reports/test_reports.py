@@ -11,10 +11,11 @@ import pytest
 from isoplan import fit as fit_law
 from isoplan import plan as plan_of
 from isoplan import runs as read_runs
-from isoplan.app.reports.content import Report, make_report, readable, report_plan, report_story
+from isoplan.app.reports.content import Report, make_report, readable, report_plan, report_recipe, report_story
 from isoplan.app.reports.printed_pages import MOST_PAGES, compile_pages, pdf_report
 from isoplan.app.reports.web_page import html_report
 from isoplan.data.files import path
+from isoplan.data.recommender import published_evidence
 from isoplan.data.stories import DOMAINS, Domain, read_fits
 from isoplan.engine.fitting import Fit
 from isoplan.engine.planning.answer.document import Document
@@ -23,6 +24,9 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.recommender import Evidence, Settings
+from isoplan.engine.planning.recommender.cards import CARDS, make_cards
+from isoplan.engine.planning.recommender.document import reply
 from isoplan.engine.planning.scenario.typed_prices import read_prices
 from isoplan.engine.planning.story.screens import tell
 from tests.app.reports.reading import pages, read_html, text_of_pdf
@@ -32,6 +36,9 @@ HOSTILE = (
     '#import "@preview/x:1.0.0"', "\\u{41} \\ // comment", "{{7*7}} %{x}", "\x00\x07\ud800",
 )  # fmt: skip
 MACHINE: dict[str, Any] = {"device": "CPU", "utilisation": "1%", "hour_price": "3 EUR", "sample_price": "0.001 EUR"}
+
+
+EMPTY = Evidence()
 
 
 def _bare(text: str) -> str:
@@ -170,3 +177,21 @@ def test_a_story_becomes_a_report(domain: Domain) -> None:
             assert readable(shown) in text, shown
     assert all(readable(row[1]) in cells for row in report.rows)
     assert [one.title.partition(":")[0] for one in report.sources[2:]] == (["Fit 1", "Fit 2"] if map else ["Fit"])
+
+
+def test_a_recipe_becomes_a_report_with_its_cards() -> None:
+    """The settings of the cards for two metrics are in the files, and the fits that they come from are sources."""
+    evidence, metrics = published_evidence(), ("recall@10", "NDCG@10")
+    made = reply(1e18, ",".join(metrics), EMPTY, evidence, Settings(), None)
+    cards = make_cards(made.result, evidence, EMPTY, metrics)
+    report = report_recipe(made, cards, evidence)
+    pdf, (_, cells, tags) = pdf_report(report), read_html(html_report(report))
+    printed = text_of_pdf(pdf)
+    assert pages(pdf) <= MOST_PAGES
+    assert tags.count("figure") == 1
+    for card in (card for setting in CARDS for card in cards[setting]):
+        for shown in (f"{card.label}, {card.metric}", card.text, card.interval, card.source):
+            assert readable(shown) in cells, shown
+            assert _bare(readable(shown)) in printed, shown
+    fits = [one for one in report.sources if one.title.startswith("Fit")]
+    assert {dict(one.rows)["Identifier"] for one in fits} >= {evidence.batch[name].hash for name in metrics}
