@@ -68,8 +68,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 HEADS = {
     "benchmarks": """# Benchmarks
 
-Measured by `make bench` (one name: `make bench ARGS=slider`). Times move with the machine; ratios against a floor or a
-peer in the same run are what to compare.
+How fast pages, fits and commands are, and how well laws and plans do on tables that they have not seen. Each section
+states its goal. Times depend on the machine, so compare ratios to a peer in the same run. Measured by `make bench` (one
+measure: `make bench ARGS=slider`).
 """,
     "pages": """# Size of the pages
 
@@ -78,8 +79,9 @@ How much a visitor must read before the first result of a page, and whether ever
 """,
     "reliability": """# Reliability
 
-What was tried to break Isoplan, and what happened. Each section is made by one script of `benchmarks/reliability`:
-`make bench ARGS=reliability.files` runs one again. The fast ones are tests too.
+What was tried to break Isoplan, and what happened: hostile files, killed processes, full disks, many users. The
+goal is that no data are lost and no error is unexpected. Each section is made by one script of `benchmarks/reliability`
+(`make bench ARGS=reliability.files`). The fast ones are also tests.
 """,
 }
 

@@ -19,6 +19,9 @@ COVERS = 0.04
 """Maximum deviation of the measured coverage of the 68 % interval from 0.68."""
 HEAD = """# Calibration of the planner
 
+This page shows how far the stated cost of a target can be trusted: its 68 % interval should contain the true cost in 68
+of 100 tables.
+
 Simulated tables with known laws, each fitted by `huber-log` with {refits} refits and the default interval (`auto`),
 then planned with; written by `python -m benchmarks calibration`.
 

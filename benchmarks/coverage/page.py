@@ -12,6 +12,9 @@ from benchmarks.coverage.designs import DESIGNS, HELD_OUT_SEED, NOISES
 
 HEAD = """# Coverage of the intervals
 
+This page shows how far the intervals can be trusted. A 68 % interval should contain the true value in 68 of 100 tables,
+and a 95 % interval in 95. Less means that the interval is too narrow, more that it is too wide.
+
 Simulated tables with known truth, each fitted by `huber-log` (delta 1e-3) with {refits} refits; written by
 `python -m benchmarks.coverage`. An entry is the share of tables whose interval holds the truth, in percent, at
 68 % / 95 %, and behind it the median width over that of an oracle, who gives the central 68 % (95 %) of the estimates

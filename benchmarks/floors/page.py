@@ -17,6 +17,8 @@ NOMINAL = (0.05, 0.16, 0.32)
 WITHIN, WRONG, ENOUGH, ERRORS = 0.05, 0.07, 0.80, 4.0
 HEAD = """# How right statements about a floor are
 
+This page shows how often a verdict about a target, "reachable" or "out of reach", is right.
+
 Simulated tables of known surfaces E + A/N^alpha + B/D^beta with log-normal noise; written by
 `python -m benchmarks floors`. No two designs are pooled, and each has one true floor. Each table gives a confidence
 curve p(t): how sure the runs are that the floor lies below t (`engine/fitting/resampling/floor_profile.py`).
