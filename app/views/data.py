@@ -14,6 +14,7 @@ from isoplan.app.views.widgets.cache import runs_of
 from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
 from isoplan.app.views.widgets.saved_items import deleted, manage
 from isoplan.app.views.widgets.state import choose_table, open_table, recall, remember, rename_choice
+from isoplan.engine.mixtures import COPIED
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.database import cell_index
@@ -46,7 +47,9 @@ def show(table: TableInfo, columns: Sequence[Column], where: str, found: tuple[s
     with both.container(width=NARROW, key="columns_read"):
         st.subheader("Columns as read", anchor=False)
         show_roles(columns, tables.roles(db, table.id))
-        notes([*table.notes, *(found[1].notes if found else ())])
+        asked_below = () if table.read_only else (COPIED,)
+        texts = [*table.notes, *(found[1].notes if found else ())]
+        notes([text for text in texts if not any(part in text for part in asked_below)])
         unread = ask_readings(db, table, columns)
         mixed = questions.ask(db, table, found[1]) if found else 0
         go_on(table, where, unread, mixed, len(found[1]) if found else 0)

@@ -101,6 +101,9 @@ CSS = """<style>
 }
 [class*="st-key-value_"] p { font-size: 1.3rem; font-weight: 600; }
 @media (max-width: 1200px) {
+  [data-testid="stLayoutWrapper"]:has(> .st-key-runs_drawn, > .st-key-columns_read) {
+    width: 100% !important; max-width: none !important; flex: 1 1 100% !important;
+  }
   .st-key-runs_drawn, .st-key-columns_read { width: 100% !important; max-width: none !important; }
 }
 .st-key-explore_bar > :first-child { min-width: 14rem; }
