@@ -35,7 +35,7 @@ def test_a_plan_becomes_a_pdf_in_two_clicks(server: Server, page: Page, chromium
     assert bare in text
     assert 1 <= pages(pdf.read_bytes()) <= 4
 
-    html = _saved(page, "Download report", tmp_path)
+    html = _saved(page, "Download report (HTML)", tmp_path)
     settle(page)
     asked: list[str] = []
     report = chromium.new_context(offline=True).new_page()

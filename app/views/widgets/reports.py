@@ -16,12 +16,12 @@ Make = Callable[[], "Report"]
 
 
 def report_buttons(name: str, make: Make) -> None:
-    """Show the buttons "Download report" (HTML) and "Download PDF" for the report that ``make`` returns.
+    """Show the buttons "Download report (HTML)" and "Download PDF" for the report that ``make`` returns.
 
     ``name`` is the file name without the extension. A file is written when its button is pressed.
     """
     for label, write, ending, mime in (
-        ("Download report", _html, "html", "text/html"),
+        ("Download report (HTML)", _html, "html", "text/html"),
         ("Download PDF", _pdf, "pdf", "application/pdf"),
     ):
         st.download_button(

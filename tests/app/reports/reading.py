@@ -6,8 +6,8 @@ import re
 import zlib
 from html.parser import HTMLParser
 
-OBJECT = re.compile(rb"(\d+) 0 obj(.*?)endobj", re.DOTALL)
-STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
+HEAD = re.compile(rb"(\d+) 0 obj\s(.*?)(?:stream\r?\n|endobj)", re.DOTALL)
+LENGTH = re.compile(rb"/Length (\d+)")
 INNER = rb"(?:\\.|[^\\()]|\((?:\\.|[^\\()]|\((?:\\.|[^\\()])*\))*\))*"
 """Content of a string; parentheses in it are escaped or balanced."""
 STRING = rb"\(" + INNER + rb"\)|<[0-9A-Fa-f]*>"
@@ -31,8 +31,8 @@ def pages(pdf: bytes) -> int:
 
 def text_of_pdf(pdf: bytes) -> str:
     """Return all text of a PDF, without white space: glyphs are translated by the tables of their fonts."""
-    objects = {int(n): body for n, body in OBJECT.findall(pdf)}
-    tables = {n: _table(_data(body)) for n, body in objects.items() if b"/Type/CMap" in body}
+    objects, streams = _objects(pdf)
+    tables = {n: _table(streams[n]) for n, body in objects.items() if b"/Type/CMap" in body}
     out = []
     for body in objects.values():
         if b"/Type/Page/" not in body:
@@ -42,7 +42,7 @@ def text_of_pdf(pdf: bytes) -> str:
             name: tables[_named(objects[int(n)], b"ToUnicode")]
             for name, n in re.findall(rb"/(f\d+) (\d+) 0 R", resources)
         }
-        out.append(_shown(_data(objects[contents]), fonts))
+        out.append(_shown(streams[contents], fonts))
     return re.sub(r"\s", "", "".join(out))
 
 
@@ -52,10 +52,18 @@ def _named(body: bytes, name: bytes) -> int:
     return int(found[1])
 
 
-def _data(body: bytes) -> bytes:
-    found = STREAM.search(body)
-    assert found is not None
-    return zlib.decompress(found[1])
+def _objects(pdf: bytes) -> tuple[dict[int, bytes], dict[int, bytes]]:
+    """Return the dictionaries and the uncompressed streams of the objects by their numbers."""
+    objects, streams, at = dict[int, bytes](), dict[int, bytes](), 0
+    while found := HEAD.search(pdf, at):
+        number, at = int(found[1]), found.end()
+        objects[number] = found[2]
+        if not found[0].endswith(b"endobj"):
+            length = LENGTH.search(found[2])
+            assert length is not None
+            data, at = pdf[at : at + int(length[1])], at + int(length[1])
+            streams[number] = zlib.decompress(data) if b"/FlateDecode" in found[2] else data
+    return objects, streams
 
 
 def _table(cmap: bytes) -> dict[int, str]:
