@@ -92,7 +92,7 @@ DOMAINS = (
             "events",
             "A recommender should have a recall@10 of 0.66. What does training cost, and how large is the model?",
         ),
-        Stated("Training a model four times as large on the same compute", 4.0, 0.25),
+        Stated("A model four times as large on the same compute", 4.0, 0.25),
         {"device": "H100", "hour_price": "2.5", "utilisation": "20%"},
         "Assumed prices: 2.50 EUR per hour of H100 at 20 % of its peak.",
         map_spec=FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=REFITS),

@@ -19,7 +19,7 @@ from isoplan.app.views.fits.fitting import open_demo
 from isoplan.app.views.planning.metrics import plannable
 from isoplan.app.views.planning.saved import link
 from isoplan.app.views.widgets import stories
-from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences, whole
 from isoplan.app.views.widgets.saved_items import list_places, opener
 from isoplan.data.catalogue import PUBLISHED
 from isoplan.data.stories import DOMAINS
@@ -34,7 +34,7 @@ SCREEN, HEIGHT = replace(WEB, size=15.0, scale=1.2), 400
 """Theme and height in pixels of the picture."""
 HERO = """
 .isoplan-hero { font-size: 1.6rem; line-height: 1.3; font-weight: 600; margin: 0; min-height: 2.6em; }
-[data-testid="stHeading"] h3 { font-size: 1rem; padding: 0.5rem 0 0; }
+[data-testid="stHeading"] h3 { font-size: 1rem; padding: 0.5rem 0; }
 """
 STORY = "home_story"
 """Key of the query that opens the story of the picture."""
@@ -57,7 +57,7 @@ def hero() -> None:
     with sentences():
         screen, name, query = stories.first_screen(db)
         st.session_state[STORY] = query
-        st.html(f'<p class="isoplan-hero">{escape(screen.sentence)}</p>')
+        st.html(f'<p class="isoplan-hero">{escape(whole(screen.sentence))}</p>')
         moving_chart(picture.draw(screen.picture, SCREEN, HEIGHT), key="home_picture")
         about = "A saved plan of this workspace" if "plan" in query else "An example with assumed prices"
         st.caption(f"{about}: {escape_markdown(name)}.")
@@ -90,7 +90,7 @@ def next_step() -> None:
 
 def cards() -> None:
     """Show one card per domain with the link that opens its story."""
-    row = st.grid(len(DOMAINS), min_column_width=220)
+    row = st.grid(len(DOMAINS), min_column_width=180)
     for domain in DOMAINS:
         with row.cell(), st.container(border=True, height="stretch"):
             st.markdown(f"**:material/{domain.icon}: {domain.title}**")

@@ -16,7 +16,7 @@ from isoplan.app.figures.plans import story as picture
 from isoplan.app.reports.content import report_story
 from isoplan.app.views.widgets import stories
 from isoplan.app.views.widgets.markdown import escape_markdown, refuse
-from isoplan.app.views.widgets.parts import CSS, copy_link
+from isoplan.app.views.widgets.parts import CSS, copy_link, whole
 from isoplan.app.views.widgets.reports import report_buttons
 from isoplan.data.stories import DOMAINS, find_domain
 from isoplan.engine.errors import PlannerError
@@ -111,7 +111,7 @@ def stage(screen: Screen, key: str) -> None:
         step = screen.steps[int(str(at))]
         shown, sentence = replace(shown, plan=step.mark), step.sentence
     with above:
-        st.html(f'<p class="isoplan-sentence">{escape(sentence)}</p>')
+        st.html(f'<p class="isoplan-sentence">{escape(whole(sentence))}</p>')
         moving_chart(picture.draw(shown), key=f"picture_{screen.title}")
 
 
@@ -119,8 +119,8 @@ def more(key: str, story: Story) -> None:
     """Show what a presenter does not need: the source of the prices, other stories, and the link of this one."""
     with st.container(key="story_more"):
         domain = next((one for one in DOMAINS if one.key == key), None)
-        texts = (domain.assumed, domain.demo.provenance) if domain is not None else (story.assumed,)
-        assumed = " ".join(filter(None, texts))
+        own = f"Machine: {story.assumed}." if story.assumed else ""
+        assumed = own if domain is None else f"{domain.assumed} {domain.demo.provenance}"
         if assumed:
             st.caption(escape_markdown(assumed))
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -186,7 +186,7 @@ class _Teller:
         sentence = sentences.save(self.words, self.spent, compared, self._stated_name(), more)
         stated = self._stated_mark(saving) if isinstance(saving, Saving) else saving
         money = self.path.cost == "money"
-        name = f"with the next {NEXT:,.0f} {self.path.unit}" if money else "with ten times more"
+        name = f"+ {NEXT:,.0f} {self.path.unit}" if money else "ten times more"
         next_one = _mark(more) if more.value.value is not None else None
         others = tuple((label, mark) for label, mark in (("stated plan", stated), (name, next_one)) if mark is not None)
         return Screen(TITLES[4], sentence, replace(self.curve, others=others))

@@ -6,9 +6,10 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.answer.format import MILLION, MONEY, between, decades, number, shown_unit
+from isoplan.engine.planning.answer.format import MILLION, MONEY, between, decades, number, shown_unit, span
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.cheapest_path import Bought
 from isoplan.engine.planning.drawing.cost_curve import Mark
@@ -19,6 +20,8 @@ from isoplan.engine.schema import Runs
 
 MOST_WORDS = 40
 NAME_WORDS, NAME_LETTERS = 4, 40
+DIGITS = 4
+"""Largest number of digits of a value and of the ends of its interval."""
 SURE = {0.03: "a precise prediction", 0.1: "a good prediction", 0.3: "a rough prediction"}
 """Words for the reliability of a number, by the largest half-width of its 68 % interval relative to the number."""
 UNSURE = "an uncertain prediction"
@@ -65,8 +68,11 @@ def _plain(x: float) -> str:
 
 
 def _amount(q: Quantity, x: float | None = None) -> str:
-    """Return the value of ``q``, or ``x`` in its style, with thousands separators from 1,000 on."""
-    return _THOUSAND.sub(r"\1,\2", number(q, x))
+    """Return the value of ``q``, or ``x`` in its style, with at most ``DIGITS`` digits and thousands separators."""
+    x, text = q.value if x is None else x, number(q, x)
+    if x is not None and 1e-3 <= abs(x) < MILLION and sum(map(str.isdigit, text.lstrip("-0."))) > DIGITS:
+        return f"{float(f'{x:.{DIGITS}g}'):,.10g}"
+    return _THOUSAND.sub(r"\1,\2", text)
 
 
 def _a(noun: str) -> str:
@@ -192,7 +198,7 @@ def _between(q: Quantity) -> str:
 
 
 def _interval(q: Quantity) -> str:
-    return _THOUSAND.sub(r"\1,\2", between(q, q.ci68))
+    return "" if q.ci68 is None else span(q.ci68, partial(_amount, q))
 
 
 def _first(text: str) -> str:

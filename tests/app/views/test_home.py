@@ -16,7 +16,7 @@ from tests.app.views.conftest import Open, grid, told
 def hero(at: AppTest) -> str:
     """Return the sentence with which Home opens."""
     (found,) = (text for one in at.get("html") if (text := str(getattr(one, "value", ""))).startswith("<p"))
-    return found.removeprefix('<p class="isoplan-hero">').removesuffix("</p>")
+    return found.removeprefix('<p class="isoplan-hero">').removesuffix("</p>").replace("\u00a0", " ")
 
 
 def labels(at: AppTest) -> list[str]:

@@ -19,7 +19,7 @@ from tests.app.views.conftest import Open, said, told
 def sentence(at: AppTest) -> str:
     """Return the sentence of the screen."""
     (found,) = (text for one in at.get("html") if (text := str(getattr(one, "value", ""))).startswith("<p"))
-    return found.removeprefix('<p class="isoplan-sentence">').removesuffix("</p>")
+    return found.removeprefix('<p class="isoplan-sentence">').removesuffix("</p>").replace("\u00a0", " ")
 
 
 def button(at: AppTest, label: str) -> Button:

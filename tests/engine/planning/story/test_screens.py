@@ -56,7 +56,7 @@ def test_a_target_in_money(epoch: Fit) -> None:
     share = 100 * (stated.money.value or 0) / (stated.stated_money.value or 1)
     assert f"costs {share:.2g} % less. The next 1,000 EUR buy a loss of " in saving.sentence
     assert isinstance(saving.picture, CostCurve)
-    assert [name for name, _ in saving.picture.others] == ["stated plan", "with the next 1,000 EUR"]
+    assert [name for name, _ in saving.picture.others] == ["stated plan", "+ 1,000 EUR"]
     assert saving.picture.others[0][1].x == stated.stated_money.value
     assert saving.picture.others[1][1].x == pytest.approx(money + 1000)
 
