@@ -95,6 +95,14 @@ def enter(page: Page, label: str, text: str) -> None:
     settle(page)
 
 
+def details(page: Page) -> None:
+    """Open the details of a plan if they are closed."""
+    folded = page.locator("details", has=page.get_by_text("Details", exact=True)).first
+    if folded.get_attribute("open") is None:
+        folded.get_by_text("Details", exact=True).click()
+    expect(folded.get_by_test_id("stTable").first).to_be_visible()
+
+
 def upload(page: Page, name: str, content: bytes) -> None:
     """Upload a file with the first file input and wait until its table is open."""
     page.locator("input[type=file]").first.set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})

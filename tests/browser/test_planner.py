@@ -33,7 +33,7 @@ from isoplan.engine.store.database.database import open_workspace
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 from tests.browser.conftest import visit
-from tests.browser.steps import assert_sound, enter, pick, press, select, settle
+from tests.browser.steps import assert_sound, details, enter, pick, press, select, settle
 from tests.server import Server, forked
 
 REFITS = 200
@@ -89,9 +89,9 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     pick(page, "Budget or target", "Target")
     select(page, "Quantity with a target", "R_top")
     enter(page, "Target R_top", "5000")
+    page.get_by_text("Limits, machine and prices", exact=True).click()
     page.get_by_role("button", name="unique samples", exact=True).click()
     enter(page, "Maximum: unique samples", "100 M")
-    page.get_by_text("Machine and prices", exact=True).click()
     select(page, "Machine", "RTX4090")
     enter(page, "Price of a device hour", "0.5")
     enter(page, "Utilisation", "1%")
@@ -133,11 +133,12 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
 def assert_shows(page: Page, plan: Plan) -> None:
     """Check that the page shows the sentence, costs and limits of ``plan`` and that its table shows the bill."""
     expect(page.get_by_role("heading", level=2).first).to_have_text(spaced(plan.sentence))
+    details(page)
     main = spaced(page.get_by_test_id("stMain").inner_text())
     assert summary(plan) in main
     assert plan.worth[0].binds
     assert worth_sentence(plan, plan.worth[0]) in main
-    rows = page.get_by_test_id("stTable").nth(1).locator("tbody tr").all()
+    rows = page.get_by_test_id("stTable").nth(3).locator("tbody tr").all()
     shown = [[spaced(cell) for cell in row.locator("td").all_inner_texts()][1:4] for row in rows]
     assert shown == [[row.value, row.ci68, row.ci95] for row in bill_rows(plan)]
 

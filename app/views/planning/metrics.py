@@ -31,8 +31,8 @@ UNMAPPED = "metric "
 def maps_of(db: Database, fit: Fit) -> dict[str, str]:
     """Return the saved fits that map the quantity of ``fit`` to a metric: names by hash, fits of the same table first.
 
-    The result is empty for a published law, because its runs are not available. A map of another task is excluded,
-    unless one of the two tasks is not known.
+    The result is empty for a published law, because its runs are not available. A map of another task is excluded;
+    tables whose task is not known count as one task.
     """
     if published(fit):
         return {}
@@ -41,7 +41,8 @@ def maps_of(db: Database, fit: Fit) -> dict[str, str]:
     found = {}
     for one in sorted(saved, key=lambda one: one.table_id != own):
         y, axes = _describes(one.hash, str(db.folder), db)
-        if axes == (fit.spec.y,) and y != fit.spec.y and (not task or task_of(db, one.table_id) in ("", task)):
+        same = one.table_id == own or task_of(db, one.table_id) == task
+        if axes == (fit.spec.y,) and y != fit.spec.y and same:
             found[one.hash] = y if one.table_id == own else f"{y} (of other runs)"
     return distinct(found)
 

@@ -48,7 +48,7 @@ def test_a_map_of_another_task_is_not_offered_and_none_survives_a_change_of_task
     students = of_students(demo)
     at = open_page("plan", fit=students, ask="Target", target="300", map=r_top)
     assert told(at) == ""
-    assert "map_choice" not in at.session_state
+    assert at.selectbox(key="map_choice").options == ["loss", "clean"]
     assert "R_top has no map for this fit. The target is loss now." in said(at)
     assert not [h for h in at.header if "R_top" in str(h.value)]
     at = open_page("plan", fit=jets, maps=r_top)
@@ -66,7 +66,7 @@ def test_a_target_is_of_the_task_of_the_fit_also_of_a_published_one(jets: str, d
     at = open_page("plan", fit=jets, ask="Target", target="0.7")
     at.selectbox(key="fit_choice").set_value(by_name("Recommender")).run()
     assert told(at) == ""
-    assert at.text_input(key="target").value == ""
+    assert at.text_input(key="target").value not in ("", "0.7")
     at.selectbox(key="fit_choice").set_value(jets).run()
     assert at.text_input(key="target").value == "0.7"
 
@@ -124,8 +124,8 @@ def test_plan_and_explore_of_a_table_without_a_law_say_so_and_leave_it_open(demo
     for page in ("plan", "explore"):
         at = go(at, page)
         assert told(at) == ""
-        assert "swap.csv has no law yet. Fit one, or choose a fit of another table." in said(at)
-        assert "Fit a law" in links(at)
+        assert "swap.csv has no law yet. Suggested: Loss over size and data (Chinchilla)." in said(at).replace("\\", "")
+        assert "Choose another law" in links(at)
         assert at.selectbox(key="fit_choice").value is None
         assert "fit" not in at.query_params
     at = go(at, "plan", question="Smaller for longer")
@@ -166,17 +166,22 @@ def test_a_map_to_the_loss_opens_the_law_of_the_loss(demo: Database, open_page: 
     assert at.selectbox(key="fit_choice").value == law
 
 
-def test_maps_of_another_table_whose_task_is_not_known_are_marked(
+def test_maps_of_own_tables_are_offered_to_each_other_and_those_of_bundled_tables_are_not(
     jets: str, r_top: str, demo: Database, open_page: Open
 ) -> None:
     mine = fitted(demo, tables.add(demo, grid(), "grid.csv").id, "Mine")
     at = open_page("plan", fit=jets, ask="Target", target="300", map=r_top)
     at.selectbox(key="fit_choice").set_value(mine).run()
-    assert (
-        "R_top has no map for this fit. The target is loss now. Select a map to R_top that was fitted to other runs, "
-        "if it applies."
-    ) in said(at).replace("\\", "")
-    assert "R_top (of other runs)" in at.selectbox(key="map_choice").options
+    assert "R_top has no map for this fit. The target is loss now." in said(at).replace("\\", "")
+    assert "map_choice" not in at.session_state
+    other = tables.add(demo, path("demo/jets_grid.csv").read_bytes() + b"\n", "jets of my own.csv").id
+    snapshot = snapshots.take(demo, other)
+    spec = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=40)
+    made = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+    key = results.save_fit(demo, made, table_id=other)
+    at = open_page("plan", fit=mine, ask="Target", target="300", map=key)
+    assert at.selectbox(key="map_choice").options == ["loss", "R_top (of other runs)"]
+    assert at.selectbox(key="map_choice").value == key
 
 
 def test_what_is_fitted_stands_in_the_link(demo: Database, open_page: Open) -> None:

@@ -65,11 +65,10 @@ def test_a_published_law_says_that_its_map_is_not_and_takes_none(
 def test_maps_of_other_runs_are_marked_and_those_of_another_task_left_out(
     jets: str, demo: Database, open_page: Open
 ) -> None:
-    mine = tables.add(demo, path("demo/jets_grid.csv").read_bytes() + b"\n", "jets of my own.csv")
+    other = next(t for t in tables.all(demo) if t.name.startswith("Jets, rejection of QCD against loss"))
     recommender = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
-    tables.set_roles(demo, mine.id, DEMOS[0].roles)
     keys = []
-    for table, y in ((mine, "R_top"), (recommender, "recall@10")):
+    for table, y in ((other, "R_top"), (recommender, "recall@10")):
         snapshot = snapshots.take(demo, table.id)
         spec = FitSpec(law="metric-map", y=y, axis="loss", objective="ols", bootstrap=40)
         made = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
