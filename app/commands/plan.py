@@ -8,7 +8,7 @@ import typer
 
 from isoplan.app.commands.shared import options
 from isoplan.app.commands.shared.options import as_texts, with_fields
-from isoplan.app.commands.shared.output import note, read_fit_file, say_as
+from isoplan.app.commands.shared.output import note, read_fit_file, say, say_as
 from isoplan.app.commands.shared.reading import read_named
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.errors import PlannerError
@@ -48,6 +48,7 @@ def plan(
     """Answer what a budget buys, or what a target costs."""
     from isoplan.engine.planning.plan.document import as_text, document
     from isoplan.engine.planning.plan.metric import through
+    from isoplan.engine.planning.plan.variations import variation_lines, vary
     from isoplan.engine.planning.questions.typed_plan import answer_question, read_question
 
     if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
@@ -70,7 +71,11 @@ def plan(
         note(asked.reading.notes(budget))
     answer = answer_question(fitted, asked, used, other, maps)
     made = document(answer, fit, group=group, maps=tuple(metric_map or ()))
-    say_as("json" if as_json else form, as_text(answer), made, answer.warnings)
+    if as_json or form != "text":
+        say_as("json" if as_json else form, "", made, answer.warnings)
+    else:
+        other_budgets = variation_lines(answer, vary(fitted, answer.shown, maps))
+        say("\n".join([as_text(answer), *other_budgets]))
 
 
 def read_target(loss: str | None, metric: str | None) -> tuple[str, str]:

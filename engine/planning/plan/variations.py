@@ -10,7 +10,7 @@ import numpy as np
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.answer.format import aligned, number
 from isoplan.engine.planning.answer.quantity import Quantity, given, withheld
 from isoplan.engine.planning.plan.answer import Plan, spans
 from isoplan.engine.planning.plan.budget import allocation
@@ -109,3 +109,11 @@ def variation_rows(plan: Plan, variations: tuple[Variation, ...]) -> list[dict[s
         cells = {name: "-" if q.value is None else number(q) for name, q in {**sizes, **one.metrics}.items()}
         rows.append({"Change": one.label, **cells})
     return rows
+
+
+def variation_lines(plan: Plan, variations: tuple[Variation, ...]) -> list[str]:
+    """Return the table of ``variations`` as lines for a terminal; empty without variations."""
+    if not variations:
+        return []
+    rows = variation_rows(plan, variations)
+    return ["", *aligned([list(rows[0]), *(list(row.values()) for row in rows)])]

@@ -48,14 +48,14 @@ def read_question(
 ) -> Asked:
     """Read a question from ``texts`` by the name of their field: the budget, limits, prices, and a stated plan.
 
-    The text "budget" is FLOPs, device hours or money. If it is missing or empty, the question is for the text
+    The text "budget" is FLOPs, device hours or money. If it is missing, the question is for the text
     "target_loss", a value of the quantity of ``fit``, or of ``metric`` if this is given; ``target`` names this field in
     sentences. Raises PlannerError that names the wrong field.
     """
     limits, prices = read_limits(texts, place), read_prices(texts, place)
     ours = read_ours(texts, place)
-    if budget := texts.get("budget", ""):
-        reading = read_budget(fit, budget, prices, place, rule, limits)
+    if "budget" in texts:
+        reading = read_budget(fit, texts["budget"], prices, place, rule, limits)
         return Asked(Question("budget", reading.value, limits), prices, reading, ours)
     value = parse_number(texts.get("target_loss", ""), target or FIELDS["target_loss"].called(place))
     return Asked(Question("target", value, limits, metric), prices, None, ours)

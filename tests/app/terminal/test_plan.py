@@ -57,6 +57,8 @@ def test_a_plan_for_people_says_what_binds(run: Run, fitted: Path) -> None:
     shown = run("plan", fitted, "--target-loss", 2.55, *MACHINE, "--max-unique", "6e9").out
     assert "The limit of 6.00 B unique samples is reached: ten per cent more saves " in shown
     assert "Training, money" in shown
+    lines = [line.split("  ")[0] for line in shown.splitlines()]
+    assert lines[-4:] == ["This plan", "Half of the budget", "Ten times the budget", "10 % more unique samples"]
     assert "Machine: 8 x H200 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H200 data sheet, SXM" in shown
 
 
