@@ -107,6 +107,10 @@ def show_metrics(answer: Recommendation) -> None:
         {"Setting": Hint(LABELS[setting])} | {m: value(each.choices[setting]) for m, each in answer.recipes.items()}
         for setting in SETTINGS
     ]
+    for metric, each in answer.recipes.items():
+        if each.binds == "sweep":
+            row = rows[SETTINGS.index("K")]
+            row[metric] = Hint(f"at least {row[metric].text}")
     unknown = Hint("", "no sweep or memory determines K")
     limits = {m: unknown if one.binds == "unknown" else Hint(one.binds) for m, one in answer.recipes.items()}
     show_hints([*rows, {"Setting": Hint("Limit of K")} | limits], "The recipe of every metric, side by side.")

@@ -88,7 +88,7 @@ def distinct(names: Mapping[str, str]) -> dict[str, str]:
 
 
 CSS = """<style>
-[data-testid="stMainBlockContainer"] { max-width: 1280px; padding-top: 4.5rem; }
+[data-testid="stMainBlockContainer"] { max-width: 1280px; padding-top: 4.5rem; padding-bottom: 5rem; }
 @media (max-width: 1200px) {
   [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 }
@@ -99,7 +99,8 @@ CSS = """<style>
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"] * {
   color: light-dark(#ffffff, #0f171c) !important;
 }
-[class*="st-key-value_"] p { font-size: 1.3rem; font-weight: 600; }
+[class*="st-key-card_"] p { font-size: 0.9rem; }
+[class*="st-key-card_"] [class*="st-key-value_"] p { font-size: 1.3rem; font-weight: 600; }
 @media (max-width: 1200px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-runs_drawn, > .st-key-columns_read) {
     width: 100% !important; max-width: none !important; flex: 1 1 100% !important;
