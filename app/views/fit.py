@@ -68,7 +68,7 @@ heading("Fit", "Fit a scaling law to runs, with intervals from resampled runs.")
 with sentences():
     fill_form(db)
 follow_link(db)
-cells = st.grid(3, min_column_width=220)
+cells = st.grid(3, min_column_width=190)
 with cells.cell():
     table = choose_table(db)
 if table is None:

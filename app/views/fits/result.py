@@ -159,7 +159,8 @@ def _what(fit: Fit) -> str:
     if fit.objective is None:
         return f"{fit.law.title}. Published: {fit.law.reference}."
     where = f" where {fit.data.where}" if fit.data.where else ""
-    return f"{fit.law.title}: {fit.spec.y} of {plural(fit.n, 'run')}{where}."
+    group = f" of {fit.data.group}" if fit.data.group else ""
+    return f"{fit.law.title}: {fit.spec.y} of {plural(fit.n, 'run')}{group}{where}."
 
 
 def _parameters(fit: Fit) -> None:

@@ -181,10 +181,14 @@ def enter_table(table_id: str) -> None:
 
 
 def _usual(db: Database, known: dict[str, TableInfo]) -> str:
-    """Return the id of the default table: of the open fit, otherwise the newest of the user, otherwise the first."""
-    of_fit = [f.table_id for f in results.fits(db) if f.hash == recall("fit") and f.table_id in known]
-    own = [t.id for t in known.values() if not t.read_only]
-    return [*of_fit, *own, *known][0]
+    """Return the id of the default table: of the open fit, otherwise the table that was used last, otherwise the first.
+
+    A table was used last if it is the newest upload, or if the newest fit is of this table.
+    """
+    fits = [f for f in results.fits(db) if f.table_id in known]
+    opened = [f.table_id for f in fits if f.hash == recall("fit")]
+    used = [(f.created, f.table_id) for f in fits] + [(t.created, t.id) for t in known.values() if not t.read_only]
+    return [*opened, *([max(used)[1]] if used else []), *known][0]
 
 
 def open_table(table_id: str) -> None:

@@ -193,3 +193,13 @@ def test_home_says_which_address_no_page_has(demo: Database, open_page: Open) ->
     at = open_page("home", unknown="presicion")
     assert told(at) == "Address: Isoplan has no page /presicion. Choose a page below."
     assert "Precision" in links(at)
+
+
+def test_the_fit_page_opens_the_table_that_was_used_last(jets: str, demo: Database, open_page: Open) -> None:
+    at = open_page("fit")
+    assert (at.query_params["table"], at.query_params["fit"]) == (tables.by_name(demo, DEMOS[0].name).id, jets)
+    mine = tables.add(demo, grid(), "grid.csv")
+    assert open_page("fit").query_params["table"] == mine.id
+    fitted(demo, tables.by_name(demo, OTHER).id, "Of another table")
+    at = open_page("fit")
+    assert at.query_params["table"] == tables.by_name(demo, OTHER).id
