@@ -28,7 +28,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-TITLES = ("Data", "Fit", "Explore", "Plan", "Train", "Recommender", "Precision")
+TITLES = ("Story", "Data", "Fit", "Explore", "Plan", "Train", "Recommender", "Precision")
 PAGES = {"": "Home"} | {title.lower(): title for title in TITLES}
 
 

@@ -22,7 +22,7 @@ new MutationObserver(look).observe(document, { childList: true, subtree: true, c
 BACKGROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 23, 28)"}
 
 
-@pytest.mark.parametrize(("path", "scheme"), [*zip(PAGES, ["light", "dark"] * 4, strict=False), ("", "dark")])
+@pytest.mark.parametrize(("path", "scheme"), [*zip(PAGES, ["light", "dark"] * 5, strict=False), ("", "dark")])
 def test_the_first_request_is_a_deep_link(
     path: str, scheme: str, tmp_path: Path, open_page: Callable[..., Page]
 ) -> None:
