@@ -31,7 +31,7 @@ def test_a_map_that_turns_is_one_sentence(jets: str, demo: Database, open_page: 
 def test_a_map_without_runs_is_one_sentence(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
     mapped = results.fit(demo, r_top)
     printed = replace(mapped, n=0, data=replace(mapped.data, snapshot="elsewhere", ranges={}))
-    key = results.save_fit(demo, printed)
+    key = results.save_fit(demo, printed, table_id=tables.by_name(demo, DEMOS[0].name).id)
     at = open_page("plan", fit=jets, ask="Target", target="2000", map=key)
     assert "The metric R_top has no runs behind its map" in told(at)
     assert len(at.error) == 1
