@@ -64,6 +64,10 @@ def follow_view() -> None:
     st.switch_page(f"views/{PAGES.get(view['page'], 'home')}.py", query_params=view["query"])
 
 
+RENAMED = "choices_renamed"
+"""Session key of the names in the link whose value was replaced by the present name of the same choice."""
+
+
 @contextmanager
 def named_faults() -> Iterator[None]:
     """Show, above the page, a message for each value of the link that the page could not use.
@@ -76,6 +80,8 @@ def named_faults() -> Iterator[None]:
         yield
     finally:
         st.session_state["link_read"] = True
+        renamed = st.session_state.pop(RENAMED, ())
+        given = {name: values for name, values in given.items() if name not in renamed}
         for sentence in _faults(given, st.query_params.to_dict(), st.session_state):
             place.warning(sentence, icon=":material/link_off:")
 

@@ -11,9 +11,10 @@ from isoplan.app.views.tables import growing, questions, rows, runs, upload
 from isoplan.app.views.tables.mapping import ask_readings, edit_mapping, show_roles
 from isoplan.app.views.tables.upload import add_table
 from isoplan.app.views.widgets.cache import runs_of
-from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences, show_warnings
 from isoplan.app.views.widgets.saved_items import deleted, manage
 from isoplan.app.views.widgets.state import choose_table, open_table, recall, remember, rename_choice
+from isoplan.engine.fitting.types.warnings import ABOUT_RUNS, FitWarning
 from isoplan.engine.mixtures import COPIED
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.columns.column import Column
@@ -49,7 +50,8 @@ def show(table: TableInfo, columns: Sequence[Column], where: str, found: tuple[s
         show_roles(columns, tables.roles(db, table.id))
         asked_below = () if table.read_only else (COPIED,)
         texts = [*table.notes, *(found[1].notes if found else ())]
-        notes([text for text in texts if not any(part in text for part in asked_below)])
+        kept = [text for text in texts if not any(part in text for part in asked_below)]
+        show_warnings([FitWarning(ABOUT_RUNS, text) for text in kept])
         unread = ask_readings(db, table, columns)
         mixed = questions.ask(db, table, found[1]) if found else 0
         go_on(table, where, unread, mixed, len(found[1]) if found else 0)
@@ -90,14 +92,6 @@ def counted(table: TableInfo, where: str, found: Runs | None) -> str:
         return f"{runs_read}{plural(table.rows, 'row')}"
     n = len(found) if found is not None else len(condition.matching_rows(db, table.id, where)) if where else table.rows
     return plural(n, "run") if n == table.rows else f"{n:,} of {plural(table.rows, 'run')}"
-
-
-def notes(texts: Sequence[str]) -> None:
-    """Show the notes on the import and the reading of a table in a closed expander; nothing without notes."""
-    if texts:
-        with st.expander(plural(len(texts), "note"), icon=":material/info:"):
-            for text in texts:
-                st.markdown(escape_markdown(text))
 
 
 def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from isoplan.app.bundled import task_named, task_of
+from isoplan.app.links import RENAMED
 from isoplan.app.views.widgets.cache import published, saved_fit
 from isoplan.app.views.widgets.parts import distinct, escape_markdown
 from isoplan.app.views.widgets.scopes import OPEN, belong, write_link
@@ -89,6 +90,7 @@ def rename_choice(key: str, former: Mapping[str, str]) -> None:
     """
     if (asked := st.query_params.get(key, "")) in former:
         st.session_state[key] = st.query_params[key] = former[asked]
+        st.session_state[RENAMED] = {*st.session_state.get(RENAMED, ()), key}
 
 
 def select_one(

@@ -93,14 +93,14 @@ def test_odd_names_and_values_work(db: Database, open_page: Open) -> None:
 
 NOTED = {
     "wrong encoding": ("N,D,loss,modèle\n1e6,1e8,3.1,é\n2e6,1e8,3.0,ü\n".encode("latin-1"), "read as Latin-1"),
-    "duplicate rows": (grid() + b"\n" + grid().split(b"\n")[1], "1 row repeats another row in every mapped number"),
+    "duplicate rows": (grid() + b"\n" + grid().split(b"\n")[1], "repeats another run in every mapped number"),
     "mixed units": (
         b"params,D,loss\n70,1e9,3\n410,1e9,2.9\n7e7,1e9,2.8\n4.1e8,1e9,2.7\n1e9,1e9,2.6\n",
         "may mix units",
     ),
     "mixed suffixes": (
         b"N,D,loss\n1.2M,1e8,3\n3B,2e8,2.9\n5000000,3e8,2.8\n",
-        "Columns are converted only after you confirm",
+        "Nothing is converted until you agree",
     ),
 }
 
@@ -203,5 +203,5 @@ def test_a_card_that_is_none_is_one_sentence(demo: Database, open_page: Open, co
 def test_a_law_of_the_link_that_the_table_lacks_columns_for_is_named(db: Database, open_page: Open) -> None:
     table = tables.add(db, b"N,loss\n1e6,3\n2e6,2.9\n5e6,2.8\n", "runs.csv")
     at = open_page("fit", table=table.id, law="chinchilla")
-    assert "chinchilla cannot be fitted to this table: D is not mapped" in said(at)
+    assert "Loss over size and data (Chinchilla) cannot be fitted to this table: D is not mapped" in said(at)
     assert at.selectbox(key="law_choice").value == "power-N"

@@ -358,3 +358,10 @@ def test_rows_of_one_run_are_asked_about(db: Database, open_page: Open) -> None:
     assert told(at) == ""
     assert len(snapshots.runs(db, snapshots.take(db, table.id))) == 24
     assert at.button_group(key=f"rows_{table.id}").value == "all"
+
+
+def test_a_tab_of_an_older_link_opens_the_present_tab_without_a_message(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("data", table=table.id, show="Runs")
+    assert said(at) == ""
+    assert "Rows 1 to 25 of 25" in written(at)
