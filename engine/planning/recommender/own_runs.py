@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.mixtures import option
@@ -20,7 +20,7 @@ from isoplan.engine.planning.scenario.fields import Place
 from isoplan.engine.planning.scenario.typed_rules import option_name
 from isoplan.engine.schema import SINGLE_ROLES, Curves, Roles, Runs
 
-ORDER_SAID: tuple[Setting, ...] = ("N", "K", "s", "B")
+ORDER_SAID: tuple[Literal["N", "K", "s", "B"], ...] = ("N", "K", "s", "B")
 """Settings in the order of ``summary``."""
 ROLES = (*(role.value for role in SINGLE_ROLES), "metric", "hyper")
 
