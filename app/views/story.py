@@ -28,6 +28,7 @@ from isoplan.engine.store.saved import results
 STAGE = """<style>
 .isoplan-sentence { font-size: clamp(32px, 2.4vw, 60px); line-height: 1.3; font-weight: 600; margin: 0;
   min-height: 3.9em; text-wrap: pretty; }
+@media (max-width: 1200px) { .isoplan-sentence { min-height: 5.2em; } }
 [data-testid="stHeading"] h1 { font-size: 1.75rem; padding: 0; }
 .st-key-story_slider [data-testid="stSliderThumbValue"] { font-size: 1.5rem; }
 .st-key-story_slider label p { font-size: 1.25rem; }

@@ -32,7 +32,7 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
     values = _values(curve)
     hover = f"%{{x:.3~g}} {curve.unit}<br>{_name(curve)}  %{{y:.4~g}}<extra>law</extra>"
     law = [*_band(curve, values), *_law(theme, curve, hover)] if curve.law else []
-    traces = [*law, *_runs(theme, curve), *_others(theme, curve), *_plan(theme, curve, curve.plan)]
+    traces = [*law, *_runs(theme, curve), *_plan(theme, curve, curve.plan), *_others(theme, curve)]
     above = legend(theme)
     above["legend"] |= {"itemclick": False, "itemdoubleclick": False, "traceorder": "normal"}
     shapes, notes = lines.beyond(theme, curve.x, curve.inside, top=_falls(curve)) if curve.law else ([], [])
