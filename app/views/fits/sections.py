@@ -239,9 +239,8 @@ def _law(db: Database, fit: Fit) -> None:
         draw(lambda theme: slices.draw_line(curve, runs, fit.spec.y, theme), key="law_curve")
         return
     panels = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
-    bands = "The best fit with 68 % and 95 % bands of its refits."
-    moved = "Dots are runs, moved along the law to the values in each panel title."
-    st.caption(f"{bands} {moved}" if len(panels) > 1 else bands)
+    if len(panels) > 1:
+        st.caption("Dots are runs, moved along the law to the values in each panel title.")
     draw(lambda theme: slices.draw_slices(panels, fit.spec.y, theme), key="slices")
 
 
