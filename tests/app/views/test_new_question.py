@@ -119,7 +119,7 @@ def test_on_the_page_with_its_files_and_as_a_saved_answer(
     drawn: list[Drawing] = []
     made: dict[str, File] = {}
     monkeypatch.setattr(planner_question, "draw", lambda redraw, key: drawn.append(redraw(WEB)))
-    monkeypatch.setattr(saved_items, "downloads", lambda name, files: made.update(files))
+    monkeypatch.setattr(saved_items, "downloads", lambda name, files, report: made.update(files))
     at = open_page("plan", fit=results.save_fit(demo, fit), **ASKED)
     assert told(at) == ""
     first = shown(at.header[0].value), lines(at)
