@@ -16,7 +16,7 @@ from isoplan.app.figures.plans.evidence import draw_frontier
 from isoplan.app.figures.style.theme import Drawing, Theme
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.document import Document
-from isoplan.engine.planning.answer.format import COLUMNS, as_row, cells
+from isoplan.engine.planning.answer.format import COLUMNS, as_row, cell_texts, cells
 from isoplan.engine.planning.answer.provenance import Source, list_sources
 from isoplan.engine.planning.answer.standing import standing_of
 from isoplan.engine.planning.drawing.cost_curve import CostCurve
@@ -115,9 +115,11 @@ def report_plan(
 
     sections = [Section(draw=draw)]
     if others := vary(fit, shown, tuple(through(fit, one) for one in metrics)):
-        sections.append(_table("What other budgets buy", variation_rows(shown, others)))
+        sections.append(_table("What other budgets buy", cell_texts(variation_rows(shown, others))))
     if shown.saving is not None:
-        sections.append(_table("Comparison with our plan", saving_rows(shown.saving), shown.saving.sentence))
+        sections.append(
+            _table("Comparison with our plan", cell_texts(saving_rows(shown.saving)), shown.saving.sentence)
+        )
     return make_report(title, document(shown), (fit, *metrics), sections, standing_of(shown).label)
 
 

@@ -138,7 +138,7 @@ def assert_shows(page: Page, plan: Plan) -> None:
     assert summary(plan) in main
     assert plan.worth[0].binds
     assert worth_sentence(plan, plan.worth[0]) in main
-    rows = page.get_by_test_id("stTable").nth(3).locator("tbody tr").all()
+    rows = page.get_by_test_id("stTable").nth(2).locator("tbody tr").all()
     shown = [[spaced(cell) for cell in row.locator("td").all_inner_texts()][1:4] for row in rows]
     assert shown == [[row.value, row.ci68, row.ci95] for row in bill_rows(plan)]
 

@@ -134,7 +134,7 @@ def test_from_a_file_to_the_compute_of_a_target(
     sentence = page.get_by_role("heading", level=2).first.inner_text().replace("\xa0", " ")
     assert sentence.splitlines()[0] == plan["sentence"]
     details(page)
-    assert_plan(cells(page, 2), plan)
+    assert_plan(cells(page, 1), plan)
     asked = downloaded(page, "JSON")
     for part in ("question", "allocation", "derived", "p_reach"):
         assert_same(asked[part], plan[part], part)

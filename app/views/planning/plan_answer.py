@@ -8,7 +8,7 @@ import streamlit as st
 
 from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.reports.content import report_plan
-from isoplan.app.views.widgets.answers import chip
+from isoplan.app.views.widgets.answers import chip, show_quantities
 from isoplan.app.views.widgets.parts import draw, escape_markdown, readable, show_table, show_warnings
 from isoplan.app.views.widgets.saved_items import keep
 from isoplan.app.views.widgets.state import fit_of
@@ -50,7 +50,7 @@ def show(fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> 
     show_warnings(plan.warnings)
     if others := vary(fit, plan, maps):
         st.subheader("What other budgets buy", anchor=False)
-        show_table(variation_rows(plan, others), "The plan, and what other budgets buy.")
+        show_quantities(variation_rows(plan, others), "The plan, and what other budgets buy.")
 
 
 def show_saving(plan: Plan) -> None:
@@ -58,7 +58,7 @@ def show_saving(plan: Plan) -> None:
     if plan.saving is None:
         return
     st.markdown(f"**{readable(plan.saving.sentence)}**")
-    show_table(saving_rows(plan.saving), "Our plan compared with the cheapest plan for the same loss.")
+    show_quantities(saving_rows(plan.saving), "Our plan compared with the cheapest plan for the same loss.")
 
 
 def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:

@@ -76,8 +76,9 @@ def _ask(db: Database, fit: Fit) -> None:
     """
     own_values(db, fit)
     names = metrics.maps_of(db, fit)
-    line, slider = st.container(), st.container()
+    line = st.container()
     near = st.container() if is_money(typed_budget(fit)) else None
+    slider = st.container()
     more = st.expander("Limits, machine and prices", icon=":material/tune:", key="machine_and_prices")
     notes = st.container()
     with more:

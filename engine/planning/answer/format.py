@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -66,6 +66,14 @@ def as_row(label: str, q: Quantity) -> Row:
         decades(q.beyond) if q.beyond > 0.005 else "",
         q.note,
     )
+
+
+def cell_texts(rows: Iterable[Mapping[str, str | Quantity]]) -> list[dict[str, str]]:
+    """Return rows of texts and quantities as rows of text, with "-" for a missing value."""
+    return [
+        {name: x if isinstance(x, str) else "-" if x.value is None else number(x) for name, x in row.items()}
+        for row in rows
+    ]
 
 
 def table(body: Iterable[Row]) -> list[str]:

@@ -12,7 +12,6 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import possible, sample_unit
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws import Point
-from isoplan.engine.planning.answer.format import number
 from isoplan.engine.planning.answer.quantity import Quantity, given, measure
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan.answer import Plan, spans
@@ -101,23 +100,13 @@ def _total(prices: Prices, at: Point) -> Floats:
     return np.where(np.isinf(at.C) | np.isinf(at.N) | np.isinf(at.D), np.inf, amount)
 
 
-def saving_rows(saving: Saving) -> list[dict[str, str]]:
-    """Return a stated plan and the cheapest plan of the same loss as table rows of formatted values."""
-    found = []
-    plans = (
-        ("Our plan", saving.stated, saving.stated_money),
-        ("Cheapest plan", saving.cheapest, saving.cheapest_money),
-    )
-    for label, sizes, money in plans:
-        row = {"Plan": label} | {f"{name} [{q.unit}]": _cell(q) for name, q in sizes.items() if name != "loss"}
-        found.append(row | {saving.y: _cell(saving.stated["loss"])} | _money_cell(money))
-    saved = {"Plan": "Saving", f"C [{saving.flops.unit}]": _cell(saving.flops)}
-    return [*found, dict.fromkeys(found[0], "") | saved | _money_cell(saving.money)]
-
-
-def _money_cell(money: Quantity | None) -> dict[str, str]:
-    return {} if money is None else {f"Cost [{money.unit}]": _cell(money)}
-
-
-def _cell(q: Quantity) -> str:
-    return "-" if q.value is None else number(q)
+def saving_rows(saving: Saving) -> list[dict[str, str | Quantity]]:
+    """Return a stated plan, the cheapest plan of the same loss, and the saving as table rows: a label, quantities."""
+    found: list[dict[str, str | Quantity]] = []
+    ours = "Our plan", saving.stated, saving.stated_money
+    for label, sizes, money in (ours, ("Cheapest plan", saving.cheapest, saving.cheapest_money)):
+        row: dict[str, str | Quantity] = {"Plan": label, saving.y: saving.stated["loss"]}
+        row |= {f"{name} [{sizes[name].unit}]": sizes[name] for name in ("N", "D", "C")}
+        found.append(row | ({} if money is None else {f"Cost [{money.unit}]": money}))
+    last: dict[str, str | Quantity] = {**dict.fromkeys(found[0], ""), "Plan": "Saving", "C [FLOPs]": saving.flops}
+    return [*found, last | ({} if saving.money is None else {f"Cost [{saving.money.unit}]": saving.money})]

@@ -10,7 +10,7 @@ import numpy as np
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.answer.format import aligned, number
+from isoplan.engine.planning.answer.format import aligned, cell_texts
 from isoplan.engine.planning.answer.quantity import Quantity, given, withheld
 from isoplan.engine.planning.plan.answer import Plan, spans
 from isoplan.engine.planning.plan.budget import allocation
@@ -98,22 +98,21 @@ def _without(fit: Fit, label: str, note: str, metrics: list[str]) -> Variation:
     return Variation(label, N, D, C, loss, {name: Quantity(None, unit=name, note=note) for name in metrics})
 
 
-def variation_rows(plan: Plan, variations: tuple[Variation, ...]) -> list[dict[str, str]]:
-    """Return the table of ``variations`` below the ``plan`` itself, as formatted values; "-" where there is none."""
+def variation_rows(plan: Plan, variations: tuple[Variation, ...]) -> list[dict[str, str | Quantity]]:
+    """Return the ``plan`` itself and its ``variations`` as table rows: a label, then quantities by column heading."""
     N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
     names = list(variations[0].metrics) if variations else []
     this = Variation("This plan", N, D, C, loss, {name: plan.derived[name] for name in names if name in plan.derived})
-    rows = []
+    rows: list[dict[str, str | Quantity]] = []
     for one in (this, *variations):
-        sizes = {"N": one.N, f"D [{one.D.unit}]": one.D, "C [FLOPs]": one.C, plan.y: one.loss}
-        cells = {name: "-" if q.value is None else number(q) for name, q in {**sizes, **one.metrics}.items()}
-        rows.append({"Change": one.label, **cells})
+        row: dict[str, str | Quantity] = {"Change": one.label, "N": one.N, f"D [{one.D.unit}]": one.D}
+        rows.append(row | {"C [FLOPs]": one.C, plan.y: one.loss} | dict(one.metrics))
     return rows
 
 
 def variation_lines(plan: Plan, variations: tuple[Variation, ...]) -> list[str]:
-    """Return the table of ``variations`` as lines for a terminal; empty without variations."""
+    """Return the table of ``variations`` as lines for a terminal, with "-" for a missing value; empty without them."""
     if not variations:
         return []
-    rows = variation_rows(plan, variations)
+    rows = cell_texts(variation_rows(plan, variations))
     return ["", *aligned([list(rows[0]), *(list(row.values()) for row in rows)])]

@@ -23,6 +23,7 @@ from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.start import largest_inside
 from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.plan.variations import vary
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.schema import Roles, Runs
@@ -79,13 +80,14 @@ def test_a_budget_within_limits_is_the_engines_answer(jets: str, r_top: str, dem
     page = "\n".join(str(m.value) for m in at.markdown)
     for worth in expected.worth:
         assert readable(worth_sentence(expected, worth)) in page
-    short, others, whole, bill = ([str(x) for x in one.value.to_numpy().ravel()] for one in at.table)
+    short, whole, bill = ([str(x) for x in one.value.to_numpy().ravel()] for one in at.table)
     assert "Total, money \\[EUR\\]" in bill
     assert "R_top" in short
     assert "R_top" in whole
-    assert [one for one in others if one in ("This plan", "Half of the budget", "Ten times the budget")] == [
-        "This plan", "Half of the budget", "Ten times the budget"
-    ]  # fmt: skip
+    others = [line.label for line in vary(law, expected)]
+    assert others == ["Half of the budget", "Ten times the budget", "10 % more unique samples"]
+    tables_of_page = "".join(str(getattr(one, "value", "")) for one in at.get("html"))
+    assert all(f"<td>{label}</td>" in tables_of_page for label in ("This plan", *others))
 
 
 def test_a_target_in_a_metric_is_the_engines_answer(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
