@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,8 +22,8 @@ from isoplan.engine.planning.plan.support import too_far
 from isoplan.engine.planning.scenario.limits import WORDS, LimitName
 from isoplan.engine.planning.scenario.prices import COMPUTE
 
-FACTORS = {"Half of the budget": 0.5, "Ten times the budget": 10.0}
-"""Factors of the budget, by label."""
+FACTORS = {"Half of the {}": 0.5, "Ten times the {}": 10.0}
+"""Factors of the budget, by label; {} stands for "budget" or "money"."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,16 @@ class Variation:
 def vary(fit: Fit, plan: Plan, maps: tuple[Through, ...] = ()) -> tuple[Variation, ...]:
     """Return what half and ten times the budget of ``plan`` buy, and ten per cent more of each limit that is reached.
 
-    The budget of a plan for a target is its compute. More of a limit lowers the cost of a target, and improves the loss
-    for a budget. ``maps`` add their metrics. The result is empty if ``plan`` has no compute, for example because the
-    runs do not support it.
+    The budget of a plan for a target is its compute, or its money if the plan minimises the money of training, samples
+    and queries. More of a limit lowers the cost of a target, and improves the loss for a budget. ``maps`` add their
+    metrics. The result is empty if ``plan`` has no compute, for example because the runs do not support it.
     """
     C = plan.allocation["C"].value if plan.question.kind == "target" else plan.question.value
     if C is None or not plan.answers or fit.law.frontier is None:
         return ()
-    limits = plan.question.limits.given
+    limits, money = plan.question.limits.given, _least_money(plan)
     found = [
-        _vary(fit, label, Task(plan.compute, {"budget": C * factor, **limits}, prices=plan.prices), maps)
+        _vary(fit, label.format("budget" if money is None else "money"), _scaled(plan, C, money, factor), maps)
         for label, factor in FACTORS.items()
     ]
     for worth in plan.worth:
@@ -61,6 +62,23 @@ def vary(fit: Fit, plan: Plan, maps: tuple[Through, ...] = ()) -> tuple[Variatio
             more = {**limits, worth.limit: worth.most * MORE}
             found.append(_vary(fit, f"10 % more {WORDS[worth.limit]}", _task(fit, plan, more, maps), maps))
     return tuple(found)
+
+
+def _least_money(plan: Plan) -> float | None:
+    """Return the total money of a plan for a target that minimises it; None for all other plans."""
+    if plan.question.kind != "target" or plan.prices is None or plan.prices.aim is COMPUTE:
+        return None
+    return next((line.amount.value for line in plan.bill if (line.part, line.what) == ("total", "money")), None)
+
+
+def _scaled(plan: Plan, C: float, money: float | None, factor: float) -> Task:
+    """Return the task of ``plan`` with ``factor`` times its compute ``C``, or times its ``money`` if that is given."""
+    limits = plan.question.limits.given
+    if money is None or plan.prices is None:
+        return Task(plan.compute, {"budget": C * factor, **limits}, prices=plan.prices)
+    most = min(money * factor, limits.get("money", math.inf))
+    limits = {**limits, "budget": most / plan.prices.rates.flop, "money": most}
+    return Task(plan.compute, limits, prices=plan.prices)
 
 
 def _task(fit: Fit, plan: Plan, limits: Mapping[LimitName, float], maps: tuple[Through, ...]) -> Task:

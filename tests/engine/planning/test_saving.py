@@ -117,6 +117,18 @@ def test_the_budget_of_a_target_is_its_compute(epoch: Fit) -> None:
     assert (half.loss.value or 0) > 2.3
 
 
+def test_a_target_of_least_money_is_varied_in_money(epoch: Fit) -> None:
+    plan = plan_target(epoch, 2.4, prices=EVERYTHING)
+    half, ten = vary(epoch, plan)
+    assert (half.label, ten.label) == ("Half of the money", "Ten times the money")
+    for one, factor in ((half, 0.5), (ten, 10)):
+        lines = EVERYTHING.lines(one.C.value or 0, one.N.value or 0, one.D.value or 0)
+        assert float(lines[-1].amount) == pytest.approx(factor * total(plan), rel=1e-6)
+        again = plan_target(epoch, one.loss.value or 0, prices=EVERYTHING)
+        assert total(again) == pytest.approx(factor * total(plan), rel=1e-4)
+    assert (half.loss.value or 0) > 2.4 > (ten.loss.value or 0)
+
+
 def test_ten_per_cent_more_of_a_reached_limit_is_a_row(epoch: Fit) -> None:
     plan = plan_budget(epoch, 1e21, limits=Limits(parameters=3e8, unique=1e13))
     *_, more = vary(epoch, plan)
