@@ -18,6 +18,7 @@ from isoplan.app.figures.fits.resamples import draw_pairs
 from isoplan.app.figures.plans import cost_curve as cost_figure
 from isoplan.app.figures.style.theme import PAPER, Theme
 from isoplan.data.files import path
+from isoplan.engine.fitting import Fit
 from isoplan.engine.planning.drawing.cost_curve import cost_curve
 
 WIDTH = 680
@@ -33,11 +34,13 @@ def figures() -> dict[str, go.Figure]:
         table.write_text(text)
         runs = ip.runs(str(table))
     law = ip.fit(runs, "chinchilla")
+    assert isinstance(law, Fit)
     curves = ip.plot.isoflop(law, runs).update_layout(width=WIDTH)
     pairs = draw_pairs(law, PAGE)
     assert pairs is not None
-    jets = ip.runs(path("grids/jets_one_pass.csv"), rule="6npND", n_p=42)
+    jets = ip.runs(str(path("grids/jets_one_pass.csv")), rule="6npND", n_p=42)
     few = ip.fit(jets, "chinchilla")
+    assert isinstance(few, Fit)
     cost = cost_figure.draw(cost_curve(few, ip.plan(few, budget=1e13), runs=jets), PAGE)
     return {"concepts_isoflop": curves, "concepts_resamples": pairs.figure, "concepts_cost": cost.figure}
 

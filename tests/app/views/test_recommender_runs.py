@@ -85,7 +85,7 @@ def test_two_metrics_of_own_runs_move_their_cards(demo: Database, open_page: Ope
     at = open_page("recommender", runs=table.id, metric="recall@10,NDCG@10")
     assert told(at) == ""
     for setting in ("N", "D", "K"):
-        texts = card(at, setting)  # type: ignore[arg-type]
+        texts = card(at, setting)
         assert set(texts) & {OWN, PUBLISHED, "borrowed from val_loss"} == {OWN}
     assert card(at, "B").count(PUBLISHED) == 2
 
@@ -108,7 +108,7 @@ def test_a_sweep_that_cannot_be_fitted_complains_on_its_own_card(demo: Database,
     assert told(at) == ""
     assert not at.warning
     complaint = ":material/warning: Your runs do not determine K. log-parabola has 3 free parameters"
-    assert [setting for setting in ("s", "K", "B", "N", "D", "lr") if complaint in " ".join(card(at, setting))] == ["K"]  # type: ignore[arg-type]
+    assert [setting for setting in ("s", "K", "B", "N", "D", "lr") if complaint in " ".join(card(at, setting))] == ["K"]
     assert badge(at, "K") == PUBLISHED
     assert badge(at, "N") == OWN
     assert "26 runs: 20 determine N and D, 6 vary K, which has no fit" in " ".join(shown(m.value) for m in at.markdown)
@@ -198,7 +198,7 @@ def test_runs_of_one_setting_that_cannot_be_read_complain_on_its_card(demo: Data
     at = open_page("recommender", K_runs=two.id, sweep="Negatives", metric="val_loss")
     assert told(at) == ""
     assert "Your runs do not determine K. log-parabola has 3 free parameters" in card(at, "K")[-1]
-    assert not any("Your runs" in text for setting in ("s", "B", "N", "D") for text in card(at, setting))  # type: ignore[arg-type]
+    assert not any("Your runs" in text for setting in ("s", "B", "N", "D") for text in card(at, setting))
     assert "FLOPs, for val_loss" in answer(at)
     at = open_page("recommender", N_runs="0123456789ab")
     assert told(at) == ""

@@ -56,7 +56,7 @@ def test_half_of_n_and_ten_times_the_budget_follow_from_the_frontier() -> None:
     found = cards(1e18, "val_loss")
     assert found["N"][0].what_if.startswith(f"Half of N: {count(2 * D, 2)} samples")
     ten = recommend(PAPERS, 1e19, "val_loss").recipe
-    more = [count(ten.choices[setting].value.value or 0, 2) for setting in ("D", "N")]  # type: ignore[index]
+    more = [count(ten.choices[setting].value.value or 0, 2) for setting in ("D", "N")]
     assert found["D"][0].what_if == f"Ten times the budget: {more[0]} samples, {more[1]} parameters."
     assert pytest.approx(1e18) == 6 * N * D
 
@@ -75,7 +75,7 @@ def test_two_metrics_differ_in_their_own_sweeps_only() -> None:
 def test_a_metric_without_sweeps_borrows_them_from_the_loss() -> None:
     found = cards(1e17, "coverage@10", "val_loss")
     for setting in ("B", "K", "N", "D"):
-        borrowed, own = found[setting]  # type: ignore[index]
+        borrowed, own = found[setting]
         assert (borrowed.badge, borrowed.lender) == (Badge.BORROWED, "val_loss")
         assert borrowed.value.value == own.value.value
     assert found["s"][0].badge is Badge.PUBLISHED
@@ -90,7 +90,7 @@ def test_values_that_are_typed_or_far_from_their_runs_have_their_own_badge() -> 
     assert cards(1e20, "recall@10")["s"][0].badge is Badge.GUESS
     far = cards(1e6, "recall@10")
     for setting in ("s", "K", "N", "D"):
-        (card,) = far[setting]  # type: ignore[index]
+        (card,) = far[setting]
         assert (card.text, card.interval, card.badge, card.what_if) == ("-", "-", Badge.UNKNOWN, "")
         assert card.reason.startswith("not stated: too far beyond the runs")
 
@@ -112,11 +112,11 @@ def test_own_runs_move_the_cards_of_both_metrics(tmp_path: Path) -> None:
     answer = recommend(evidence, 1e18, "recall@10", Settings(stage2=H200))
     found = make_cards(answer, evidence, made, ("recall@10", "NDCG@10"))
     for setting, true in (("N", N_STAR), ("K", K_STAR)):
-        for card in found[setting]:  # type: ignore[index]
+        for card in found[setting]:
             assert card.badge is Badge.OWN
             assert card.value.value == pytest.approx(true, rel=0.1)
             assert card.interval.startswith("68 %: ")
-    assert {card.badge for setting in ("s", "B") for card in found[setting]} == {Badge.PUBLISHED}  # type: ignore[index]
+    assert {card.badge for setting in ("s", "B") for card in found[setting]} == {Badge.PUBLISHED}
     prices = answer.recipe.choices["K"].otherwise
     best = answer.recipe.choices["K"].value.value or 0
     assert [other.x / best for other in prices] == pytest.approx([0.25, 4], rel=0.05)
