@@ -111,7 +111,8 @@ def test_own_runs_move_the_cards_of_both_metrics(tmp_path: Path) -> None:
     evidence = with_fallback(made, PAPERS)
     answer = recommend(evidence, 1e18, "recall@10", Settings(stage2=H200))
     found = make_cards(answer, evidence, made, ("recall@10", "NDCG@10"))
-    for setting, true in (("N", N_STAR), ("K", K_STAR)):
+    truths: tuple[tuple[Setting, float], ...] = (("N", N_STAR), ("K", K_STAR))
+    for setting, true in truths:
         for card in found[setting]:
             assert card.badge is Badge.OWN
             assert card.value.value == pytest.approx(true, rel=0.1)
