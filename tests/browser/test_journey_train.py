@@ -46,7 +46,7 @@ def test_five_cells_are_trained_and_refitted_in_five_clicks(page: Page, server: 
     button(page, "Fit these cells").click()
     expect(page.get_by_text("5 new rows since this fit.", exact=False)).to_be_visible()
     button(page, "Refit with all rows").click()
-    expect(page.get_by_text("14 runs of", exact=False).first).to_be_visible()
+    expect(page.get_by_text("loss of 14 runs.", exact=False)).to_be_visible()
     settle(page)
     assert_sound(page)
     journey.check(clicks=5, fields=2)

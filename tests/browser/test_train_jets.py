@@ -65,7 +65,7 @@ def test_a_newcomer_trains_jets_and_fits_a_law(page: Page, server: Server, tmp_p
     visit(page, server, fit)
     expect(page.get_by_text("1 new row since this fit.")).to_be_visible()
     button(page, "Refit with all rows").click()
-    expect(page.get_by_text(f"{count_trained(queue)} runs of jets cells")).to_be_visible()
+    expect(page.get_by_text(f"loss of {count_trained(queue)} runs")).to_be_visible()
     losses = [record.result["metrics"]["loss"] for record in queue.scan().values() if record.result]
     assert len(losses) == 10
     assert min(losses) < 1.75 < 2.1 < max(losses)
