@@ -15,8 +15,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.cards import read_fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.planning.story.screens import Stated
-from isoplan.engine.planning.story.sentences import Words
+from isoplan.engine.planning.story.sentences import Stated, Words
 
 __all__ = ["DOMAINS", "Domain", "find_domain", "read_fits"]
 
@@ -65,17 +64,17 @@ DOMAINS = (
             "jets",
             "A top tagger should reject 5,000 QCD jets for each one that it keeps. What is the cheapest way?",
         ),
-        Stated("Simulating ten times more jets for the same model", 1.0, 10.0),
+        Stated(10.0, "D"),
         {
             "device": "A100 80GB",
             "hour_price": "1.5",
-            "utilisation": "5%",
+            "utilisation": "3%",
             "sample_price": "1e-4",
-            "queries": "3e11",
+            "queries": "1.8e11",
             "query_tokens": "40",
         },
-        "Assumed prices: 1.50 EUR per hour of A100 at 5 % of its peak, 0.0001 EUR to simulate a jet (12 s of one core "
-        "at 0.03 EUR per hour), and 3 × 10¹¹ jets of 40 particles that the tagger classifies over its life.",
+        "Assumed prices: 1.50 EUR per hour of A100 at 3 % of its peak, 0.0001 EUR to simulate a jet (12 s of one core "
+        "at 0.03 EUR per hour), and 1.8 × 10¹¹ jets of 40 particles that the tagger classifies over its life.",
         map_spec=FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=REFITS),
     ),
     Domain(
@@ -92,7 +91,7 @@ DOMAINS = (
             "events",
             "A recommender should have a recall@10 of 0.66. What does training cost, and how large is the model?",
         ),
-        Stated("A model four times as large on the same compute", 4.0, 0.25),
+        Stated(4.0, "N"),
         {"device": "H100", "hour_price": "2.5", "utilisation": "20%"},
         "Assumed prices: 2.50 EUR per hour of H100 at 20 % of its peak.",
         map_spec=FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=REFITS),
@@ -112,7 +111,7 @@ DOMAINS = (
             "A surrogate of the amplitude Zggg should have an error of 1 %, a squared error of 0.0001. How many points "
             "does it need?",
         ),
-        Stated("Simulating ten times more points", 1.0, 10.0),
+        Stated(10.0, "D"),
         {"device": "CPU node", "hour_price": "1", "sample_price": "0.03"},
         "Assumed price: 0.03 EUR per training point, one hour of one core, as for an amplitude with two loops.",
         where="process = 'Zggg'",

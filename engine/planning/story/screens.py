@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.cheapest_path import Bought, CheapestPath
 from isoplan.engine.planning.drawing.cost_curve import CostCurve, Mark, cost_curve, cost_of
+from isoplan.engine.planning.optimum.surface import samples_for, size_for
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.parts import Saving
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.support import MARKED
 from isoplan.engine.planning.story import sentences
-from isoplan.engine.planning.story.sentences import Words
+from isoplan.engine.planning.story.sentences import Comparison, Stated, Words
 from isoplan.engine.schema import Runs
 
 TITLES = ("The question", "The runs", "The law", "The cost", "The saving")
@@ -33,15 +35,6 @@ NEXT = 1000.0
 
 ONE_SIZE = 1.5
 """Ratio of the largest to the smallest N below which the runs count as models of one size."""
-
-
-@dataclass(frozen=True)
-class Stated:
-    """A plan to compare with: its name in a sentence, and its N and D as factors of those of the plan."""
-
-    name: str = "Ten times the samples for the same model"
-    N: float = 1.0
-    D: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -181,30 +174,16 @@ class _Teller:
         return replace(one, steps=steps, start=start)
 
     def saving(self) -> Screen:
-        saving, more = self._saving(), self._more()
-        compared = saving.x if isinstance(saving, Mark) else saving
-        sentence = sentences.save(self.words, self.spent, compared, self._stated_name(), more)
-        stated = self._stated_mark(saving) if isinstance(saving, Saving) else saving
-        money = self.path.cost == "money"
-        name = f"+ {NEXT:,.0f} {self.path.unit}" if money else "ten times more"
-        next_one = _mark(more) if more.value.value is not None else None
-        others = tuple((label, mark) for label, mark in (("stated plan", stated), (name, next_one)) if mark is not None)
-        return Screen(TITLES[4], sentence, replace(self.curve, others=others))
-
-    def _stated_name(self) -> str:
-        """Return the stated plan as the subject of a sentence; a plan that the user typed is named by its sizes."""
-        typed = self.plan.saving
-        if typed is None:
-            return self.stated.name
-        return f"{self.words.counted(typed.stated['N'])} on {self.words.counted(typed.stated['D'])}"
-
-    def _stated_mark(self, saving: Saving) -> Mark | None:
-        """Return the point of the stated plan; None if its cost or value is not known."""
-        cost = saving.stated_money if self.path.cost == "money" else saving.stated["C"]
-        loss = saving.stated["loss"].value
-        if cost is None or cost.value is None or loss is None:
-            return None
-        return Mark(cost.value, loss if self.map is None else self.map.at(self.fit.sign * loss))
+        compared, more = self._compare(), self._more()
+        sentence = sentences.save(self.words, self.spent, compared, self.at_plan, more)
+        others = []
+        if compared is not None:
+            name = "our plan" if compared.stated is None else compared.stated.label(self.words)
+            others.append((name, Mark(compared.theirs, compared.value)))
+        if more.value.value is not None:
+            money = self.path.cost == "money"
+            others.append((f"+ {NEXT:,.0f} {self.path.unit}" if money else "ten times more", _mark(more)))
+        return Screen(TITLES[4], sentence, replace(self.curve, others=tuple(others)))
 
     def _best_run(self) -> Mark | None:
         """Return the best run in the picture; None without runs."""
@@ -215,24 +194,58 @@ class _Teller:
         i = int(np.argmax(y) if described.larger_is_better else np.argmin(y))
         return Mark(float(self.curve.run_x[i]), float(y[i]))
 
-    def _saving(self) -> Saving | Mark | None:
-        """Return the comparison with the stated plan, which is that of the plan if it has one.
+    def _compare(self) -> Comparison | None:
+        """Return the comparison with the plan that the user typed, otherwise with ``stated``; None without one.
 
-        It is None if the law does not describe the stated plan.
-
-        For a law on one size, the stated plan has ``stated.D`` (or N) times this size, and its point is returned.
+        The stated plan of a law over N and D reaches the loss of the plan. For a law on one size it is a multiple of
+        this size.
         """
-        N, D = (self.plan.allocation[name].value for name in ("N", "D"))
-        if self.path.axis:
-            factor = self.stated.D if self.path.axis == "D" else self.stated.N
-            one = self.path.buy(np.array([(self.spent.value or 0.0) * factor]))[0]
-            return _mark(one) if one.value.value is not None and factor > 1 else None
-        if self.plan.saving is not None or N is None or D is None:
-            return self.plan.saving
+        if self.plan.saving is not None:
+            return self._costs(self.plan.saving, None)
+        spent = float(self.spent.value or 0.0)
+        axis: Literal["N", "D"] | None = "N" if self.path.axis == "N" else "D" if self.path.axis == "D" else None
+        if axis is not None:
+            stated = self.stated if self.stated.of == axis else Stated(10.0, axis)
+            one = self.path.buy(np.array([spent * stated.factor]))[0]
+            if one.value.value is None:
+                return None
+            return Comparison(one.cost, spent, one.value.value, replace(stated, safe=True))
+        sizes = self._stated_sizes()
+        if sizes is None:
+            return None
         try:
-            return save_against(self.fit, self.plan, N * self.stated.N, D * self.stated.D)
+            return self._costs(save_against(self.fit, self.plan, *sizes), self.stated)
         except PlannerError:
             return None
+
+    def _stated_sizes(self) -> tuple[float, float] | None:
+        """Return N and D of the stated plan, which has the loss of the plan; None if no such plan exists."""
+        N, D, loss = (self.plan.allocation[name].value for name in ("N", "D", "loss"))
+        if not self.fit.law.is_surface or N is None or D is None or loss is None:
+            return None
+        unique = self.plan.question.limits.unique
+        v = {**self.fit.values, **({} if unique is None else {"U": np.asarray(unique)})}
+        goal = np.asarray(self.fit.sign * loss)
+        if self.stated.of == "N":
+            N *= self.stated.factor
+            D = float(samples_for(self.fit.law, v, np.asarray(N), goal))
+        else:
+            D *= self.stated.factor
+            N = float(size_for(self.fit.law, v, np.asarray(D), goal))
+        return (N, D) if math.isfinite(N * D) and min(N, D) >= 1 else None
+
+    def _costs(self, saving: Saving, stated: Stated | None) -> Comparison | None:
+        """Return the costs of ``saving`` in the unit of the story; None if one is not known."""
+        theirs, ours = saving.stated["C"], saving.cheapest["C"]
+        if self.path.cost == "money":
+            if saving.stated_money is None or saving.cheapest_money is None:
+                return None
+            theirs, ours = saving.stated_money, saving.cheapest_money
+        loss, spent = saving.stated["loss"].value, self.spent.value
+        if theirs.value is None or ours.value is None or loss is None or spent is None:
+            return None
+        value = loss if self.map is None else self.map.at(self.fit.sign * loss)
+        return Comparison(theirs.value, ours.value if stated is None else spent, value, stated)
 
     def _more(self) -> Bought:
         spent = self.spent.value or 0.0

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.format import MILLION, MONEY, between, decades, number, shown_unit, span
@@ -14,7 +15,7 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.cheapest_path import Bought
 from isoplan.engine.planning.drawing.cost_curve import Mark
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.parts import LEAST_SAVING, Saving
+from isoplan.engine.planning.plan.parts import LEAST_SAVING
 from isoplan.engine.quantities import count
 from isoplan.engine.schema import Runs
 
@@ -22,9 +23,10 @@ MOST_WORDS = 40
 NAME_WORDS, NAME_LETTERS = 4, 40
 DIGITS = 4
 """Largest number of digits of a value and of the ends of its interval."""
-SURE = {0.03: "a precise prediction", 0.1: "a good prediction", 0.3: "a rough prediction"}
+SURE = {0.03: "a precise estimate", 0.1: "a good estimate", 0.3: "a rough estimate"}
 """Words for the reliability of a number, by the largest half-width of its 68 % interval relative to the number."""
-UNSURE = "an uncertain prediction"
+UNSURE = "an uncertain estimate"
+TIMES = {2.0: "two times", 3.0: "three times", 4.0: "four times", 5.0: "five times", 10.0: "ten times"}
 _THOUSAND = re.compile(r"(?<![\d.,])(\d)(\d{3})(?![\d,])")
 SEEN = 0.005
 """Smallest distance from the runs, in decades, that a sentence states."""
@@ -45,6 +47,41 @@ class Words:
         """Return a number of parameters or samples with its unit, to two digits."""
         unit = self.samples if self.samples and q.unit != "parameters" else q.unit
         return f"{number(q, keep=2)} {unit}"
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A plan to compare with: ``factor`` times the N (or D) of the plan; the other size reaches the same target."""
+
+    factor: float = 2.0
+    of: Literal["N", "D"] = "N"
+    safe: bool = False
+    """Whether more samples are used than the target needs, for a law on one size."""
+
+    def subject(self, words: Words) -> str:
+        """Return the start of a sentence: "With a model twice as large", "Ten times more points, to be safe,"."""
+        times = TIMES.get(self.factor, f"{self.factor:g} times")
+        model = f"a model {'twice' if self.factor == 2 else times} as large"
+        size = model if self.of == "N" else f"{times} more {words.samples}"
+        return f"{_first(size)}, to be safe," if self.safe else f"With {size}"
+
+    def label(self, words: Words) -> str:
+        """Return the name in a legend: "twice the model", "ten times the jets"."""
+        times = "twice" if self.factor == 2 else TIMES.get(self.factor, f"{self.factor:g} times")
+        return f"{times} the {'model' if self.of == 'N' else words.samples}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Costs of a stated plan, ``theirs``, and of the cheapest plan of the same quality, ``ours``.
+
+    ``stated`` is None for a plan that the user typed. ``value`` is the predicted value of the stated plan.
+    """
+
+    theirs: float
+    ours: float
+    value: float
+    stated: Stated | None = None
 
 
 def shorten(name: str) -> str:
@@ -111,7 +148,7 @@ def state_law(words: Words, spent: Quantity, one: Bought) -> str:
     said = f"For {price(spent)} the law predicts {_a(words.quantity)} of {_amount(value)}"
     if value.ci68 is None:
         return f"{said}, without an interval: the law has no resamples.{_far(one.beyond)}"
-    return f"{said}, with 68 % confidence {_interval(value)}: {sureness(value)}.{_far(one.beyond)}"
+    return f"{said}, with 68 % confidence {_interval(value)}: {sureness(value, spent)}.{_far(one.beyond)}"
 
 
 def answer(words: Words, plan: Plan, spent: Quantity, one: Bought) -> str:
@@ -121,60 +158,80 @@ def answer(words: Words, plan: Plan, spent: Quantity, one: Bought) -> str:
         return buy(words, spent, one)
     interval = "" if spent.ci68 is None or spent.note == "given" else f" (68 %: {_between(spent)})"
     use = _use(words, {name: plan.allocation[name] for name in ("N", "D")})
+    sure = f", {sureness(one.value, spent)}" if interval else ""
     target = f"{_first(_a(words.quantity))} of {plan.question.value:,g}"
-    return f"{target} costs {price(spent)}{interval}{': ' + use if use else ''}.{far}"
+    return f"{target} costs {price(spent)}{interval}{sure}{': ' + use if use else ''}.{far}"
 
 
 def buy(words: Words, spent: Quantity, one: Bought) -> str:
     """Return what a cost buys: the value with its interval, and the sizes of the run."""
     value = one.value
-    interval = f" (68 %: {_interval(value)})" if value.ci68 is not None else ""
+    interval = f" (68 %: {_interval(value)}), {sureness(value)}" if value.ci68 is not None else ""
     bought, use = f"{_a(words.quantity)} of {_amount(value)}{interval}", _use(words, one.sizes)
     return f"{price(spent)} buy {bought}{': ' + use if use else ''}.{_far(one.beyond)}"
 
 
-def save(words: Words, spent: Quantity, saving: Saving | float | None, stated: str, more: Bought) -> str:
-    """Return what the plan saves against the stated plan, and what more money or compute buys.
+def save(words: Words, spent: Quantity, compared: Comparison | None, now: Bought, more: Bought) -> str:
+    """Return what the plan saves against a stated plan, and what more money or compute changes.
 
-    ``saving`` is the cost of the stated plan for a law on one size, and None if there is nothing to compare.
+    ``compared`` is None if there is nothing to compare. ``now`` is what the plan buys.
     """
-    parts = [_saving(spent, saving, stated), _more(words, spent, more)]
-    return " ".join(filter(None, parts))
+    saved = "" if compared is None else _saving(words, spent, compared)
+    return " ".join(filter(None, (saved, _more(words, spent, now, more, bool(saved)))))
 
 
-def _saving(spent: Quantity, saving: Saving | float | None, stated: str) -> str:
-    if saving is None:
-        return ""
-    if isinstance(saving, float):
-        share = 100 * (1 - (spent.value or 0.0) / saving)
-        return f"{stated} would cost {price(spent, saving)}; the plan costs {share:.2g} % less."
-    theirs, ours = saving.stated["C"], saving.cheapest["C"]
-    if spent.unit in MONEY and saving.stated_money is not None and saving.cheapest_money is not None:
-        theirs, ours = saving.stated_money, saving.cheapest_money
-    if theirs.value is None or ours.value is None:
-        return ""
-    share = 100 * (1 - ours.value / theirs.value)
-    if share < LEAST_SAVING:
-        return f"{stated} would cost {price(theirs)}, and no plan of equal quality costs less."
-    return f"{stated} would cost {price(theirs)}; the cheapest plan of equal quality costs {share:.2g} % less."
+def _saving(words: Words, spent: Quantity, compared: Comparison) -> str:
+    theirs, ours = compared.theirs, compared.ours
+    saved = theirs - ours
+    share = 100 * saved / theirs
+    small = share < LEAST_SAVING
+    gain = f"{price(spent, saved)} ({share:.2g} %)"
+    if compared.stated is None:
+        tail = "no plan costs less" if small else f"the same {words.quantity} costs {price(spent, ours)}: {gain} less"
+        return f"Our plan costs {price(spent, theirs)}; {tail}."
+    start = compared.stated.subject(words)
+    start += " would cost" if compared.stated.safe else f", the same {words.quantity} costs"
+    tail = "the plan is not cheaper" if small else f"the plan saves {gain}"
+    return f"{start} {price(spent, theirs)}; {tail}."
 
 
-def _more(words: Words, spent: Quantity, more: Bought) -> str:
-    extra = (
-        f"The next {more.cost - (spent.value or 0.0):,.0f} {spent.unit}" if spent.unit in MONEY else "Ten times more"
-    )
-    if more.value.value is None:
-        return f"The runs do not show what {extra[0].lower()}{extra[1:]} buys."
-    verb = "buy" if spent.unit in MONEY else "buys"
-    return f"{extra} {verb} {_a(words.quantity)} of {_amount(more.value)}.{_far(more.beyond)}"
+def _more(words: Words, spent: Quantity, now: Bought, more: Bought, repeated: bool) -> str:
+    """Return the change of the value from ``now`` to ``more``. It is "it" if ``repeated``, after its name."""
+    money = spent.unit in MONEY
+    kind = "compute" if spent.unit == "FLOPs" else spent.unit
+    extra = f"next {more.cost - now.cost:,.0f} {spent.unit}" if money else f"ten times more {kind}"
+    start, end = now.value.value, more.value.value
+    if start is None or end is None:
+        return f"The runs do not show what {'the ' if money else ''}{extra} would change."
+    extra = f"The {extra}" if money else _first(extra)
+    name, verb = "it" if repeated else f"the {words.quantity}", "raise" if end >= start else "lower"
+    before, after = _amount(now.value), _amount(more.value)
+    if before == after:
+        before, after = f"{start:.5g}", f"{end:.5g}"
+    verb += "" if money else "s"
+    return f"{extra} {verb} {name} from {_plain_end(before)} to {_plain_end(after)}.{_far(more.beyond)}"
 
 
-def sureness(q: Quantity) -> str:
-    """Return how precise a number is, in words, from its 68 % interval."""
+def _plain_end(text: str) -> str:
+    """Return a decimal number without zeros at its end."""
+    return text.rstrip("0").rstrip(".") if re.fullmatch(r"\d+\.\d+", text) else text
+
+
+def sureness(value: Quantity, cost: Quantity | None = None) -> str:
+    """Return how precise an answer is, in words, from the wider of the 68 % intervals of its value and its ``cost``.
+
+    A cost that is given, or that has no interval, does not count.
+    """
+    counted = [value] if cost is None or cost.note == "given" or cost.ci68 is None else [value, cost]
+    half = max(map(_half_width, counted))
+    return next((words for most, words in SURE.items() if half <= most), UNSURE)
+
+
+def _half_width(q: Quantity) -> float:
+    """Return the half-width of the 68 % interval relative to the number; infinite if it is not known."""
     if q.value is None or q.ci68 is None or not all(map(math.isfinite, q.ci68)) or not q.value:
-        return UNSURE
-    half = (q.ci68[1] - q.ci68[0]) / 2 / abs(q.value)
-    return next((said for most, said in SURE.items() if half <= most), UNSURE)
+        return math.inf
+    return (q.ci68[1] - q.ci68[0]) / 2 / abs(q.value)
 
 
 def _use(words: Words, sizes: Mapping[str, Quantity]) -> str:

@@ -12,13 +12,14 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.cost_curve import CostCurve
+from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from isoplan.engine.planning.story.screens import TITLES, RunsPicture, Story, tell
-from isoplan.engine.planning.story.sentences import MOST_WORDS, UNSURE, Words, sureness
+from isoplan.engine.planning.story.sentences import MOST_WORDS, UNSURE, Stated, Words, sureness
 from tests.engine.fitting.tables import make_runs
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.test_metric import rejection
@@ -50,14 +51,18 @@ def test_a_target_in_money(epoch: Fit) -> None:
     assert "the law predicts a loss of 2.200, with 68 % confidence" in law.sentence
     assert cost.sentence.startswith(f"A loss of 2.2 costs {float(f'{money:.3g}'):,.10g} EUR (68 %: ")
     assert "train" in cost.sentence
-    stated = save_against(epoch, plan, plan.allocation["N"].value or 0, 10 * (plan.allocation["D"].value or 0))
-    assert stated.money is not None
-    assert stated.stated_money is not None
-    share = 100 * (stated.money.value or 0) / (stated.stated_money.value or 1)
-    assert f"costs {share:.2g} % less. The next 1,000 EUR buy a loss of " in saving.sentence
     assert isinstance(saving.picture, CostCurve)
-    assert [name for name, _ in saving.picture.others] == ["stated plan", "+ 1,000 EUR"]
-    assert saving.picture.others[0][1].x == stated.stated_money.value
+    (name, mark), (other, _) = saving.picture.others
+    assert (name, other) == ("twice the model", "+ 1,000 EUR")
+    saved = mark.x - money
+    gain = f"{float(f'{saved:.3g}'):,.10g} EUR ({100 * saved / mark.x:.2g} %)"
+    assert saving.sentence.startswith(
+        f"With a model twice as large, the same loss costs {float(f'{mark.x:.3g}'):,.10g} EUR; the plan saves {gain}."
+    )
+    assert " The next 1,000 EUR lower it from 2.2 to 2." in saving.sentence
+    assert mark.y == pytest.approx(2.2, rel=1e-6)
+    N, D = 2 * (plan.allocation["N"].value or 0), mark.x / float(PRICES.machine.money(1.0))
+    assert loss_at(epoch.law, epoch.values, np.asarray(N), np.asarray(D / 6 / N)) == pytest.approx(2.2, rel=1e-6)
     assert saving.picture.others[1][1].x == pytest.approx(money + 1000)
 
 
@@ -66,7 +71,32 @@ def test_a_stated_plan_that_the_user_typed_is_the_one_that_is_compared(epoch: Fi
     typed = replace(plan, saving=save_against(epoch, plan, 2e9, 1e10))
     story = tell(epoch, typed)
     check(story)
-    assert story.screens[4].sentence.startswith("2.0 B parameters on 10 B tokens would cost ")
+    saving = typed.saving
+    assert saving is not None
+    assert saving.stated_money is not None
+    assert saving.cheapest_money is not None
+    ours, theirs = saving.stated_money.value or 0.0, saving.cheapest_money.value or 0.0
+    a, b, gain = (f"{float(f'{x:.3g}'):,.10g} EUR" for x in (ours, theirs, ours - theirs))
+    share = f"{100 * (1 - theirs / ours):.2g} %"
+    assert story.screens[4].sentence.startswith(f"Our plan costs {a}; the same loss costs {b}: {gain} ({share}) less.")
+    picture = story.screens[4].picture
+    assert isinstance(picture, CostCurve)
+    assert [name for name, _ in picture.others] == ["our plan", "+ 1,000 EUR"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "subject", "label"),
+    [
+        (Stated(), "With a model twice as large", "twice the model"),
+        (Stated(4.0), "With a model four times as large", "four times the model"),
+        (Stated(10.0, "D"), "With ten times more jets", "ten times the jets"),
+        (Stated(10.0, "D", safe=True), "Ten times more jets, to be safe,", "ten times the jets"),
+        (Stated(7.0, "N"), "With a model 7 times as large", "7 times the model"),
+    ],
+)
+def test_a_stated_plan_has_a_name(stated: Stated, subject: str, label: str) -> None:
+    words = Words("QCD rejection", "jets")
+    assert (stated.subject(words), stated.label(words)) == (subject, label)
 
 
 def test_every_position_of_the_slider_is_the_plan_for_its_money(epoch: Fit) -> None:
@@ -92,7 +122,7 @@ def test_a_budget_without_prices_is_told_in_compute(epoch: Fit) -> None:
         "2 training runs with 10 M to 10 B parameters and 100 M to 1.0 T tokens"
     )
     assert isinstance(story.screens[1].picture, RunsPicture)
-    assert "Ten times more buys a loss of " in story.screens[4].sentence
+    assert "Ten times more compute lowers it from " in story.screens[4].sentence
     assert story.assumed == ""
 
 
@@ -117,7 +147,8 @@ def test_a_law_on_samples_alone() -> None:
     assert "costs 5.9 k tokens (68 %" in plain.screens[3].sentence.replace("6.0 k", "5.9 k").replace("6.1 k", "5.9 k")
     priced = tell(fit, plan_target(fit, 1e-3, prices=Prices(Machine(find_device("H100")), Simulation(0.03))))
     check(priced)
-    assert "the plan costs 90 % less" in priced.screens[4].sentence
+    assert " to be safe, would cost " in priced.screens[4].sentence
+    assert " EUR (90 %)." in priced.screens[4].sentence
 
 
 def test_a_published_law_has_no_interval() -> None:
@@ -135,9 +166,9 @@ def test_a_plan_that_the_runs_do_not_support_has_no_story(epoch: Fit) -> None:
 @pytest.mark.parametrize(
     ("q", "words"),
     [
-        (Quantity(10.0, (9.9, 10.1)), "a precise prediction"),
-        (Quantity(10.0, (9.2, 10.8)), "a good prediction"),
-        (Quantity(10.0, (8.0, 12.0)), "a rough prediction"),
+        (Quantity(10.0, (9.9, 10.1)), "a precise estimate"),
+        (Quantity(10.0, (9.2, 10.8)), "a good estimate"),
+        (Quantity(10.0, (8.0, 12.0)), "a rough estimate"),
         (Quantity(10.0, (2.0, 22.0)), UNSURE),
         (Quantity(10.0, (2.0, float("inf"))), UNSURE),
         (Quantity(10.0), UNSURE),
@@ -145,3 +176,16 @@ def test_a_plan_that_the_runs_do_not_support_has_no_story(epoch: Fit) -> None:
 )
 def test_an_interval_in_words(q: Quantity, words: str) -> None:
     assert sureness(q) == words
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        (Quantity(10.0, (9.9, 10.1)), "a precise estimate"),
+        (Quantity(10.0, (8.0, 12.0)), "a rough estimate"),
+        (Quantity(10.0, (2.0, 22.0), note="given"), "a precise estimate"),
+        (Quantity(10.0), "a precise estimate"),
+    ],
+)
+def test_the_wider_interval_decides_the_word(cost: Quantity, words: str) -> None:
+    assert sureness(Quantity(10.0, (9.9, 10.1)), cost) == words
