@@ -39,6 +39,9 @@ ORDER: tuple[Swept, ...] = ("K", "s", "B", "N", "lr", "depth")
 LEAST = 3
 """Smallest number of values of a setting for which a group of runs clearly is a sweep of it."""
 
+UNEVEN = 1.5
+"""Factor by which a run must make the steps of K less even so that it does not count for the sweep of K."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
@@ -76,6 +79,9 @@ def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic
     _add_joint(values, keys, groups, n)
     budgets = values.get("budget", np.full(n, np.nan))
     used = {swept: _largest(values[swept], budgets, found) for swept, found in groups.items() if found}
+    if "K" in used and "N" in used:
+        rows, others = used["K"]
+        used["K"] = rows & ~_allocation_only(values, budgets, used["N"][0], groups["K"]), others
     taken = np.any([rows for rows, _ in used.values()], axis=0) if used else np.zeros(n, bool)
     return dict(_with_left_out(values, budgets, used, taken))
 
@@ -199,6 +205,28 @@ def _largest(x: Floats, budgets: Floats, groups: Sequence[Ints]) -> tuple[Bools,
     left = others & ~rows
     at = np.nan_to_num(budgets)
     return rows, {C: int(k) for C in best if (k := np.sum(left & (at == C)))}
+
+
+def _allocation_only(values: Mapping[str, Floats], budgets: Floats, sizes: Bools, groups: Sequence[Ints]) -> Bools:
+    """Return a mask (n,) of runs of the sweep of N (``sizes``) that do not count for K as well.
+
+    Such a run has the N of a sweep of K, but its K lies between the evenly spaced K of this sweep. In a grid, where
+    several N have a sweep of K at the same budget, every run counts for both.
+    """
+    at, mask = np.nan_to_num(budgets), np.zeros(len(sizes), bool)
+    swept = [part for part in groups if _count(values["K"][part]) >= LEAST]
+    for part in swept:
+        own = part[~sizes[part]]
+        alone = sum(at[other[0]] == at[part[0]] for other in swept) == 1
+        if alone and _count(values["K"][own]) >= LEAST:
+            mask[part[sizes[part]]] = _unevenness(values["K"][part]) > UNEVEN * _unevenness(values["K"][own])
+    return mask
+
+
+def _unevenness(x: Floats) -> float:
+    """Return the ratio of the largest and smallest step between distinct positive values of ``x`` in log x."""
+    steps = np.diff(np.log(np.unique(x[x > 0])))
+    return float(steps.max() / steps.min()) if steps.size else 1.0
 
 
 def _with_left_out(

@@ -91,6 +91,17 @@ def test_a_mixed_table_is_sorted_by_what_varies_in_it(tmp_path: Path) -> None:
     assert sweeps_of(tmp_path, mixed_csv(constant_k="")).sentence == found.sentence
 
 
+def test_a_run_of_the_allocation_between_the_values_of_k_does_not_count_for_k() -> None:
+    N = np.array([1e6, 2e6, 4e6, 8e6, 16e6] + [4e6] * 6)
+    K = np.array([512.0] * 5 + [64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0])
+    found = sort_runs({"N": N, "K": K, "budget": np.full(11, 1e16)})
+    assert describe(found, 11) == "11 runs: 5 vary N and D, 6 vary K."
+    assert found["K"].rows.tolist() == [False] * 5 + [True] * 6
+    fitting = sort_runs({"N": N, "K": np.where(K == 512, 1024.0, K), "budget": np.full(11, 1e16)})
+    assert fitting["K"].rows[2]
+    assert fitting["N"].rows[:5].all()
+
+
 def test_a_mixed_table_determines_k_and_n_and_d_of_its_metric(tmp_path: Path) -> None:
     made = built(tmp_path, mixed_csv(), "recall@10")
     assert made.errors == {}
