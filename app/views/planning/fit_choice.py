@@ -9,6 +9,7 @@ from contextlib import suppress
 import streamlit as st
 
 from isoplan.app.views.planning.opening import choose_law
+from isoplan.app.views.widgets.cache import published
 from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.state import choose_fit, fit_names, fit_of, owner_of_fit, recall, task_of_fit
@@ -37,19 +38,22 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
     (second,) = others
     left, right = st.columns(2)
     partners = _partners(db, first, second)
+    own = _own_without_partner(db, first, partners)
     with left:
-        start = "" if recall(first.key) else _usual_first(db, partners)
-        one = choose_fit(db, first.key, first.label, first.laws, start, only=partners or None)
+        start = "" if recall(first.key) else own or _usual_first(db, partners)
+        offered = [*partners, *([own] if own else [])]
+        one = choose_fit(db, first.key, first.label, first.laws, start, only=offered or None)
     near = _of_same_task(db, one, second) if one is not None else []
     with right:
         if one is not None:
-            own = [field.link or field.name for field in (*question.losses, *question.own) if field.label]
+            typed = [field.link or field.name for field in (*question.losses, *question.own) if field.label]
             further = [fit.key for fit in question.fits if fit is not first]
-            belong(first.key, owner_of_fit(db, one.hash), remembered=(*further, *own))
+            belong(first.key, owner_of_fit(db, one.hash), remembered=(*further, *typed))
         usual = _usual_second(db, one, near) if one is not None else ""
         two = choose_fit(db, second.key, second.label, second.laws, usual, only=near)
-    if one is not None and not near:
-        st.info(second.missing, icon=":material/info:")
+    task = "" if one is None else task_of_fit(db, one.hash)
+    if one is not None and not near and (task or not recall(second.key)):
+        st.info(second.missing if task else second.lacking, icon=":material/info:")
     elif one is not None and two is not None:
         return {first.name: one, second.name: two}
     elif one is not None and not recall(second.key):
@@ -64,6 +68,16 @@ def _partners(db: Database, first: FitInput, second: FitInput) -> dict[str, list
     """
     found = {name: _of_same_task(db, fit_of(db, name), second) for name in fit_names(db, first.laws)}
     return {name: near for name, near in found.items() if near}
+
+
+def _own_without_partner(db: Database, first: FitInput, partners: Mapping[str, Sequence[str]]) -> str:
+    """Return the hash of the open fit if it is a fit of an own table that has no second fit; otherwise "".
+
+    The page then starts with this fit and states what its table lacks, instead of with laws of another task.
+    """
+    name = recall("fit")
+    own = name in fit_names(db, first.laws) and name not in partners and not task_of_fit(db, name)
+    return name if own and name not in published() else ""
 
 
 def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
@@ -81,14 +95,16 @@ def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
 def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
     """Return the hashes of the fits that can be the second fit: laws that ``second`` allows, for the task of ``one``.
 
-    If the task of ``one`` is not known, fits of every task are returned. Fits over another axis or of another quantity
-    are excluded.
+    If the task of ``one`` is not known, only fits of own tables whose task is not known either are returned. Fits over
+    another axis or of another quantity are excluded.
     """
     kinds = {key: fit_of(db, key) for key in fit_names(db, second.laws)}
     apt = [key for key, fit in kinds.items() if fit.spec.y == one.spec.y and fit.law.axis in (*second.axes, None)]
     task = task_of_fit(db, one.hash)
+    if not task and one.hash in published():
+        return []
     same = [key for key in apt if task_of_fit(db, key) == task]
-    return same if same or task else apt
+    return same if task else [key for key in same if key not in published()]
 
 
 def _usual_second(db: Database, one: Fit, near: Sequence[str]) -> str | None:

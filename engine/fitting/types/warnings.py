@@ -29,7 +29,6 @@ NOTES = frozenset(
         "least-money",
         "left-out",
         "no-budget",
-        "no-saving",
         "objective",
         "one-floor",
         "rule-in-use",

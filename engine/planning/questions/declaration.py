@@ -37,7 +37,8 @@ class FitInput:
     ``link``, by default as its name.
 
     A further fit that is not ``optional`` must belong to the same task as the first. The page shows ``missing`` if the
-    task has no such fit, and ``unsure`` if the task of the first fit is unknown.
+    task has no such fit, ``lacking`` if the task of the first fit is unknown and no own table has such a fit, and
+    ``unsure`` if the task is unknown and there are several.
     """
 
     help: str
@@ -50,6 +51,7 @@ class FitInput:
     optional: bool = False
     missing: str = ""
     unsure: str = ""
+    lacking: str = ""
 
     @property
     def key(self) -> str:

@@ -117,8 +117,14 @@ class SimulateOrRepeat:
 
     @property
     def priced(self) -> bool:
-        """Whether the costs of both regimes are known and the runs support the answer."""
-        return self.answers and not self.unpriced
+        """Whether the costs of both regimes are known, and the runs and both laws support the comparison."""
+        return self.answers and not self.unpriced and not self.mismatched
+
+    @property
+    def mismatched(self) -> bool:
+        """Whether repeating needs more unique samples than one pass, so that the laws do not belong together."""
+        saving = self.saving.value
+        return saving is not None and saving < 1
 
     @property
     def placed(self) -> dict[str, Quantity]:

@@ -190,13 +190,18 @@ def notes(
             "N = c U^lambda, which the jet paper prints without c. Fit the law threshold to training curves."
         )
         found.append(FitWarning(NO_THRESHOLD, text))
-    if math.isfinite(float(best["U"])) and float(best["saving"]) <= 1:
-        text = "At this target repeating needs as many samples as one pass, so it saves nothing at any price."
-        found.append(FitWarning(NO_SAVING, text))
+    if math.isfinite(float(best["U"])) and float(best["saving"]) < 1:
+        found.append(mismatch(laws, "repeating needs more unique samples than one pass"))
     if not reached:
         text = f"Some resamples do not reach {target:g} in both regimes: they count as infinite cost in the intervals."
         found.append(FitWarning(UNCERTAIN_FLOOR, text))
     return [warning for warning in found if warning is not None]
+
+
+def mismatch(laws: Laws, why: str) -> FitWarning:
+    """Return the caution that the two laws do not belong together, because of ``why``, with their floors."""
+    floors = "" if laws.shared else f" (floors {' and '.join(rounded(x) for x in laws.alone)})"
+    return FitWarning(NO_SAVING, f"The two laws do not belong together{floors}: {why}. Choose laws of the same task.")
 
 
 def _floor(laws: Laws, target: float, alone: Mapping[str, Quantity] | None) -> FitWarning | None:

@@ -17,7 +17,9 @@ FITS = (
              missing="This task has no law of repeated samples. Fit repetition to a table of repeated runs, or choose "
              "another law of samples seen once.",
              unsure="The task of this law is not known. Choose the law of repeated samples that was fitted to runs of "
-             "the same task."),
+             "the same task.",
+             lacking="This table has no repeated runs: upload runs of the same task that repeat their samples to the "
+             "early stop, and fit repetition to them."),
     FitInput("A fit of threshold, for N and epochs.", "threshold", label="Overfitting threshold", laws=("threshold",),
              optional=True),
     FitInput("A fit of data-constrained, for few epochs.", "surface", label="A few epochs, by data-constrained",

@@ -19,6 +19,7 @@ from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.document import document
 from isoplan.engine.planning.repeat.factor import fit_factor, stated
 from isoplan.engine.planning.repeat.few_epochs import Between, between
+from isoplan.engine.planning.repeat.floors import mismatch, together
 from isoplan.engine.planning.repeat.text import as_text, between_text, crossing, rows, two_ways, worth_text
 from isoplan.engine.planning.repeat.worth import Worth, worth_of
 from isoplan.engine.quantities import power10
@@ -67,6 +68,13 @@ def answer(one_pass: Fit, given: Given) -> Repeat:
     few = between(surface, target, costs, given.rule) if surface is not None and priced and found.priced else None
     worth = worth_of(one_pass, repeated, costs.have) if costs.have else None
     remarks = [between_text(few, costs.currency)] if few is not None else []
+    if worth is not None and worth.answers and worth.mismatched:
+        if not found.mismatched:
+            why = mismatch(
+                together(one_pass, repeated), "the samples at hand reach a worse loss repeated than seen once"
+            )
+            found = replace(found, warnings=(why, *found.warnings))
+        worth = None
     remarks += [worth_text(worth, found.one_pass.unique.unit)] if worth is not None else []
     return Repeat(
         found,

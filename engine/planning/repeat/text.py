@@ -114,6 +114,8 @@ def unpriced(answer: SimulateOrRepeat) -> str:
         return in_place(answer.support, units, away)
     if one.unique.value is None or other.unique.value is None:
         return f"The best fits do not reach {answer.y} {answer.target:g} in both regimes."
+    if answer.mismatched:
+        return f"These two laws cannot be compared at {answer.y} {answer.target:g}."
     return (
         f"To reach {answer.y} {answer.target:g} take {number(one.unique)} {one.unique.unit} seen once, or "
         f"{number(other.unique)} {other.unique.unit} repeated for {number(answer.kappa)} times the compute"
@@ -126,7 +128,8 @@ def crossing(answer: SimulateOrRepeat, priced: bool = True) -> str:
 
     It is empty if the runs do not support the answer, or if a regime does not reach the target.
     """
-    if not answer.answers or answer.one_pass.unique.value is None or answer.repeat.unique.value is None:
+    known = answer.one_pass.unique.value is not None and answer.repeat.unique.value is not None
+    if not answer.answers or not known or answer.mismatched:
         return ""
     even = answer.break_even_passes
     if even.value is None:

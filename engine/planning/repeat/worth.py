@@ -36,6 +36,12 @@ class Worth:
         """Whether the runs support the answer."""
         return self.beyond <= ANSWERED
 
+    @property
+    def mismatched(self) -> bool:
+        """Whether repeating gives a worse loss than one pass, so that the two laws do not belong together."""
+        once, repeated = self.once.value, self.repeated.value
+        return once is not None and repeated is not None and repeated > once
+
 
 def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
     """Compute the losses that ``U`` unique samples reach in both regimes (jets, eqs. 1, 3, 4).

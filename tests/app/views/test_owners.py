@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from isoplan.app.views.widgets.cache import published
@@ -85,13 +86,19 @@ def test_a_repeated_law_belongs_to_the_task_of_the_law_of_samples_seen_once(demo
         assert not [h for h in at.header if "repeated" in str(h.value)]
 
 
-def test_a_law_of_an_unknown_task_opens_no_repeated_law_of_another_floor(demo: Database, open_page: Open) -> None:
+@pytest.mark.parametrize("key", ["one_pass", "fit"])
+def test_a_law_of_an_unknown_task_is_not_compared_with_a_published_law(
+    demo: Database, open_page: Open, key: str
+) -> None:
     mine = fitted(demo, tables.add(demo, grid(), "grid.csv").id, "Mine")
-    at = open_page("plan", question=SIMULATE, one_pass=mine)
+    at = open_page("plan", question=SIMULATE, **{key: mine})
     assert told(at) == ""
+    assert at.selectbox(key="one_pass_choice").value == mine
+    assert len(at.selectbox(key="one_pass_choice").options) > 1
     assert at.selectbox(key="repeated_choice").value is None
-    assert at.selectbox(key="repeated_choice").options
-    assert "The task of this law is not known. Choose the law of repeated samples" in said(at)
+    assert not at.selectbox(key="repeated_choice").options
+    assert "This table has no repeated runs: upload runs of the same task" in said(at)
+    assert not at.table
 
 
 def test_a_link_to_another_law_of_samples_seen_once_keeps_its_target(demo: Database, open_page: Open) -> None:

@@ -21,13 +21,16 @@ from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.answer.document import to_csv
 from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.questions.given import Given
+from isoplan.engine.planning.repeat import reply
 from isoplan.engine.planning.repeat.answer import Regime, simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
 from isoplan.engine.planning.repeat.document import document
 from isoplan.engine.planning.repeat.factor import stated
 from isoplan.engine.planning.repeat.floors import FLOORS_APART, NO_SAVING, NO_THRESHOLD, together
-from isoplan.engine.planning.repeat.text import as_text, rows, sentence, to_json, unpriced, worth_text
+from isoplan.engine.planning.repeat.text import as_text, crossing, rows, sentence, to_json, unpriced, worth_text
 from isoplan.engine.planning.repeat.worth import worth_of
+from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import JETS, make_fit, scattered
@@ -162,7 +165,26 @@ def test_floors_apart_hold_omega_at_the_target_alone() -> None:
     D = (7.22 / (0.6 - 0.32)) ** (1 / 0.22)
     U = (5.79 / (0.6 - 0.524)) ** (1 / 0.22)
     assert apart.omega.value == pytest.approx(D / U)
-    assert NO_SAVING in [w.code for w in apart.warnings]
+    assert apart.mismatched
+    (caution,) = [w for w in apart.warnings if w.code == NO_SAVING]
+    assert caution.level is Level.CAUTION
+    assert caution.text == (
+        "The two laws do not belong together (floors 0.320 and 0.524): repeating needs more unique samples than one "
+        "pass. Choose laws of the same task."
+    )
+    assert (apart.cheaper, crossing(apart), sentence(apart)) == (
+        None, "", "These two laws cannot be compared at loss 0.6.",
+    )  # fmt: skip
+
+
+def test_a_worse_loss_of_repeated_samples_at_hand_is_a_caution_and_no_remark() -> None:
+    one, rep = fits(0, floor=0.45)
+    given = Given(Question("target", 0.9), values={"have": 1e8, "kappa": 10.0}, fits={"one_pass": one, "repeated": rep})
+    found = reply.answer(one, given)
+    assert not found.result.mismatched
+    assert found.remarks == ()
+    assert "the samples at hand reach a worse loss repeated than seen once" in found.warnings[0].text
+    assert found.warnings[0].code == NO_SAVING
 
 
 def test_other_inputs_have_another_floor_and_say_so() -> None:
