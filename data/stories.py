@@ -27,7 +27,8 @@ class Domain:
     ``key`` is the task of its tables and names it in links; ``title`` names it on pages. ``icon`` is a Material symbol,
     and ``text`` the text of its card. The story fits ``spec`` to the rows ``where`` of the bundled table ``demo``. With
     ``map_spec``, the ``target`` is a value of the metric that this map predicts. ``prices`` are typed values by the
-    names of their fields, and ``assumed`` states where they come from.
+    names of their fields, ``assumed`` states where they come from, and ``source``
+    where the runs come from.
     """
 
     key: str
@@ -42,8 +43,14 @@ class Domain:
     stated: Stated
     prices: Mapping[str, str]
     assumed: str
+    source: str
     where: str = ""
     map_spec: FitSpec | None = None
+
+    @property
+    def note(self) -> str:
+        """The assumed prices and the source of the runs, for an audience."""
+        return f"{self.assumed} {self.source}"
 
 
 REFITS = 400
@@ -75,6 +82,7 @@ DOMAINS = (
         },
         "Assumed prices: 1.50 EUR per hour of A100 at 3 % of its peak, 0.0001 EUR to simulate a jet (12 s of one core "
         "at 0.03 EUR per hour), and 1.8 × 10¹¹ jets of 40 particles that the tagger classifies over its life.",
+        "The runs are simulated: losses of the published law of jet tagging with 1 % noise.",
         map_spec=FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=REFITS),
     ),
     Domain(
@@ -94,6 +102,7 @@ DOMAINS = (
         Stated(4.0, "N"),
         {"device": "H100", "hour_price": "2.5", "utilisation": "20%"},
         "Assumed prices: 2.50 EUR per hour of H100 at 20 % of its peak.",
+        "The runs are simulated: losses around the published optima with 0.2 % noise.",
         map_spec=FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=REFITS),
     ),
     Domain(
@@ -114,6 +123,7 @@ DOMAINS = (
         Stated(10.0, "D"),
         {"device": "CPU node", "hour_price": "1", "sample_price": "0.03"},
         "Assumed price: 0.03 EUR per training point, one hour of one core, as for an amplitude with two loops.",
+        "Isoplan trained the runs on events that it simulated.",
         where="process = 'Zggg'",
     ),
 )

@@ -13,7 +13,7 @@ from isoplan.app.figures.style.theme import Drawing
 _chart = st.components.v2.component(
     "isoplan_chart",
     html='<div class="isoplan-chart" role="figure"></div>',
-    css=".isoplan-chart { width: 100%; }",
+    css=".isoplan-chart { width: 100%; } .isoplan-chart .modebar-container { top: auto !important; bottom: 28px; }",
     js=script("plotly.js", "chart.js"),
     isolate_styles=False,
 )

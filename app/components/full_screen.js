@@ -1,5 +1,7 @@
-// Shows the whole page without the browser around it; the same button leaves.
-export default function ({ parentElement }) {
+// Shows the whole page without the browser around it; the same button leaves. A new screen starts at the top.
+export default function ({ data, parentElement }) {
+  if (window.isoplanScreen !== data.screen) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 });
+  window.isoplanScreen = data.screen;
   const button = parentElement.querySelector("button");
   const label = () => { button.textContent = document.fullscreenElement ? "Leave full screen" : "Full screen"; };
   button.onclick = async () => {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -58,7 +58,8 @@ class Section:
 class Report:
     """A report: ``title``, the answer as a ``document``, further parts, and the sources that stand at its end.
 
-    ``standing`` states in a few words how far the answer lies from the runs. ``made`` states the version of Isoplan and
+    ``standing`` states in a few words how far the answer lies from the runs. ``assumed`` states assumed prices and the
+    source of the runs, directly below the answer. ``made`` states the version of Isoplan and
     the date.
     """
 
@@ -68,6 +69,7 @@ class Report:
     sources: tuple[Source, ...] = ()
     made: str = ""
     standing: str = ""
+    assumed: str = ""
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -164,9 +166,13 @@ def _path(fit: Fit, theme: Theme) -> Drawing:
 
 def report_story(story: Story) -> Report:
     """Return the report of a story: its five screens, then the numbers and the sources of its plan."""
-    sections = [Section(screen.title, screen.sentence, partial(_picture, screen.picture)) for screen in story.screens]
+    sections = [
+        Section(one.title, f"{one.sentence} {one.caption}".strip(), partial(_picture, one.picture))
+        for one in story.screens
+    ]
     told = document(story.plan.shown)
-    return make_report(story.title, told, story.fits, sections, standing_of(story.plan.shown).label)
+    made = make_report(story.title, told, story.fits, sections, standing_of(story.plan.shown).label)
+    return replace(made, assumed=story.assumed)
 
 
 def _picture(picture: CostCurve | RunsPicture, theme: Theme) -> Drawing:

@@ -71,6 +71,7 @@ def _content(report: Report) -> dict[str, Any]:
         "title": report.title,
         "sentence": readable(document.sentence),
         "standing": report.standing,
+        "assumed": readable(report.assumed),
         "sections": [_section(one, NARROW_MM if narrow else WIDE_MM) for one in report.sections],
         "narrow": narrow,
         "numbers": _table(report.head, report.rows),

@@ -20,6 +20,7 @@ h1 { font-size: 1rem; font-weight: 600; color: #51616b; margin: 0 0 .5rem; }
 .answer { font-size: 1.5rem; line-height: 1.35; font-weight: 600; margin: 0 0 1.5rem; }
 .standing { display: inline-block; margin: -.75rem 0 1.5rem; padding: .1rem .6rem; border-radius: 1rem;
   background: #e3eaee; }
+.assumed { color: #51616b; }
 h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -41,9 +42,10 @@ for (const holder of document.querySelectorAll(".figure")) {
 def html_report(report: Report) -> bytes:
     """Return ``report`` as an HTML file, about 5 MB large because it contains plotly.js."""
     standing = f'<p class="standing">{escape(report.standing)}</p>' if report.standing else ""
+    assumed = f'<p class="assumed">{escape(readable(report.assumed))}</p>' if report.assumed else ""
     body = [
         f"<h1>{escape(report.title)}</h1>",
-        f'<p class="answer">{escape(readable(report.document.sentence))}</p>{standing}',
+        f'<p class="answer">{escape(readable(report.document.sentence))}</p>{standing}{assumed}',
         *(_section(section, i) for i, section in enumerate(report.sections)),
         *([f"<h2>Numbers</h2>{_table(report.head, report.rows)}"] if report.rows else []),
         *([f"<h2>Notes</h2>{_items(report.document.notes)}"] if report.document.notes else []),

@@ -59,7 +59,9 @@ def hero() -> None:
         st.session_state[STORY] = query
         st.html(f'<p class="isoplan-hero">{escape(whole(screen.sentence))}</p>')
         moving_chart(picture.draw(screen.picture, SCREEN, HEIGHT), key="home_picture")
-        about = "A saved plan of this workspace" if "plan" in query else "An example with assumed prices"
+        about = (
+            "A saved plan of this workspace" if "plan" in query else "An example with simulated runs and assumed prices"
+        )
         st.caption(f"{about}: {escape_markdown(name)}.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -25,6 +26,8 @@ from isoplan.engine.planning.story.screens import TITLES, Screen, Story
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 
+MONEY = "money"
+"""Key of the query with the cost of the slider."""
 STAGE = """<style>
 .isoplan-sentence { font-size: clamp(32px, 2.4vw, 60px); line-height: 1.3; font-weight: 600; margin: 0;
   min-height: 3.9em; text-wrap: pretty; }
@@ -35,7 +38,7 @@ STAGE = """<style>
 .st-key-story_steps button { min-width: 7.5rem; }
 :fullscreen [data-testid="stSidebar"], :fullscreen [data-testid="stHeader"], :fullscreen .st-key-story_more,
 :fullscreen .st-key-copy_link { display: none; }
-:fullscreen [data-testid="stMainBlockContainer"] { max-width: none; padding-top: 1.5rem; }
+:fullscreen [data-testid="stMainBlockContainer"] { max-width: none; padding-top: 1.5rem; padding-bottom: 1rem; }
 </style>"""
 FULL_CSS = """
 button { font: 400 1rem var(--st-font); color: var(--st-text-color); background: var(--st-background-color);
@@ -80,6 +83,34 @@ def go_to(screen: int) -> None:
     st.query_params["screen"] = str(screen)
 
 
+def asked_step(screen: Screen) -> int:
+    """Return the position of the slider that is nearest to the cost of the link, by default that of the plan.
+
+    State a value that is not possible, and use the plan instead.
+    """
+    text = st.query_params.get(MONEY, "")
+    if not text:
+        return screen.start
+    costs = [step.mark.x for step in screen.steps]
+    try:
+        cost = float(text)
+    except ValueError:
+        cost = math.nan
+    if costs[0] * 0.99 <= cost <= costs[-1] * 1.01:
+        return min(range(len(costs)), key=lambda i: abs(math.log(costs[i] / cost)))
+    ends = f"{screen.steps[0].label} to {screen.steps[-1].label}"
+    st.warning(f"Money: {escape_markdown(text[:40])} is not a number in {ends}. The plan is shown.")
+    return screen.start
+
+
+def store_money(screen: Screen, at: int) -> None:
+    """Store the cost at the position ``at`` of the slider in the link; the plan needs no value."""
+    if at == screen.start:
+        st.query_params.pop(MONEY, None)
+    else:
+        st.query_params[MONEY] = f"{screen.steps[at].mark.x:.10g}"
+
+
 def steps(title: str, screen: int) -> None:
     """Show the title and the buttons that change the screen. The arrow keys press them."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -91,47 +122,44 @@ def steps(title: str, screen: int) -> None:
             last = screen == on  # a disabled primary button would have no contrast
             kind: Literal["primary", "secondary"] = "secondary" if last else "primary"
             st.button("Next", type=kind, on_click=go_to, args=(on,), shortcut="Right", disabled=last, key="next")
-            _full_screen(key="full_screen")
+            _full_screen(data={"screen": screen}, key="full_screen")
 
 
 @st.fragment
 def stage(screen: Screen, key: str) -> None:
     """Show the sentence and the picture of a screen, and its slider. A move of the slider redraws only these."""
     above, below = st.container(), st.container(key="story_slider")
-    shown, sentence = screen.picture, screen.sentence
+    shown, sentence, caption = screen.picture, screen.sentence, screen.caption
     if screen.steps and isinstance(shown, CostCurve):
         positions = range(len(screen.steps))
         with below:
             at = st.select_slider(
                 "Money to spend" if shown.cost == "money" else f"{shown.unit} to spend",
                 positions,
-                screen.start,
+                asked_step(screen),
                 format_func=lambda i: screen.steps[i].label,
                 key=f"spend_{key}",
             )
         step = screen.steps[int(str(at))]
-        shown, sentence = replace(shown, plan=step.mark), step.sentence
+        store_money(screen, int(str(at)))
+        shown, sentence, caption = replace(shown, plan=step.mark), step.sentence, step.caption
     with above:
         st.html(f'<p class="isoplan-sentence">{escape(whole(sentence))}</p>')
+        if caption:
+            st.caption(escape_markdown(caption))
         moving_chart(picture.draw(shown), key=f"picture_{screen.title}")
 
 
 def more(key: str, story: Story) -> None:
-    """Show what a presenter does not need: the source of the prices, other stories, and the link of this one."""
-    with st.container(key="story_more"):
-        domain = next((one for one in DOMAINS if one.key == key), None)
-        own = f"Machine: {story.assumed}." if story.assumed else ""
-        assumed = own if domain is None else f"{domain.assumed} {domain.demo.provenance}"
-        if assumed:
-            st.caption(escape_markdown(assumed))
-        with st.container(horizontal=True, vertical_alignment="center"):
-            for one in DOMAINS:
-                if one.key != key:
-                    address = {"story": one.key}
-                    st.page_link("views/story.py", label=f"Story: {one.title}", query_params=address,
-                                 icon=f":material/{one.icon}:")  # fmt: skip
-            report_buttons("story", partial(report_story, story))
-            copy_link()
+    """Show what a presenter does not need: other stories, reports, and the link of this one."""
+    with st.container(key="story_more"), st.container(horizontal=True, vertical_alignment="center"):
+        for one in DOMAINS:
+            if one.key != key:
+                address = {"story": one.key}
+                st.page_link("views/story.py", label=f"Story: {one.title}", query_params=address,
+                             icon=f":material/{one.icon}:")  # fmt: skip
+        report_buttons("story", partial(report_story, story))
+        copy_link()
 
 
 db = workspace.current()
@@ -146,4 +174,6 @@ except PlannerError as error:
 number = asked_screen()
 steps(story.title, number)
 stage(story.screens[number - 1], key)
+if story.assumed:
+    st.caption(escape_markdown(story.assumed))
 more(key, story)

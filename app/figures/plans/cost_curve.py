@@ -11,12 +11,15 @@ from isoplan.app.figures.marks import lines
 from isoplan.app.figures.style.axes import axis, extent, literal, log_axis, padded, title, value_axis
 from isoplan.app.figures.style.palette import ACCENT, GREY, LIGHT_PAGE, PLAN
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose, legend
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.drawing.cheapest_path import Cost
 from isoplan.engine.planning.drawing.cost_curve import CostCurve, Mark
 from isoplan.engine.quantities import count, power10
 
 HEIGHT = 440
 SYMBOLS = ("circle-open", "diamond-open")
+DOT = 1.05
+"""Factor of cost by which the shade starts beyond a run, so that it does not cover half of its dot."""
 TITLES: dict[Cost, str] = {
     "compute": title("C"),
     "samples": "Training samples <i>D</i>",
@@ -27,7 +30,10 @@ TITLES: dict[Cost, str] = {
 
 
 def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawing:
-    """Draw a cost curve: solid within the runs, dashed beyond them."""
+    """Draw a cost curve: solid within the runs, dashed where N, D, C or the value is extrapolated.
+
+    A grey shade covers the costs beyond those of all runs.
+    """
     window = padded(float(curve.x[0]), float(curve.x[-1]), 0.0)
     values = _values(curve)
     hover = f"%{{x:.3~g}} {curve.unit}<br>{_name(curve)}  %{{y:.4~g}}<extra>law</extra>"
@@ -35,7 +41,10 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
     traces = [*law, *_runs(theme, curve), *_plan(theme, curve, curve.plan), *_others(theme, curve)]
     above = legend(theme)
     above["legend"] |= {"itemclick": False, "itemdoubleclick": False, "traceorder": "normal"}
-    shapes, notes = lines.beyond(theme, curve.x, curve.inside, top=_falls(curve)) if curve.law else ([], [])
+    if theme.width is not None:
+        names = [str(one["name"]) for one in traces if one.get("showlegend") is not False and one.get("name")]
+        above["margin"] = {"t": _legend_room(theme, names)}
+    shapes, notes = lines.beyond(theme, *_costs(curve), top=_falls(curve)) if curve.law else ([], [])
     if curve.goal is not None and values[0] <= curve.goal <= values[1]:
         shapes = [*shapes, lines.level(theme, curve.goal, PLAN, "dot")]
         notes = [*notes, lines.level_note(theme, f"target {curve.goal:,g}", curve.goal, values)]
@@ -44,6 +53,25 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
         xaxis=log_axis(theme, _title(curve), *window), yaxis=_value_axis(theme, curve, values), **above,
     )  # fmt: skip
     return Drawing(figure, alt(curve), "cost_curve", lambda: table(curve))
+
+
+def _legend_room(theme: Theme, names: list[str]) -> int:
+    """Return the height above the plot in print that the lines of the legend need."""
+    free = 0.8 * (theme.width or 0.0)
+    widths = [(3 + 0.62 * len(name)) * theme.small for name in names]
+    rows, x = 1, 0.0
+    for wide in widths:
+        rows, x = (rows + 1, wide) if x + wide > free and x else (rows, x + wide)
+    return round(max(32, 12 + 1.5 * rows * theme.small))
+
+
+def _costs(curve: CostCurve) -> tuple[Floats, Bools]:
+    """Return costs, and whether they lie between those of the runs; without runs, where the law is not extrapolated."""
+    if not curve.run_x.size:
+        return curve.x, curve.inside
+    first, last = float(curve.x[0]), float(curve.x[-1])
+    ends = np.clip([curve.run_x.min() / DOT, curve.run_x.max() * DOT], first, last)
+    return np.array([first, *ends, last]), np.array([False, True, True, False])
 
 
 def _title(curve: CostCurve) -> str:
@@ -85,7 +113,7 @@ def _band(curve: CostCurve, values: tuple[float, float]) -> list[Part]:
 
 def _law(theme: Theme, curve: CostCurve, hover: str) -> list[Part]:
     dashed, *solid = lines.law(
-        theme, curve.x, curve.value, curve.inside, ACCENT, 2.8, hovertemplate=hover, name="beyond the runs"
+        theme, curve.x, curve.value, curve.inside, ACCENT, 2.8, hovertemplate=hover, name="extrapolated"
     )
     named = {"name": "law", "showlegend": True, "legendrank": 1}
     parts = [part | named for part in solid]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from isoplan.app.figures.fits import runs as runs_figure
 from isoplan.app.figures.plans import cost_curve
+from isoplan.app.figures.style.axes import literal, title
 from isoplan.app.figures.style.theme import WEB, Drawing, Theme
 from isoplan.engine.planning.drawing.cost_curve import CostCurve
 from isoplan.engine.planning.story.screens import RunsPicture
@@ -20,6 +21,19 @@ def draw(picture: CostCurve | RunsPicture, theme: Theme = STAGE, height: float =
     if isinstance(picture, CostCurve):
         return cost_curve.draw(picture, theme, height)
     drawing = runs_figure.draw(picture.runs, picture.y, theme)
+    rename(drawing, picture)
     if theme.width is None:
         drawing.figure.layout.height = height
     return drawing
+
+
+def rename(drawing: Drawing, picture: RunsPicture) -> None:
+    """Give the axis of D and the colour bar the names of the sentences."""
+    layout = drawing.figure.layout
+    for one in (layout.xaxis, layout.yaxis):
+        if picture.samples and one.title.text == title("D"):
+            one.title.text = f"Training {literal(picture.samples)} <i>D</i>"
+    for trace in drawing.figure.data:
+        bar = trace.marker.colorbar.title
+        if picture.label and bar.text:
+            bar.text = bar.text.replace(literal(picture.y), literal(picture.label))

@@ -59,8 +59,10 @@ def _bundled_runs(db: Database, domain: Domain) -> Runs | None:
 def bundled_story(db: Database, key: str) -> Story:
     """Return the bundled story ``key``. Raises PlannerError if there is no such story."""
     domain, of = find_domain(key), bundled_parts(db, key)
-    words, stated = domain.words, domain.stated
-    return tell(of.fit, of.plan, runs=of.runs, map=of.map, title=domain.story, words=words, stated=stated)
+    return tell(
+        of.fit, of.plan, runs=of.runs, map=of.map, title=domain.story, words=domain.words, stated=domain.stated,
+        assumed=domain.note,
+    )  # fmt: skip
 
 
 @st.cache_resource(max_entries=16, show_spinner="Opening the story", hash_funcs=HASHED)

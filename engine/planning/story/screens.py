@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -39,35 +40,42 @@ ONE_SIZE = 1.5
 
 @dataclass(frozen=True)
 class Step:
-    """Position of the slider of money: its label, its sentence, and its point in the picture."""
+    """Position of the slider of money: its label, its sentence, its point, and the parts of its cost as a caption."""
 
     label: str
     sentence: str
     mark: Mark
+    caption: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class RunsPicture:
-    """Picture of the runs over their sizes, coloured by ``y``."""
+    """Picture of the runs over their sizes, coloured by ``y``, which is shown as ``label``, and D as ``samples``."""
 
     runs: Runs
     y: str
+    label: str = ""
+    samples: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Screen:
-    """One screen: title, sentence and picture. ``steps`` are the positions of a slider, ``start`` that of the plan."""
+    """One screen: title, sentence and picture, and the parts of the cost as a ``caption``.
+
+    ``steps`` are the positions of a slider, ``start`` that of the plan.
+    """
 
     title: str
     sentence: str
     picture: CostCurve | RunsPicture
     steps: tuple[Step, ...] = ()
     start: int = 0
+    caption: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """A title and five screens. ``assumed`` states the prices, empty without prices.
+    """A title and five screens. ``assumed`` states the prices, and the source of bundled runs; it can be empty.
 
     The story tells ``plan``, and ``fits`` are its fit and the map of its metric.
     """
@@ -88,16 +96,19 @@ def tell(
     title: str = "",
     words: Words | None = None,
     stated: Stated | None = None,
+    assumed: str = "",
 ) -> Story:
     """Tell ``plan`` in five screens.
 
     ``runs`` are those of ``fit``, and ``map`` predicts the metric of the story. ``words`` are the names in the
-    sentences, and ``stated`` is the plan to compare with. Raises PlannerError if the runs do not support the plan, or
+    sentences, and ``stated`` is the plan to compare with. ``assumed`` states assumed prices and the source of the runs;
+    by default it is the machine. Raises PlannerError if the runs do not support the plan, or
     if the law does not determine a cost.
     """
     teller = _Teller(fit, plan, runs, map, words or Words(), stated or Stated())
     screens = (teller.question(), teller.runs(), teller.law(), teller.cost(), teller.saving())
-    assumed = plan.prices.machine.text if plan.prices is not None and teller.path.cost == "money" else ""
+    if not assumed and plan.prices is not None and teller.path.cost == "money":
+        assumed = f"Machine: {plan.prices.machine.text}."
     fits = (fit,) if map is None else (fit, map.map)
     return Story(title or _title(teller.words, plan, teller.spent), screens, plan, fits, assumed)
 
@@ -160,14 +171,25 @@ class _Teller:
             return Screen(TITLES[1], sentence, replace(self.curve, plan=None, goal=None))
         if high < ONE_SIZE * low:
             return Screen(TITLES[1], sentence, replace(self.curve, plan=None, goal=None, law=False))
-        return Screen(TITLES[1], sentence, RunsPicture(self.of_runs, self.path.y))
+        return Screen(
+            TITLES[1], sentence, RunsPicture(self.of_runs, self.path.y, self.words.quantity, self.words.samples)
+        )
 
     def law(self) -> Screen:
         sentence = sentences.state_law(self.words, self.spent, self.at_plan)
         return Screen(TITLES[2], sentence, replace(self.curve, plan=None, goal=None))
 
     def answer(self) -> Screen:
-        return Screen(TITLES[3], sentences.answer(self.words, self.plan, self.spent, self.at_plan), self.curve)
+        sentence = sentences.answer(self.words, self.plan, self.spent, self.at_plan)
+        parts = {line.part: line.amount.value for line in self.plan.bill if line.what == "money"}
+        return Screen(TITLES[3], sentence, self.curve, caption=self._name_parts(parts))
+
+    def _name_parts(self, amounts: Mapping[str, float | None]) -> str:
+        """Return the parts of a cost in money as a caption; empty for another cost, and if a part is not known."""
+        known = {part: x for part, x in amounts.items() if x is not None and part != "total"}
+        if self.path.cost != "money" or len(known) < len(amounts) - 1:
+            return ""
+        return sentences.name_parts(known, self.path.unit)
 
     def cost(self) -> Screen:
         one, (steps, start) = self.answer(), self._steps()
@@ -258,7 +280,12 @@ class _Teller:
         costs = [x for x in dict.fromkeys(costs) if abs(x / spent - 1) > 0.01]
         kept = [b for b in self.path.buy(np.array(costs)) if self._shown(b)]
         below = [b for b in kept if b.cost < spent]
-        here = Step(sentences.price(self.spent), self.answer().sentence, self.curve.plan or _mark(self.at_plan))
+        here = Step(
+            sentences.price(self.spent),
+            self.answer().sentence,
+            self.curve.plan or _mark(self.at_plan),
+            self.answer().caption,
+        )
         steps = [*map(self._step, below), here, *map(self._step, kept[len(below) :])]
         return tuple(steps), len(below)
 
@@ -272,7 +299,17 @@ class _Teller:
 
     def _step(self, one: Bought) -> Step:
         spent = Quantity(one.cost, unit=self.path.unit, note="given")
-        return Step(sentences.price(spent), sentences.buy(self.words, spent, one), _mark(one))
+        sentence = sentences.buy(self.words, spent, one)
+        return Step(sentences.price(spent), sentence, _mark(one), self._name_parts(self._bill(one)))
+
+    def _bill(self, one: Bought) -> dict[str, float | None]:
+        """Return the parts of the money of ``one``; empty if N, D or C is not known."""
+        N, D, C = (one.sizes.get(name, Quantity(None)).value for name in ("N", "D", "C"))
+        if self.plan.prices is None or N is None or D is None or C is None:
+            return {}
+        unique = self.plan.question.limits.unique
+        lines = self.plan.prices.lines(C, N, D if unique is None else min(D, unique))
+        return {line.part: float(line.amount) for line in lines if line.what == "money"}
 
 
 def _mark(one: Bought) -> Mark:

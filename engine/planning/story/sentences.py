@@ -26,6 +26,8 @@ DIGITS = 4
 SURE = {0.03: "a precise estimate", 0.1: "a good estimate", 0.3: "a rough estimate"}
 """Words for the reliability of a number, by the largest half-width of its 68 % interval relative to the number."""
 UNSURE = "an uncertain estimate"
+PART_NAMES = {"inference": "use"}
+"""Names of parts of a bill for an audience, where they differ."""
 TIMES = {2.0: "two times", 3.0: "three times", 4.0: "four times", 5.0: "five times", 10.0: "ten times"}
 _THOUSAND = re.compile(r"(?<![\d.,])(\d)(\d{3})(?![\d,])")
 SEEN = 0.005
@@ -215,6 +217,16 @@ def _more(words: Words, spent: Quantity, now: Bought, more: Bought, repeated: bo
 def _plain_end(text: str) -> str:
     """Return a decimal number without zeros at its end."""
     return text.rstrip("0").rstrip(".") if re.fullmatch(r"\d+\.\d+", text) else text
+
+
+def name_parts(amounts: Mapping[str, float], unit: str) -> str:
+    """Return the parts of a cost, the largest first: "Simulation 3,570 EUR, use 987 EUR, training 0.35 EUR."
+
+    It is empty if there are fewer than two parts.
+    """
+    costs = sorted(((x, part) for part, x in amounts.items() if x > 0), reverse=True)
+    texts = [f"{PART_NAMES.get(part, part)} {price(Quantity(x, unit=unit))}" for x, part in costs]
+    return f"{_first(', '.join(texts))}." if len(texts) > 1 else ""
 
 
 def sureness(value: Quantity, cost: Quantity | None = None) -> str:

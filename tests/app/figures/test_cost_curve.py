@@ -17,7 +17,7 @@ def test_every_part_is_named_in_the_legend(make_fit: MakeFit, runs: Runs, theme:
     fit = make_fit()
     drawing = draw(cost_curve(fit, plan_budget(fit, 1e20), runs=runs), theme)
     named = {trace.name for trace in drawing.figure.data if trace.showlegend}
-    assert named == {"law", "68 % interval", "runs", "beyond the runs", "plan"}
+    assert named == {"law", "68 % interval", "runs", "extrapolated", "plan"}
     dots = next(trace for trace in drawing.figure.data if trace.name == "runs")
     assert len(dots.x) == len(runs)
     assert dots.text[0] == "run 0"
@@ -28,4 +28,4 @@ def test_every_part_is_named_in_the_legend(make_fit: MakeFit, runs: Runs, theme:
 
 def test_without_runs_and_plan_only_the_law_is_drawn(make_fit: MakeFit) -> None:
     drawing = draw(cost_curve(make_fit(draws=0)))
-    assert {t.name for t in drawing.figure.data} == {"law", "beyond the runs"}
+    assert {t.name for t in drawing.figure.data} == {"law", "extrapolated"}

@@ -165,12 +165,16 @@ def test_a_story_becomes_a_report(domain: Domain) -> None:
     law, of_metric = read_fits(domain)
     map = None if of_metric is None else through(law, of_metric)
     plan = plan_target(law, domain.target, prices=read_prices(domain.prices, "python"), map=map)
-    story = tell(law, plan, map=map, title=domain.story, words=domain.words, stated=domain.stated)
+    story = tell(law, plan, map=map, title=domain.story, words=domain.words, stated=domain.stated, assumed=domain.note)
     report = report_story(story)
     pdf, (text, cells, tags) = pdf_report(report), read_html(html_report(report))
     printed = text_of_pdf(pdf)
     assert pages(pdf) <= MOST_PAGES
     assert tags.count("figure") == len(story.screens) == 5
+    assert _bare(readable(domain.note)) in printed
+    assert readable(domain.note) in text
+    assert _bare(story.screens[3].caption) in printed
+    assert story.screens[3].caption in text
     for screen in story.screens:
         for shown in (screen.title, screen.sentence):
             assert _bare(readable(shown)) in printed, shown

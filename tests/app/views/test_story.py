@@ -53,6 +53,26 @@ def test_the_slider_of_money_moves_the_sentence(demo: Database, open_page: Open)
     assert " EUR buy a QCD rejection of 5," in sentence(at)
 
 
+def test_the_money_of_the_slider_is_in_the_link(demo: Database, open_page: Open) -> None:
+    at = open_page("story", story="jets", screen="4", money="3800")
+    assert sentence(at).startswith("3,800 EUR buy a QCD rejection of ")
+    assert told(at) == ""
+    captions = [str(one.value) for one in at.caption]
+    assert any(text.startswith("Simulation 2,960 EUR, use 841 EUR, training ") for text in captions)
+    assert any("The runs are simulated" in text for text in captions)
+    slider = at.select_slider(key="spend_jets")
+    assert at.query_params["money"] in ("3800", ["3800"])
+    at = slider.set_value(int(str(slider.value)) - 3).run()
+    assert at.query_params["money"] not in ("3800", ["3800"])
+
+
+@pytest.mark.parametrize("money", ["much", "-1", "1e9", "nan"])
+def test_money_that_is_not_possible_is_named(demo: Database, open_page: Open, money: str) -> None:
+    at = open_page("story", story="jets", screen="4", money=money)
+    assert f"Money: {money} is not a number in " in said(at)
+    assert sentence(at).startswith("A QCD rejection of 5,000 costs 4,560 EUR")
+
+
 def test_a_saved_plan_becomes_a_story(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
     fit = results.fit(demo, jets)
     plan = plan_target(fit, 3000.0, map=through(fit, results.fit(demo, r_top)))
