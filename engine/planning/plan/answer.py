@@ -186,7 +186,7 @@ def reach_text(plan: Plan) -> str:
     """
     if plan.reach is None:  # a plan saved by an older version has only a probability
         p = plan.p_reach
-        return "" if p in (None, 1.0) else f"The floor allows it with probability {probability(p)}."
+        return "" if p in (None, 1.0) else f"If the law holds, the floor allows it with probability {probability(p)}."
     return "" if (plan.p_reach or 0.0) > SURE else plan.reach.text
 
 

@@ -304,7 +304,7 @@ def test_resamples_beyond_the_limits_count_as_never() -> None:
     assert 0.2 < plan.p_reach < 0.6
     assert plan.allocation["C"].ci68 is not None
     assert math.isinf(plan.allocation["C"].ci68[1])
-    assert "It is reached within the limits with probability" in plan.sentence
+    assert "If the law holds, it is reached within the limits with probability" in plan.sentence
     assert any("within the limits" in w.text for w in plan.warnings)
 
 

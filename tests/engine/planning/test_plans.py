@@ -148,7 +148,8 @@ def test_a_target_below_the_best_fits_floor_that_some_resample_reaches_has_no_va
     assert raw["allocation"]["C"]["ci68"] == [pytest.approx(raw["allocation"]["C"]["ci95"][0]), None]
     assert codes(plan)[0] == "best-fit-fails"
     assert (
-        plan.sentence == "The best fit does not reach loss 1.7 at any cost. The floor allows it with probability 40 %."
+        plan.sentence == "The best fit does not reach loss 1.7 at any cost. If the law holds, the floor allows it with "
+        "probability 40 %."
     )
 
 
