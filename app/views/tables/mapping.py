@@ -18,7 +18,7 @@ from isoplan.engine.schema import NUMERIC_ROLES, ROLE_HELP, Metric, Role, Roles
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import choice_notes
 from isoplan.engine.store.columns.role_changes import change_roles
-from isoplan.engine.store.columns.role_lines import LABELS, role_lines, span_of
+from isoplan.engine.store.columns.role_lines import LABELS, duration_lines, role_lines, span_of
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
@@ -30,9 +30,9 @@ RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
 
 
 def show_roles(columns: Sequence[Column], roles: Roles) -> None:
-    """Show which column has which role and the range of its numbers, one line per role."""
+    """Show which column has which role and the range of its numbers, and which columns are not used."""
     lines = []
-    for line in role_lines(columns, roles):
+    for line in (*role_lines(columns, roles), *duration_lines(columns, roles)):
         what = ", ".join([*map(_as_code, line.columns), *([escape_markdown(line.text)] if line.text else [])])
         lines.append(f"**{line.label}**: {what}")
     st.markdown("  \n".join(lines))

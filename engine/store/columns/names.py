@@ -63,7 +63,7 @@ SECONDS = frozenset(
         *("seconds", "train_seconds", "training_seconds", "wall_seconds", "walltime_seconds", "elapsed_seconds"),
         *("runtime_seconds", "duration_seconds", "time_seconds", "seconds_train", "seconds_total", "total_seconds"),
         *("time_s", "train_time_s", "training_time_s", "wall_time_s", "walltime_s", "runtime_s", "duration_s"),
-        *("elapsed_s", "runtime"),
+        *("elapsed_s", "runtime", "gpu_seconds", "gpu_s", "gpu_time_s", "device_seconds", "run_seconds"),
     }
 )
 """Names (as returned by ``plain``) of columns that contain the duration of a run in seconds; W&B names it
@@ -71,9 +71,28 @@ SECONDS = frozenset(
 """
 
 
+HOURS = frozenset(
+    {
+        *("hours", "train_hours", "training_hours", "wall_hours", "walltime_hours", "elapsed_hours", "runtime_hours"),
+        *("duration_hours", "total_hours", "gpu_hours", "device_hours", "time_h", "train_time_h", "wall_time_h"),
+        *("runtime_h", "duration_h", "gpu_h"),
+    }
+)
+"""Names (as returned by ``plain``) of columns that contain the duration of a run in hours."""
+
+
 def seconds_column(names: Sequence[str]) -> str:
-    """Return the name in ``names`` that denotes the duration of each run in seconds; empty if there is none."""
-    return next((name for name in names if any(plain(one) in SECONDS for one in variants(name))), "")
+    """Return the name in ``names`` that denotes the duration of each run; empty if there is none.
+
+    A column of seconds is preferred to a column of hours.
+    """
+    named = {known: [n for n in names if any(plain(one) in known for one in variants(n))] for known in (SECONDS, HOURS)}
+    return next((name for found in named.values() for name in found), "")
+
+
+def seconds_each(name: str) -> float:
+    """Return the number of seconds in one unit of the column of durations ``name``."""
+    return 3600.0 if any(plain(one) in HOURS for one in variants(name)) else 1.0
 
 
 # Scores of complete names for each role, at most 100. The column with the highest score gets the role.

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from isoplan.engine.quantities import count, number
 from isoplan.engine.schema import NUMERIC_ROLES, Role, Roles
 from isoplan.engine.store.columns.column import Column, read_conversion
+from isoplan.engine.store.columns.derive import inputs
+from isoplan.engine.store.columns.names import seconds_column, seconds_each
 
 LABELS = {
     Role.N: "N: parameters",
@@ -82,6 +84,18 @@ def role_lines(columns: Sequence[Column], roles: Roles) -> tuple[RoleLine, ...]:
         lines.append(RoleLine("Settings", roles.hyper[:MOST_NAMES], f"and {left_out} more" if left_out > 0 else ""))
     if roles.rows in _ROWS and roles.run is not None:
         lines.append(RoleLine("Rows", (roles.run,), _ROWS[roles.rows]))
+    return tuple(lines)
+
+
+def duration_lines(columns: Sequence[Column], roles: Roles) -> tuple[RoleLine, ...]:
+    """Return the line of the column with the duration of each run, and the line of the columns that are not used."""
+    time = seconds_column([c.name for c in columns if c.kind == "number"])
+    used = {roles.column(role) for role in Role} | {m.column for m in roles.metrics} | {*roles.hyper, *inputs(roles)}
+    unused = tuple(c.name for c in columns if c.name not in used and c.name != time)
+    left_out = len(unused) - MOST_NAMES
+    lines = [RoleLine("Time of a run", (time,), "hours" if seconds_each(time) > 1 else "seconds")] if time else []
+    if unused:
+        lines.append(RoleLine("Not used", unused[:MOST_NAMES], f"and {left_out} more" if left_out > 0 else ""))
     return tuple(lines)
 
 

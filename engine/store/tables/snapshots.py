@@ -25,7 +25,7 @@ from isoplan.engine.store.columns.column import Column, Reading, read_conversion
 from isoplan.engine.store.columns.guess import withheld
 from isoplan.engine.store.columns.histories import one_row_each
 from isoplan.engine.store.columns.mapping import check_roles, choice_notes, formula_columns, unknown_column
-from isoplan.engine.store.columns.names import seconds_column
+from isoplan.engine.store.columns.names import seconds_column, seconds_each
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, Database, first
 from isoplan.engine.store.tables import catalog
@@ -246,7 +246,7 @@ def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) 
         return None
     place = next(i for i, c in enumerate(known) if c.name == name)
     cells = sql.read_columns(cursor, table_id, {"s": f"c{place}"}, ids)["s"]
-    return name, _filled(cells, np.nan).astype(np.float64)
+    return name, _filled(cells, np.nan).astype(np.float64) * seconds_each(name)
 
 
 def _named(roles: Roles) -> tuple[str, ...]:

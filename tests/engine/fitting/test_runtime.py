@@ -14,7 +14,7 @@ from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.cards import read_fit, to_json
 from isoplan.engine.fitting.types.runtime import FEWEST, Runtime, fit_runtime
 from isoplan.engine.schema import Roles, Runs
-from isoplan.engine.store.columns.names import seconds_column
+from isoplan.engine.store.columns.names import seconds_column, seconds_each
 from isoplan.engine.store.database.database import memory
 from isoplan.engine.store.tables import snapshots, tables
 
@@ -51,12 +51,22 @@ def test_runs_without_a_time_do_not_count() -> None:
     assert found.runs == FEWEST
 
 
-@pytest.mark.parametrize("name", ["seconds", "Train seconds", "_runtime", "summary/_runtime", "wall_time_s"])
+@pytest.mark.parametrize(
+    "name", ["seconds", "Train seconds", "_runtime", "summary/_runtime", "wall_time_s", "gpu_seconds"]
+)
 def test_columns_that_hold_seconds_are_known_by_name(name: str) -> None:
     assert seconds_column(["loss", name]) == name
+    assert seconds_each(name) == 1
 
 
-@pytest.mark.parametrize("name", ["seconds_per_step", "time", "runtime_hours", "samples_per_second"])
+@pytest.mark.parametrize("name", ["hours", "GPU hours", "runtime_hours", "config.wall_time_h"])
+def test_hours_are_read_as_seconds_and_seconds_come_first(name: str) -> None:
+    assert seconds_column(["loss", name]) == name
+    assert seconds_each(name) == 3600
+    assert seconds_column([name, "train_seconds"]) == "train_seconds"
+
+
+@pytest.mark.parametrize("name", ["seconds_per_step", "time", "hours_per_step", "samples_per_second"])
 def test_other_columns_of_time_are_not_taken_for_seconds(name: str) -> None:
     assert seconds_column(["loss", name]) == ""
 

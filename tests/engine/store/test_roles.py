@@ -14,7 +14,7 @@ from isoplan.engine.schema import SINGLE_ROLES, Metric, Roles
 from isoplan.engine.store.columns.compute_gap import compute_gap
 from isoplan.engine.store.columns.mapping import check_roles, uses
 from isoplan.engine.store.columns.role_changes import change_roles
-from isoplan.engine.store.columns.role_lines import role_lines
+from isoplan.engine.store.columns.role_lines import duration_lines, role_lines
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
 
@@ -96,6 +96,19 @@ def test_roles_are_one_short_line_each(db: Database) -> None:
         "Group: dataset, 2 values",
         "Settings: lr, ",
     ]
+
+
+def test_the_time_of_a_run_and_the_columns_that_are_not_used(db: Database) -> None:
+    info = tables.add(db, b"params,tokens,val_loss,gpu_hours,who\n5e7,1e9,3.25,0.5,a\n7e9,2e9,2.5,0.6,b\n", "runs.csv")
+    roles, known = tables.roles(db, info.id), tables.columns(db, info.id)
+    lines = [
+        (line.label, line.columns, line.text)
+        for line in duration_lines(known, roles.model_copy(update={"group": None, "run": None}))
+    ]
+    assert lines == [("Time of a run", ("gpu_hours",), "hours"), ("Not used", ("who",), "")]
+    found = snapshots.runs(db, snapshots.take(db, info.id)).seconds
+    assert found is not None
+    assert list(found) == [1800.0, 2160.0]
 
 
 def test_lines_of_missing_computed_and_converted_roles(db: Database) -> None:
