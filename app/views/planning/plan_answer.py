@@ -9,11 +9,12 @@ import streamlit as st
 from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.reports.content import report_plan
 from isoplan.app.views.widgets.answers import chip, show_quantities
-from isoplan.app.views.widgets.parts import draw, escape_markdown, readable, show_table, show_warnings
+from isoplan.app.views.widgets.parts import LEVELS, draw, escape_markdown, readable, show_table, show_warnings
 from isoplan.app.views.widgets.saved_items import keep
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.app.views.widgets.stories import story_button
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.planning.answer.format import cells, number
 from isoplan.engine.planning.answer.standing import standing_of
 from isoplan.engine.planning.drawing.picture import plan_curve
@@ -25,6 +26,7 @@ from isoplan.engine.planning.plan.document import (
     key_rows,
     rows,
     summary,
+    unknown_time,
     worth_sentence,
 )
 from isoplan.engine.planning.plan.feasibility import floor_of
@@ -41,6 +43,9 @@ def show(fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> 
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
         st.markdown(chip(standing_of(plan)))
+        if reason := unknown_time(plan):
+            colour, icon = LEVELS[Level.CAUTION]
+            st.markdown(f":{colour}[:material/{icon}:] {readable(reason)}")
     arrays, floor = plan_curve(plan, fit), floor_of(fit)
     draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
     if plan.answers:

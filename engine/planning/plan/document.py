@@ -97,14 +97,19 @@ def _time(plan: Plan, hours: Quantity | None) -> Quantity | None:
 
 
 def bill_rows(plan: Plan) -> tuple[Row, ...]:
-    """Return the bill of a plan as table rows; empty if it has no prices or the runs do not support it."""
-    return tuple(line.row for line in plan.bill) if plan.answers else ()
+    """Return the bill of a plan as table rows; empty if it has no prices or the runs do not support it.
+
+    The total is left out if it is the money of one part.
+    """
+    priced = [line for line in plan.bill if line.what == "money" and line.part != "total"]
+    one = len(priced) == 1
+    return tuple(x.row for x in plan.bill if not (one and x.part == "total")) if plan.answers else ()
 
 
 def summary(plan: Plan) -> str:
-    """Return one or two sentences with the training time, the total money, energy, CO2 and storage of a plan.
+    """Return a sentence with the training time, the total money, energy, CO2 and storage of a plan.
 
-    They are empty if the runs do not support the plan or if none of these amounts is known.
+    It is empty if the runs do not support the plan or if none of these amounts is known.
     """
     if not plan.answers or plan.allocation["C"].value is None:
         return ""
@@ -118,10 +123,21 @@ def summary(plan: Plan) -> str:
         takes.append(f"draws {number(energy)} kWh" + (f" ({number(emitted)} kg CO2)" if emitted else ""))
     if storage := known.get(("simulation", "storage")):
         takes.append(f"stores {number(storage)} GB")
-    costs = f"It {', '.join(takes[:-1])} and {takes[-1]}." if len(takes) > 1 else f"It {takes[0]}." if takes else ""
-    missing = amounts.get(("training", "time"))
-    why = f"Its time on {_machine(plan)} is {missing.note}." if missing and missing.value is None else ""
-    return " ".join(filter(None, (costs, why)))
+    return f"It {', '.join(takes[:-1])} and {takes[-1]}." if len(takes) > 1 else f"It {takes[0]}." if takes else ""
+
+
+def unknown_time(plan: Plan) -> str:
+    """Return a sentence that states why the training time on the machine, and so its money, is not known.
+
+    It is empty if the time is known, without a machine, and if the runs do not support the plan.
+    """
+    if not plan.answers or plan.allocation["C"].value is None:
+        return ""
+    hours = next((one.amount for one in plan.bill if (one.part, one.what) == ("training", "time")), None)
+    if hours is None or hours.value is not None:
+        return ""
+    what = "Time and money" if plan.prices is not None and plan.prices.machine.price is not None else "The time"
+    return f"{what} on {_machine(plan)} {'are' if what != 'The time' else 'is'} {hours.note}."
 
 
 def _times(plan: Plan, hours: Quantity | None) -> list[str]:

@@ -14,7 +14,7 @@ from isoplan.engine.planning.compare import Saved, sentence, side_by_side
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.bill import SMALL_MODEL
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.document import bill_rows, rows, summary
+from isoplan.engine.planning.plan.document import bill_rows, rows, summary, unknown_time
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
@@ -102,7 +102,8 @@ def test_the_time_of_the_runs_stands_in_its_place(jets: Fit) -> None:
     said = summary(plan)
     assert said.startswith("It trains for 2.6 min (68 %: ")
     assert "on the machine of the runs" in said
-    assert "Its time on 1 x H100 is not known" in said
+    assert unknown_time(plan).startswith("Time and money on 1 x H100 are not known: a model of ")
+    assert unknown_time(plan_budget(jets, 1e11)) == ""
 
 
 def test_the_interval_of_the_time_holds_the_scatter_of_the_runs() -> None:
