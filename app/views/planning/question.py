@@ -33,6 +33,7 @@ from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.start import best_of_runs, usual_metric
 from isoplan.engine.planning.questions.typed_plan import OURS, Asked, answer_question, read_ours, read_question
 from isoplan.engine.planning.scenario.fields import FIELDS, Field
+from isoplan.engine.planning.scenario.typed_prices import missing_device
 from isoplan.engine.quantities import power10
 from isoplan.engine.store.database.database import Database
 
@@ -87,6 +88,9 @@ def _ask(db: Database, fit: Fit) -> None:
         rule, second = rules.widgets(fit, runs)
         expected = st.container()
         prices = pricing.fields(near)
+        if lacking := missing_device(prices, "page"):
+            st.warning(escape_markdown(f"{lacking} The plan is shown without money."), icon=":material/warning:")
+            prices = {}
     with line:
         typed = _sentence(db, fit, names, chosen, notes)
     shown = typed.maps
@@ -124,6 +128,7 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field]
         if way == "Budget":
             words("I have a budget of")
             value = budget_blank(fit)
+            words("in FLOPs, device hours or money")
         else:
             words("I need")
             name = metrics.choose_target(db, fit, names, notes)

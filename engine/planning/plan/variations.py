@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,14 @@ import numpy as np
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.answer.format import aligned, cell_texts
+from isoplan.engine.planning.answer.format import aligned, cell_texts, decades
 from isoplan.engine.planning.answer.quantity import Quantity, given, withheld
+from isoplan.engine.planning.answer.standing import SEEN
 from isoplan.engine.planning.plan.answer import Plan, spans
+from isoplan.engine.planning.plan.bill import bill
 from isoplan.engine.planning.plan.budget import allocation
 from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.parts import CostLine
 from isoplan.engine.planning.plan.sensitivity import MORE
 from isoplan.engine.planning.plan.solve import Goal, Task
 from isoplan.engine.planning.plan.support import too_far
@@ -28,7 +31,9 @@ FACTORS = {"Half of the {}": 0.5, "Ten times the {}": 10.0}
 
 @dataclass(frozen=True)
 class Variation:
-    """What another budget or limit buys: its ``label``, N, D, C, the loss, and the ``metrics`` by name.
+    """What another budget or limit buys: its ``label``, N, D, C, loss, ``metrics`` by name, and total ``money``.
+
+    ``money`` is None without prices.
 
     A quantity has no value, and a note that states why, if the runs do not support the variation or if it has no
     answer.
@@ -40,6 +45,13 @@ class Variation:
     C: Quantity
     loss: Quantity
     metrics: Mapping[str, Quantity]
+    money: Quantity | None = None
+
+    @property
+    def beyond(self) -> str:
+        """Distance from the runs of the farthest of N, D, C and the loss, as text; "-" inside the runs."""
+        far = max(q.beyond for q in (self.N, self.D, self.C, self.loss))
+        return decades(far) if far > SEEN else "-"
 
 
 def vary(fit: Fit, plan: Plan, maps: tuple[Through, ...] = ()) -> tuple[Variation, ...]:
@@ -68,7 +80,8 @@ def _least_money(plan: Plan) -> float | None:
     """Return the total money of a plan for a target that minimises it; None for all other plans."""
     if plan.question.kind != "target" or plan.prices is None or plan.prices.aim is COMPUTE:
         return None
-    return next((line.amount.value for line in plan.bill if (line.part, line.what) == ("total", "money")), None)
+    total = _total(plan.bill)
+    return None if total is None else total.value
 
 
 def _scaled(plan: Plan, C: float, money: float | None, factor: float) -> Task:
@@ -105,10 +118,18 @@ def _vary(fit: Fit, label: str, task: Task, maps: tuple[Through, ...]) -> Variat
     if task.goal is None and set(task.limits) == {"budget"}:
         quantities["C"] = given(fit, task.limits["budget"], "FLOPs", spans(fit).get("C"))
     metrics = {m.map.spec.y: m.metric(best.loss, draws.loss[m.kept] if law is fit else draws.loss) for m in maps}
+    spent = task.goal is None and set(task.limits) == {"budget"}
+    money = _total(bill(law, best, draws, task.prices, spent))
     if too_far(fit, quantities | metrics):
+        money = None if money is None else withheld(money)
         quantities, metrics = ({name: withheld(q) for name, q in some.items()} for some in (quantities, metrics))
     N, D, C, loss = (quantities[name] for name in ("N", "D", "C", "loss"))
-    return Variation(label, N, D, C, loss, metrics)
+    return Variation(label, N, D, C, loss, metrics, money)
+
+
+def _total(lines: Iterable[CostLine]) -> Quantity | None:
+    """Return the total money of a bill; None if it has no money."""
+    return next((line.amount for line in lines if (line.part, line.what) == ("total", "money")), None)
 
 
 def _without(fit: Fit, label: str, note: str, metrics: list[str]) -> Variation:
@@ -120,11 +141,16 @@ def variation_rows(plan: Plan, variations: tuple[Variation, ...]) -> list[dict[s
     """Return the ``plan`` itself and its ``variations`` as table rows: a label, then quantities by column heading."""
     N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
     names = list(variations[0].metrics) if variations else []
-    this = Variation("This plan", N, D, C, loss, {name: plan.derived[name] for name in names if name in plan.derived})
+    own = {name: plan.derived[name] for name in names if name in plan.derived}
+    this = Variation("This plan", N, D, C, loss, own, _total(plan.bill))
+    unit = this.money.unit if this.money is not None else ""
     rows: list[dict[str, str | Quantity]] = []
     for one in (this, *variations):
         row: dict[str, str | Quantity] = {"Change": one.label, "N": one.N, f"D [{one.D.unit}]": one.D}
-        rows.append(row | {"C [FLOPs]": one.C, plan.y: one.loss} | dict(one.metrics))
+        row |= {"C [FLOPs]": one.C, plan.y: one.loss, **one.metrics}
+        if this.money is not None:
+            row[f"Money [{unit}]"] = one.money or Quantity(None, unit=unit, note=one.C.note)
+        rows.append(row | {"Beyond the runs": one.beyond})
     return rows
 
 

@@ -17,12 +17,11 @@ def read_prices(texts: Texts, place: Place) -> Prices | None:
 
     A field of ``PRICES`` whose text equals its initial text counts as not given.
     """
-    given = {one.name: text for one in PRICES if (text := texts.get(one.name, "")) not in ("", one.usual(place))}
+    given = _given(texts, place)
     simulation, inference = read_simulation(texts, place), read_inference(texts, place)
     if "device" not in given:
         if given:
-            device, first = (FIELDS[name].called(place) for name in ("device", next(iter(given))))
-            raise PlannerError(f"Prices require a device. Give the {device} with the {first}.")
+            raise PlannerError(missing_device(texts, place))
         return None
     more: dict[str, Any] = {name: given[name] for name in ("currency",) if name in given}
     pue = _value(texts, place, "pue")
@@ -34,6 +33,20 @@ def read_prices(texts: Texts, place: Place) -> Prices | None:
         pue=1.0 if pue is None else pue,
         **more,
     )
+
+
+def missing_device(texts: Texts, place: Place) -> str:
+    """Return a sentence that asks for the device if ``texts`` have prices without one; otherwise ""."""
+    given = _given(texts, place)
+    if not given or "device" in given:
+        return ""
+    device, first = (FIELDS[name].called(place) for name in ("device", next(iter(given))))
+    return f"Prices require a device. Give the {device} with the {first}."
+
+
+def _given(texts: Texts, place: Place) -> dict[str, str]:
+    """Return the texts of the fields of ``PRICES`` that are given, by name."""
+    return {one.name: text for one in PRICES if (text := texts.get(one.name, "")) not in ("", one.usual(place))}
 
 
 def read_inference(texts: Texts, place: Place) -> Inference | None:

@@ -18,7 +18,7 @@ from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.document import document, to_json, worth_sentence
+from isoplan.engine.planning.plan.document import document, to_json, unknown_time, worth_sentence
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.start import largest_inside
@@ -96,6 +96,14 @@ def test_a_target_in_a_metric_is_the_engines_answer(jets: str, r_top: str, demo:
     expected = plan_target(law, 4000.0, limits=Limits(unique=5e7), map=through(law, mapped))
     assert same(shown(at), expected)
     assert "To reach R_top 4000" in str(at.header[0].value)
+
+
+def test_an_unknown_time_has_its_reason_in_the_answer(jets: str, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="1e14", device="H100", hour_price="2.5")
+    reason = unknown_time(shown(at))
+    assert reason.startswith("Time and money on 1 x H100 are not known: a model of ")
+    assert reason.endswith("give the share that you measured.")
+    assert [str(m.value).count(readable(reason)) for m in at.markdown].count(1) == 1
 
 
 def test_units_are_typed_where_they_belong(jets: str, demo: Database, open_page: Open) -> None:
@@ -297,7 +305,6 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "price of zero": ({"device": "H100", "hour_price": "0"}, "price of one hour of H100 is 0"),
     "price of a sample of zero": ({"device": "H100", "sample_price": "0"}, "price of one sample is 0"),
-    "prices without a machine": ({"hour_price": "2"}, "Give the machine with the price of a device hour"),
     "two prices of a sample": (
         {"device": "H100", "sample_price": "1", "sample_seconds": "1", "cpu_price": "1"},
         "The price of a CPU hour needs the CPU seconds a sample, and takes the place of the price of a sample",
@@ -321,6 +328,18 @@ def test_bad_input_is_one_sentence(jets: str, open_page: Open, case: str) -> Non
     assert words in told(at)
     assert len(at.error) == 1
     assert not at.table
+
+
+def test_a_price_without_a_machine_is_one_sentence_and_the_plan_stays(
+    jets: str, demo: Database, open_page: Open
+) -> None:
+    at = open_page("plan", fit=jets, budget="1e14", hour_price="2")
+    assert told(at) == ""
+    (warned,) = (str(w.value) for w in at.warning if "Prices require" in str(w.value))
+    assert warned == (
+        "Prices require a device. Give the machine with the price of a device hour. The plan is shown without money."
+    )
+    assert same(shown(at), plan_budget(results.fit(demo, jets), 1e14))
 
 
 def test_the_slider_and_the_blank_never_disagree(jets: str, open_page: Open) -> None:

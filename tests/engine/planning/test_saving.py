@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import bill_rows
 from isoplan.engine.planning.plan.money import flops_for_money, is_money, read_budget
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.target import plan_target
-from isoplan.engine.planning.plan.variations import vary
+from isoplan.engine.planning.plan.variations import variation_rows, vary
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
@@ -150,6 +152,25 @@ def test_a_variation_beyond_the_runs_has_no_numbers(epoch: Fit) -> None:
     assert ten.N.value is ten.loss.value is None
     assert ten.loss.note == "not stated: too far beyond the runs"
     assert vary(near, plan_budget(near, 1e30)) == ()
+
+
+def test_the_table_of_variations_has_money_and_the_distance_from_the_runs(epoch: Fit) -> None:
+    near = replace(epoch, data=replace(epoch.data, ranges={"N": (1e7, 1e10), "D": (1e8, 1e12), "C": (6e15, 1e21)}))
+    plan = plan_budget(near, 1e21, prices=TRAINING)
+    this, half, ten = variation_rows(plan, vary(near, plan))
+    assert (this["Beyond the runs"], half["Beyond the runs"], ten["Beyond the runs"]) == ("-", "-", "1 decade")
+    for row, C in ((this, 1e21), (half, 5e20), (ten, 1e22)):
+        money = row["Money [EUR]"]
+        assert isinstance(money, Quantity)
+        assert money.value == pytest.approx(float(H100.money(C)))
+    bare = variation_rows(plan_budget(near, 1e21), vary(near, plan_budget(near, 1e21)))
+    assert "Money [EUR]" not in bare[0]
+
+
+def test_the_bill_of_one_part_has_no_total(epoch: Fit) -> None:
+    alone, both = (bill_rows(plan_budget(epoch, 1e21, prices=prices)) for prices in (TRAINING, EVERYTHING))
+    assert [row.quantity for row in alone if "money" in row.quantity] == ["Training, money"]
+    assert both[-1].quantity == "Total, money"
 
 
 @settings(max_examples=30, deadline=None)
