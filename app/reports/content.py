@@ -145,7 +145,7 @@ def report_recipe(reply: Answer, cards: Cards, evidence: Evidence) -> Report:
     many = len(metrics) > 1
     rows = [
         {"Setting": f"{card.label}, {card.metric}" if many else card.label, "Value": card.text}
-        | {"Interval": card.interval, "Source": card.source, "Another choice": card.what_if or "-"}
+        | {"Interval": card.interval, "Source": card.source, "Another choice": _notes(card) or "-"}
         for card in shown
     ]
     fits = {fit.hash: fit for kind in (evidence.allocation, evidence.batch) for name in (*metrics, *_lenders(shown))
@@ -153,6 +153,11 @@ def report_recipe(reply: Answer, cards: Cards, evidence: Evidence) -> Report:
     law = next((fit for fit in fits.values() if fit in evidence.allocation.values()), None)
     drawn = [] if law is None else [Section("N and D over compute", draw=partial(_path, law))]
     return make_report(reply.name, reply.file, fits.values(), [_table("Settings", rows), *drawn])
+
+
+def _notes(card: Card) -> str:
+    """Return what another choice costs, what another compute rule gives, and why the user's runs do not apply."""
+    return " ".join(filter(None, (card.what_if, card.caution, card.complaint)))
 
 
 def _lenders(cards: Iterable[Card]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from isoplan.engine.planning.recommender.builder import Built, build_evidence
 from isoplan.engine.planning.recommender.choice import FAILED, Setting
 from isoplan.engine.planning.recommender.columns import ENTROPY, LOSS, SIZES, Columns, Field, metric_name
 from isoplan.engine.planning.recommender.evidence import Evidence
-from isoplan.engine.planning.recommender.own_runs import find_sweeps, numeric, summary
+from isoplan.engine.planning.recommender.own_runs import columns_of, find_sweeps, numeric, summary
 from isoplan.engine.planning.recommender.run_table import Table
 from isoplan.engine.planning.recommender.sorting import Rivals
 from isoplan.engine.schema import Curves, Roles, Runs
@@ -33,9 +33,11 @@ ASKED: Mapping[Field, str] = {
 
 def choose(db: Database) -> None:
     """Show the selection of a run table and the upload of a new one."""
+    _take_last(db)
     _upload(db)
-    names = {"": "None (use published runs)"} | distinct({t.id: t.name for t in tables.all(db)})
     chosen = recall("runs")
+    listed = {t.id: t.name for t in tables.all(db) if t.id == chosen or _settings(db, t.id)}
+    names = {"": "None (use published runs)"} | distinct(listed)
     st.session_state["runs_choice"] = chosen if chosen in names else ""
     st.selectbox(
         "Your runs", list(names), format_func=names.__getitem__, key="runs_choice", on_change=_changed,
@@ -45,6 +47,37 @@ def choose(db: Database) -> None:
         remember("runs", chosen)
     elif chosen:
         st.error("Your runs: the table of this link is not in this workspace. Upload its file.")
+
+
+def _settings(db: Database, table: str) -> set[Field]:
+    """Return the settings that the columns of a table can determine; N and D count if both have a column."""
+    found = set(columns_of(open_table(db, table), {}).settings)
+    sizes: set[Field] = {"N", "D"} if {"N", "D"} <= found else set()
+    return sizes | (found & {"s", "K", "B"})
+
+
+def _take_last(db: Database) -> None:
+    """Select the table that another page used last, once, if it is an upload with a sweep of a recommender.
+
+    A table that the link names has precedence.
+    """
+    last = recall("table")
+    if not last or last == st.session_state.get("runs_taken") or "runs" in st.query_params:
+        return
+    st.session_state["runs_taken"] = last
+    if any(t.id == last and not t.read_only for t in tables.all(db)) and _recommends(db, last):
+        _open(last)
+
+
+def _recommends(db: Database, table: str) -> bool:
+    """Return whether a table has a sweep of s, K or B, or one of N with a column of a recommender."""
+    try:
+        found = sweeps_of(db, table, {})
+    except PlannerError:
+        return False
+    ranked = [name for name in found.columns.metrics if metric_name(name) == name and name not in (LOSS, ENTROPY)]
+    swept, known = set(found.rows), bool(ranked or set(found.columns.settings) & {"s", "K"})
+    return bool(swept & {"s", "K", "B"}) or ("N" in swept and known)
 
 
 def describe(db: Database, metrics: tuple[str, ...], listed: tuple[str, ...]) -> None:

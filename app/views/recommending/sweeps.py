@@ -19,7 +19,6 @@ from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.sections import updates
 from isoplan.engine.planning.recommender import Evidence, Recommendation
 from isoplan.engine.planning.recommender.builder import Built, of_metric
-from isoplan.engine.planning.recommender.cards import determines
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.recipe import lender, swept_lender
 from isoplan.engine.planning.recommender.references import HEAD
@@ -85,11 +84,13 @@ def _counted(own: Built, setting: Setting, name: str) -> None:
 def _swept(evidence: Evidence, own: Built, answer: Recommendation, of: str, setting: Setting) -> None:
     measured = swept_lender(evidence, setting, answer.served)
     optima = evidence.share if setting == "s" else evidence.negatives
-    found = tuple(one for one in optima if one.metric == measured)
+    mine = own.evidence.share if setting == "s" else own.evidence.negatives
+    drawn = tuple(one for one in mine if one.metric == measured)
+    found = drawn or tuple(one for one in optima if one.metric == measured)
     if not found:
         return
     choice, cap = answer.recipe.choices[setting], answer.recipe.cap if setting == "K" else None
-    runs = own.runs.get(setting) if determines(own.evidence, setting, measured) else None
+    runs = own.runs.get(setting) if drawn else None
     draw(lambda theme: figures.draw_sweep(found, choice, answer.budget, cap, runs, theme), key=f"{of}sweep_{setting}")
 
 

@@ -31,6 +31,7 @@ NOTES = frozenset(
         "no-budget",
         "objective",
         "one-floor",
+        "own-settings",
         "rule-in-use",
         ABOUT_RUNS,
         "starts-agree",

@@ -148,7 +148,18 @@ def build_evidence(
             remarks[setting] = (*said, *more)
     counted = {setting: reference_rows(table, setting) for setting in settings if setting in table.rows}  # type: ignore[arg-type]
     measured = tuple(name for name in table.columns.metrics if metric_name(name) == name)
-    return Built(replace(evidence, remarks=remarks), runs, errors, counted, measured)
+    return Built(replace(evidence, remarks=remarks, used=_constant(table)), runs, errors, counted, measured)
+
+
+def _constant(table: Table) -> dict[Setting, float]:
+    """Return the batch size and the learning rate of a table, where all its runs have the same."""
+    settings: tuple[Setting, ...] = ("B", "lr")
+    found: dict[Setting, float] = {}
+    for setting in settings:
+        x = table.runs[column] if (column := table.columns.settings.get(setting, "")) in table.runs else np.empty(0)
+        if len(x) and np.all(x == x[0]):
+            found[setting] = float(x[0])
+    return found
 
 
 def _share(job: Job) -> tuple[Evidence, tuple[str, ...]]:

@@ -18,7 +18,7 @@ from isoplan.engine.planning.answer.format import between, number
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.optimum.frontier import frontier
 from isoplan.engine.planning.plan.support import MARKED
-from isoplan.engine.planning.recommender.choice import FAILED, SETTINGS, Choice, Setting
+from isoplan.engine.planning.recommender.choice import FAILED, NOT_LOCATED, SETTINGS, Choice, Setting
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.recipe import Recipe, Recommendation, lender
 from isoplan.engine.planning.recommender.settings import LearningRate
@@ -33,6 +33,8 @@ MANY = 2048.0
 """Batch size of the paper (behavioural, Table 7), for which the card of the learning rate states another rate."""
 FALLS = 1.1
 """Smallest ratio of the optima at two budgets that counts as a decrease."""
+RULES = 1.25
+"""Smallest ratio of the costs of a plan by two compute rules that the card of D states."""
 
 
 class Badge(Enum):
@@ -55,7 +57,8 @@ class Card:
     lower limit. ``lender`` is the metric whose law gives the value; it is empty if ``metric`` has its own law.
     ``sweeps`` is the range of the optima of all swept budgets, in the unit of ``value``. ``what_if`` is one line on the
     cost of another choice. ``reason`` states where the value comes from, or why it is missing. ``complaint`` states why
-    the user's runs do not determine the setting; empty if they do, or if none vary it.
+    the user's runs do not determine the setting; empty if they do, or if none vary it. ``caution`` states how much the
+    plan costs by another compute rule; empty if this does not matter.
     """
 
     setting: Setting
@@ -68,6 +71,7 @@ class Card:
     lender: str = ""
     sweeps: tuple[float, float] | None = None
     complaint: str = ""
+    caution: str = ""
 
     @property
     def label(self) -> str:
@@ -84,7 +88,7 @@ class Card:
     @property
     def interval(self) -> str:
         """68 % interval, or the range of the optima of all swept budgets; "-" if neither is known."""
-        if self.value.ci68 is not None:
+        if self.value.ci68 is not None and self.badge is not Badge.GUESS:
             return f"68 %: {between(self.value, self.value.ci68)}"
         if self.sweeps is not None and self.value.value is not None and not self.least:
             return f"swept budgets: {between(self.value, self.sweeps)}"
@@ -99,6 +103,8 @@ class Card:
             return "a lower limit has no interval"
         if self.badge is Badge.MEMORY:
             return "the memory of the devices gives this value"
+        if self.badge is Badge.GUESS and self.setting != "lr":
+            return "too far beyond the runs for an interval"
         note = next((part for part in self.value.note.split("; ") if part.startswith("no ")), "")
         return note or "no interval is published"
 
@@ -108,16 +114,18 @@ class Card:
         return f"{self.badge.value} from {self.lender}" if self.badge is Badge.BORROWED else self.badge.value
 
     def to_json(self) -> dict[str, Any]:
-        """Return the card as a JSON object."""
+        """Return the card as a JSON object; a guess has no interval."""
+        guess = self.badge is Badge.GUESS
         return {
             "setting": self.setting,
             "metric": self.metric,
-            **quantity.to_json(self.value),
+            **quantity.to_json(replace(self.value, ci68=None, ci95=None) if guess else self.value),
             "text": self.text,
             "interval": self.interval,
             "badge": self.source,
             "what_if": self.what_if,
             "complaint": self.complaint,
+            "caution": self.caution,
         }
 
 
@@ -146,14 +154,17 @@ def differing(cards: Sequence[Card]) -> tuple[tuple[Card, ...], ...]:
 
 
 def differences(cards: Cards) -> str:
-    """Return one sentence per further metric on the settings in which it differs from the first; "" for one metric."""
+    """Return one sentence per further metric on the settings in which it differs from the first; "" for one metric.
+
+    Values whose 68 % intervals overlap do not count as different.
+    """
     said = []
     metrics = [card.metric for card in cards[CARDS[0]]]
     for i, metric in enumerate(metrics[1:], start=1):
         parts = [
             f"{setting} {cards[setting][i].text}"
             for setting in SETTINGS
-            if cards[setting][i].text != cards[setting][0].text and cards[setting][i].value.value is not None
+            if _apart(cards, setting, i) and cards[setting][i].value.value is not None
         ]
         lost = [
             setting
@@ -164,8 +175,24 @@ def differences(cards: Cards) -> str:
         if parts:
             said.append(f"For {metric}: {', '.join(parts)}.{unknown}")
         else:
-            said.append(f"For {metric}: {'the other values are' if lost else 'all values are'} equal.{unknown}")
+            same = all(cards[setting][i].text == cards[setting][0].text for setting in SETTINGS if setting not in lost)
+            equal = "equal" if same else "equal within their 68 % intervals"
+            said.append(f"For {metric}: {'the other values are' if lost else 'all values are'} {equal}.{unknown}")
     return " ".join(said)
+
+
+def _apart(cards: Cards, setting: Setting, i: int) -> bool:
+    """Return whether the values of ``setting`` for the first and the ``i``-th metric differ by more than noise.
+
+    A learning rate without an interval is judged by its batch size.
+    """
+    first, other = cards[setting][0], cards[setting][i]
+    if setting == "lr" and other.value.ci68 is None:
+        return first.text != other.text and _apart(cards, "B", i)
+    mine, theirs = first.value.ci68, other.value.ci68
+    if first.text == other.text or mine is None or theirs is None:
+        return first.text != other.text
+    return mine[1] < theirs[0] or theirs[1] < mine[0]
 
 
 def _card(answer: Recommendation, recipe: Recipe, setting: Setting, evidence: Evidence, own: Evidence) -> Card:
@@ -173,7 +200,7 @@ def _card(answer: Recommendation, recipe: Recipe, setting: Setting, evidence: Ev
     band = choice.band
     if band is not None and setting == "s":
         band = 100 * band[0], 100 * band[1]
-    failed = next((said for said in choice.remarks if said.startswith(FAILED)), "")
+    failed = next((said for said in choice.remarks if said.startswith((FAILED, NOT_LOCATED))), "")
     if not failed and setting == "D":
         failed = next((said for said in recipe.choices["N"].remarks if said.startswith(FAILED)), "")
     inside = choice.value.value is not None and recipe.binds == "FLOPs"
@@ -188,7 +215,16 @@ def _card(answer: Recommendation, recipe: Recipe, setting: Setting, evidence: Ev
         choice.borrowed,
         band if setting == "s" or inside else None,
         failed,
+        _other_rule(recipe) if setting == "D" and choice.value.value is not None else "",
     )
+
+
+def _other_rule(recipe: Recipe) -> str:
+    """Return one line on the cost of the plan by the step formula, if it differs by more than ``RULES``."""
+    factor = 1.0 if recipe.step is None else float(recipe.step.factor)
+    if 1 / RULES < factor < RULES:
+        return ""
+    return f"By the step formula the plan costs {plain_number(factor, 3)} times as much."
 
 
 def _badge(answer: Recommendation, recipe: Recipe, choice: Choice, own: Evidence) -> Badge:
@@ -211,6 +247,7 @@ def _badge(answer: Recommendation, recipe: Recipe, choice: Choice, own: Evidence
 def determines(own: Evidence, setting: Setting, metric: str) -> bool:
     """Return whether the evidence ``own`` determines ``setting`` for ``metric``."""
     optima = {"s": own.share, "K": own.negatives}.get(setting, ())
+    optima = tuple(one for one in optima if one.located)
     laws = own.batch if setting == "B" else own.allocation if setting in ("N", "D") else {}
     return metric in laws or any(one.metric == metric for one in optima)
 

@@ -12,6 +12,8 @@ Setting = Literal["s", "B", "N", "D", "K", "lr"]
 SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
 FAILED = "Your runs do not determine"
 """Beginning of a remark that the user's runs of a setting cannot be fitted."""
+NOT_LOCATED = "Your sweep does not locate it."
+"""Remark that a published value replaces the user's sweep, which has no optimum."""
 
 
 @dataclass(frozen=True)

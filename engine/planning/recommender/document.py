@@ -139,6 +139,7 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
         "quoted": dict(evidence.quoted),
         "remarks": {setting: list(said) for setting, said in evidence.remarks.items()},
         "sizes": [_optimum(one) for one in evidence.sizes],
+        "used": dict(evidence.used),
     }
 
 
@@ -154,6 +155,7 @@ def read_evidence(raw: Mapping[str, Any]) -> Evidence:
             dict(raw["quoted"]),
             {setting: tuple(said) for setting, said in raw.get("remarks", {}).items()},
             tuple(_read_optimum(one) for one in raw.get("sizes", ())),
+            {setting: float(x) for setting, x in raw.get("used", {}).items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlannerError(f"This is no evidence that Isoplan wrote: {error!r} while reading it.") from error

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.recommender.choice import Setting
+from isoplan.engine.planning.recommender.choice import NOT_LOCATED, Setting
 from isoplan.engine.planning.recommender.columns import ENTROPY, metric_name
 from isoplan.engine.planning.recommender.sweep import Optimum
 
@@ -22,7 +22,7 @@ class Evidence:
 
     The other parts are by setting. ``missing`` states which table a paper does not print. ``quoted`` is what the paper
     states on the setting. ``remarks`` list the user's runs that were left out, and why a sweep of the user could not be
-    fitted.
+    fitted. ``used`` are the batch size and learning rate of the user's runs where all runs have the same.
     """
 
     share: tuple[Optimum, ...] = ()
@@ -33,6 +33,7 @@ class Evidence:
     quoted: Mapping[Setting, str] = field(default_factory=dict)
     remarks: Mapping[Setting, tuple[str, ...]] = field(default_factory=dict)
     sizes: tuple[Optimum, ...] = ()
+    used: Mapping[Setting, float] = field(default_factory=dict)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -54,10 +55,17 @@ class Evidence:
 
 
 def with_fallback(own: Evidence, other: Evidence) -> Evidence:
-    """Return the user's ``own`` evidence, completed by ``other`` for metrics and settings that it lacks."""
+    """Return the user's ``own`` evidence, completed by ``other`` for metrics and settings that it lacks.
+
+    A sweep of the user that does not locate an optimum at any budget is replaced, with a remark.
+    """
 
     def swept(mine: tuple[Optimum, ...], theirs: tuple[Optimum, ...]) -> tuple[Optimum, ...]:
-        return (*mine, *(one for one in theirs if one.metric not in {m.metric for m in mine}))
+        both = {one.metric for one in mine} & {one.metric for one in theirs}
+        lost = both - {one.metric for one in mine if one.located}
+        kept = [one for one in mine if one.metric not in lost]
+        added = (one for one in theirs if one.metric not in {m.metric for m in kept})
+        return (*kept, *(replace(one, remark=NOT_LOCATED) if one.metric in lost else one for one in added))
 
     return Evidence(
         swept(own.share, other.share),
@@ -68,4 +76,5 @@ def with_fallback(own: Evidence, other: Evidence) -> Evidence:
         {**other.quoted, **own.quoted},
         {**other.remarks, **own.remarks},
         swept(own.sizes, other.sizes),
+        {**other.used, **own.used},
     )

@@ -143,7 +143,15 @@ def summary(sweeps: Table, built: Built) -> str:
     recall_at_10 is read as recall@10."
     """
     n = len(sweeps.runs)
-    parts = [f"{sweeps.counts[setting]} determine {SAID[setting]}" for setting in ORDER_SAID if setting in built.runs]
+    located = {"s": built.evidence.share, "K": built.evidence.negatives}
+    adrift = [name for name, found in located.items() if found and not any(one.located for one in found)]
+    parts = [
+        f"{sweeps.counts[setting]} vary {SAID[setting]}, which they do not locate"
+        if setting in adrift
+        else f"{sweeps.counts[setting]} determine {SAID[setting]}"
+        for setting in ORDER_SAID
+        if setting in built.runs
+    ]
     parts += [
         f"{sweeps.counts[setting]} vary {SAID[setting]}, which {'have' if setting == 'N' else 'has'} no fit"
         for setting in ORDER_SAID

@@ -42,6 +42,9 @@ from isoplan.engine.planning.recommender.settings import (
 )
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
+USED = "own-settings"
+DIFFERS = 1.1
+"""Smallest ratio of the advised batch size or rate and that of the user's runs that a note states."""
 OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
 """Other values whose cost is stated by default. The loss rises from a share of s = 6 % on (behavioural, Sec. 3.1), and
 Table 7 has the batch size.
@@ -191,6 +194,7 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     notes = [
         *_notes(choices, settings, cap),
         *_uncosted(evidence, choices, also),
+        *_used(evidence, choices),
         *(w for w in (plan.warnings if plan else ()) if w.code not in (APART, IN_USE)),
     ]
     return Recipe(metric, choices, binds, cap, plan, _step(settings, plan, choices), chunked, tuple(notes))
@@ -299,6 +303,17 @@ def _notes(choices: Mapping[Setting, Choice], settings: Settings, cap: int | Non
         text = "K is not capped by memory, because the batch or the model size is not known."
         notes.append(FitWarning(NO_MEMORY, text))
     return notes
+
+
+def _used(evidence: Evidence, choices: Mapping[Setting, Choice]) -> list[FitWarning]:
+    """Return a note on the batch size and learning rate of the user's runs if one of them differs from the advice."""
+    advised = {setting: choices[setting].value.value for setting in evidence.used}
+    if not any(x and abs(math.log(evidence.used[setting] / x)) > math.log(DIFFERS) for setting, x in advised.items()):
+        return []
+    named = {"B": "batch", "lr": "rate"}
+    form = {"B": "{:,.0f}", "lr": "{:.3g}"}
+    said = " and ".join(f"{named[setting]} {form[setting].format(x)}" for setting, x in evidence.used.items())
+    return [FitWarning(USED, f"Your runs used {said}.")]
 
 
 def _uncosted(

@@ -27,7 +27,7 @@ from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity, measure, withheld
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, extrapolation
-from isoplan.engine.planning.recommender.choice import SETTINGS, Alternative, Choice, Setting
+from isoplan.engine.planning.recommender.choice import NOT_LOCATED, SETTINGS, Alternative, Choice, Setting
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
 from isoplan.engine.quantities import count, power10
@@ -160,7 +160,10 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
 
 
 def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
-    """Return the learning rate at the chosen batch size; its interval follows from that of B."""
+    """Return the learning rate at the chosen batch size.
+
+    Its interval follows from that of B. The rule of thumb of the paper gives no interval.
+    """
     B = batch_choice.value
     if B.value is None:
         return Choice("lr", Quantity(None, note="follows from B, which is not known"), None, "follows from B")
@@ -170,6 +173,8 @@ def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
 
     ends = [None if ci is None else (of(max(ci[0], 0.0)), of(ci[1])) for ci in (B.ci68, B.ci95)]
     note = f"{scaling.rate:g} sqrt(B / {scaling.batch:g})"
+    if scaling == LearningRate():
+        return Choice("lr", Quantity(of(B.value), note="no interval: a rule of thumb"), None, note)
     return Choice("lr", Quantity(of(B.value), ends[0], ends[1], "", 0.0, B.note), None, note)
 
 
@@ -186,18 +191,20 @@ def negatives(
     ``others`` are other K whose cost is stated; by default a quarter and four times the optimum.
     """
     quoted = evidence.quoted.get("K", "")
-    at = at_budget(evidence.negatives, metric, C)
+    own = tuple(one for one in evidence.negatives if one.metric == metric)
+    own = tuple(one for one in own if one.located) or own
+    at = at_budget(own, metric, C)
     if at is None:
         why = missing(evidence, "K", metric, "a sweep of the extra negatives")
         return Choice("K", Quantity(None, note=why), None, why, quoted=quoted), "unknown"
-    inside = [one.x.value for one in evidence.negatives if one.metric == metric and one.inside]
+    inside = [one.x.value for one in own if one.inside]
     known = [x for x in inside if x is not None]
     band = (min(known), max(known)) if known else None
     value, place, note, binds = _capped(at, cap)
-    far = off_budgets([one for one in evidence.negatives if one.metric == metric], C)
+    far = off_budgets(own, C)
     if far and value.value is not None:
         value = replace(value, beyond=max(value.beyond, far))
-    remarks = (at.remark,) if at.remark and binds == "FLOPs" else ()
+    remarks = (at.remark,) if at.remark and (binds == "FLOPs" or at.remark == NOT_LOCATED) else ()
     costs = cost_otherwise(at, others or _around(at))
     return Choice("K", value, place, note + said_off(far), band, quoted, costs, remarks=remarks), binds
 

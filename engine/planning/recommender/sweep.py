@@ -56,6 +56,11 @@ class Optimum:
         """Whether the optimum lies inside the sweep."""
         return self.place == "inside"
 
+    @property
+    def located(self) -> bool:
+        """Whether the runs determine the optimum, or at which end of the sweep it lies."""
+        return self.place != "not located"
+
 
 def optimum_of(runs: Runs, spec: FitSpec, budget: float = float("nan"), counting: Counting | None = None) -> Optimum:
     """Return the optimum of one sweep for the metric of ``spec``, by a fit of its law (behavioural, eqs. 2, 6).

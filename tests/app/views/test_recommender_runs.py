@@ -80,6 +80,25 @@ def test_one_upload_is_sorted_and_used_for_n_d_and_k(demo: Database, open_page: 
     assert badge(at, "K") == PUBLISHED
 
 
+def test_the_table_used_last_is_selected_once_if_it_has_a_sweep(demo: Database, open_page: Open) -> None:
+    table = tables.add(demo, own_runs.mixed_csv().encode(), "mine.csv")
+    other = tables.add(demo, b"alpha,loss\n1,2\n2,3\n", "other.csv")
+    at = open_page("recommender")
+    choice = at.selectbox(key="runs_choice")
+    assert choice.value == ""
+    assert "mine.csv" in choice.options
+    assert "other.csv" not in choice.options
+    at.session_state["open_table"] = table.id
+    at.run()
+    assert at.selectbox(key="runs_choice").value == table.id
+    assert badge(at, "K") == OWN
+    at.selectbox(key="runs_choice").select("").run()
+    assert at.selectbox(key="runs_choice").value == ""
+    at.session_state["open_table"] = other.id
+    at.run()
+    assert at.selectbox(key="runs_choice").value == ""
+
+
 def test_two_metrics_of_own_runs_move_their_cards(demo: Database, open_page: Open) -> None:
     table = tables.add(demo, own_runs.mixed_csv(noise=2e-3).encode(), "mine.csv")
     at = open_page("recommender", runs=table.id, metric="recall@10,NDCG@10")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from isoplan.data.recommender import published_evidence
+from isoplan.engine.fitting import FitSpec
 from isoplan.engine.hardware import find_device
 from isoplan.engine.planning.recommender import Evidence, LearningRate, Settings, Stage2, recommend, with_fallback
 from isoplan.engine.planning.recommender.builder import build_evidence
@@ -16,7 +19,9 @@ from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.columns import metric_names
 from isoplan.engine.planning.recommender.document import evidence_json, read_evidence, reply
 from isoplan.engine.planning.recommender.own_runs import summary
+from isoplan.engine.planning.recommender.sweep import optimum_of
 from isoplan.engine.quantities import count
+from isoplan.engine.schema import Metric, Roles, Runs
 from tests.engine.planning.recommender.own_runs import K_STAR, N_STAR, mixed_csv
 from tests.engine.planning.recommender.test_own_runs import built, sweeps_of
 
@@ -38,7 +43,7 @@ def cards(C: float, *metrics: str, settings: Settings | None = None) -> dict[Set
         ("B", "540 sequences", "68 %: 380 to 850", "from published runs", "2,048: 2.38 (1.71 to 3.17) times"),
         ("N", "43.5 M parameters", "-", "borrowed from val_loss", "Half of N: 7.7 B samples for the same FLOPs;"),
         ("D", "3.83 B samples", "-", "borrowed from val_loss", "Ten times the budget: 9.2 B samples, 180 M"),
-        ("lr", "0.00206", "68 %: 0.00173 to 0.00258", "guess", "At a batch of 2,048 sequences: 0.00400."),
+        ("lr", "0.00206", "-", "guess", "At a batch of 2,048 sequences: 0.00400."),
     ],
 )  # fmt: skip
 def test_the_six_cards_of_the_paper(setting: Setting, text: str, interval: str, badge: str, what_if: str) -> None:
@@ -47,7 +52,10 @@ def test_the_six_cards_of_the_paper(setting: Setting, text: str, interval: str, 
     assert what_if in card.what_if
     assert card.complaint == ""
     if interval == "-":
-        assert card.no_interval == "no interval: correlations unpublished"
+        missing = "a rule of thumb" if setting == "lr" else "correlations unpublished"
+        assert card.no_interval == f"no interval: {missing}"
+        assert card.to_json()["ci68"] is None
+    assert bool(card.caution) == (setting == "D")
 
 
 def test_half_of_n_and_ten_times_the_budget_follow_from_the_frontier() -> None:
@@ -64,9 +72,8 @@ def test_half_of_n_and_ten_times_the_budget_follow_from_the_frontier() -> None:
 def test_two_metrics_differ_in_their_own_sweeps_only() -> None:
     found = cards(1e18, "recall@10", "NDCG@10")
     assert [len(differing(found[setting])) for setting in CARDS] == [2, 2, 2, 1, 1, 2]
-    assert differences(found) == (
-        "For NDCG@10: s 2.12 % of N, B 274 sequences, K at least 2.00 M negatives, lr 0.00146."
-    )
+    assert differences(found) == ("For NDCG@10: B 274 sequences, K at least 2.00 M negatives, lr 0.00146.")
+    assert differences(cards(1e18, "NDCG@10", "NDCG@10")).endswith("all values are equal.")
     limit = found["K"][1]
     assert (limit.least, limit.interval, limit.no_interval) == (True, "-", "a lower limit has no interval")
     assert differences(cards(1e18, "recall@10")) == ""
@@ -151,6 +158,43 @@ def test_a_sweep_without_a_fit_is_named_in_the_summary_and_on_its_card(tmp_path:
     assert list(complaints) == ["K"]
     assert complaints["K"].startswith("Your runs do not determine K. log-parabola has 3 free parameters")
     assert found["K"][0].badge is Badge.PUBLISHED
+
+
+@pytest.fixture(scope="module")
+def flat_k() -> Evidence:
+    """Return own sweeps of 24 runs over K whose recall@10 is noise, with the same batch and rate in all runs."""
+    rng = np.random.default_rng(1)
+    K = np.tile(np.geomspace(16e3, 2e6, 8), 3)
+    values = {"K": K, "recall@10": 0.3 + 0.01 * rng.normal(size=24)}
+    metric = Metric(column="recall@10", direction="max")
+    runs = Runs(np.arange(24), values, Roles(metrics=(metric,), hyper=("K",)), {})
+    spec = FitSpec(law="log-parabola", axis="K", y="recall@10", objective="ols", bootstrap=50, seed=0)
+    return Evidence(negatives=(optimum_of(runs, spec),), used={"B": 1024.0, "lr": 1e-3})
+
+
+def test_a_sweep_without_an_optimum_leaves_the_published_value_and_a_line(flat_k: Evidence) -> None:
+    assert not flat_k.negatives[0].located
+    answer = reply(1e18, "recall@10", flat_k, PAPERS, Settings(stage2=H200), None)
+    card = next(one for one in answer.file.body["cards"] if one["setting"] == "K")
+    assert card["text"] == cards(1e18, "recall@10")["K"][0].text
+    assert (card["badge"], card["complaint"]) == ("from published runs", "Your sweep does not locate it.")
+    assert "Extra negatives K: " in answer.text
+    assert "Your sweep does not locate it" in answer.text
+    alone = recommend(flat_k, 1e18, "recall@10")
+    assert make_cards(alone, flat_k, flat_k)["K"][0].text == "-"
+    again = with_fallback(read_evidence(evidence_json(flat_k)), PAPERS)
+    assert recommend(again, 1e18, "recall@10").recipe.choices["K"].value.value == 632e3
+
+
+def test_the_answer_notes_the_batch_and_the_rate_of_own_runs(flat_k: Evidence) -> None:
+    warnings = recommend(with_fallback(flat_k, PAPERS), 1e18, "recall@10").recipe.warnings
+    assert [(str(w.level), w.text) for w in warnings if w.code == "own-settings"] == [
+        ("note", "Your runs used batch 1,024 and rate 0.001.")
+    ]
+    same = replace(flat_k, used={"B": 540.0})
+    assert not [
+        w for w in recommend(with_fallback(same, PAPERS), 1e18, "recall@10").recipe.warnings if w.code == "own-settings"
+    ]
 
 
 def test_metrics_are_typed_with_commas_and_stand_in_the_json() -> None:

@@ -111,9 +111,11 @@ def test_the_learning_rate_follows_the_batch() -> None:
     B, lr = choices["B"].value, choices["lr"].value
     assert B.value is not None
     assert lr.value == pytest.approx(2e-3 * math.sqrt(B.value / 512))
-    assert lr.ci68 is not None
+    assert (lr.ci68, lr.note) == (None, "no interval: a rule of thumb")
     assert B.ci68 is not None
-    assert lr.ci68[1] == pytest.approx(2e-3 * math.sqrt(B.ci68[1] / 512))
+    own = recommend(EVIDENCE, 1e18, "val_loss", Settings(LearningRate(1e-3, 256))).recipe.choices["lr"].value
+    assert own.ci68 is not None
+    assert own.ci68[1] == pytest.approx(1e-3 * math.sqrt(B.ci68[1] / 256))
     given = recommend(EVIDENCE, 1e18, "val_loss", Settings(LearningRate(1e-3, 256), batch=1024)).recipe.choices
     assert given["lr"].value.value == pytest.approx(2e-3)
     assert given["B"].value.note == "given"
