@@ -55,8 +55,8 @@ def _card(cards: Sequence[Card]) -> None:
         for text in dict.fromkeys(card.what_if for card in group if card.what_if):
             if not shared or i == len(groups) - 1:
                 st.markdown(readable(text))
-        for text in dict.fromkeys(card.caution for card in group if card.caution):
-            st.markdown(f":material/warning: {readable(text)}")
+        if group[0].caution:
+            st.markdown(f":material/warning: {readable(group[0].caution)}")
         if group[0].complaint:
             st.markdown(f":material/warning: {readable(group[0].complaint)}")
 

@@ -40,6 +40,7 @@ def expected_card(cards: Cards, setting: Setting) -> list[str]:
         texts += _block(group, len(groups) > 1)
         if not shared or i == len(groups) - 1:
             texts += dict.fromkeys(one.what_if for one in group if one.what_if)
+        texts += [f":material/warning: {group[0].caution}"] if group[0].caution else []
         texts += [f":material/warning: {group[0].complaint}"] if group[0].complaint else []
     return texts
 
