@@ -30,14 +30,45 @@ async function show(place, { figure, alt }) {
   layout.template = template(place);
   layout.autosize = true;
   delete layout.width;
+  layout.height = place.layout?.height ?? layout.height; // the height of full screen stays
   await library.react(place, data, layout, CONFIG);
+  fill(place);
+}
+
+// In full screen, the figure takes the height of the window that the page leaves free.
+function fill(place) {
+  const layout = place.layout;
+  if (!layout) return;
+  const own = JSON.parse(place.newest).layout.height;
+  const page = document.querySelector("[data-testid=stMainBlockContainer]");
+  const box = page?.firstElementChild;
+  let height = own;
+  if (document.fullscreenElement === document.documentElement && box) {
+    const style = getComputedStyle(page);
+    const around = box.offsetHeight - place.offsetHeight + parseFloat(style.paddingTop) + parseFloat(style.paddingBottom);
+    height = Math.max(own, Math.floor(window.innerHeight - around));
+  }
+  const full = height !== own;
+  if (!full && !place.full) return;
+  place.full = full;
+  for (let one = place; one && one.dataset.testid !== "stVerticalBlock"; one = one.parentElement) {
+    for (const [name, value] of [["height", `${height}px`], ["flex", "none"], ["max-height", "none"]]) {
+      if (full) one.style.setProperty(name, value, "important");
+      else one.style.removeProperty(name);
+    }
+  }
+  window.Plotly.relayout(place, { height, autosize: true });
 }
 
 export default function ({ data, parentElement }) {
   const place = parentElement.querySelector(".isoplan-chart");
-  if (place.newest === data.figure) return;
+  const refill = () => setTimeout(() => fill(place), 300); // after the page around it has its new height
+  document.addEventListener("fullscreenchange", refill);
+  const leave = () => document.removeEventListener("fullscreenchange", refill);
+  if (place.newest === data.figure) return leave;
   place.newest = data.figure;
   show(place, data).catch((error) => {
     place.textContent = `The figure could not be drawn: ${error.message}.`;
   });
+  return leave;
 }

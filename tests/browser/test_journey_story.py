@@ -74,5 +74,10 @@ def test_the_full_screen_button_hides_what_is_around_the_story(server: Server, p
     page.wait_for_function("() => document.fullscreenElement")
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
     expect(sentence(page)).to_be_visible()
+    expect(page.get_by_text("The runs are simulated")).to_be_visible()
+    page.wait_for_function(
+        "() => { const box = document.querySelector('.js-plotly-plot').getBoundingClientRect();"
+        " return box.height >= 470 && box.right <= innerWidth }"
+    )
     page.get_by_role("button", name="Leave full screen").click()
     page.wait_for_function("() => !document.fullscreenElement")
