@@ -181,7 +181,9 @@ class _Teller:
 
     def answer(self) -> Screen:
         sentence = sentences.answer(self.words, self.plan, self.spent, self.at_plan)
-        parts = {line.part: line.amount.value for line in self.plan.bill if line.what == "money"}
+        parts: dict[str, float | None] = {
+            line.part: line.amount.value for line in self.plan.bill if line.what == "money"
+        }
         return Screen(TITLES[3], sentence, self.curve, caption=self._name_parts(parts))
 
     def _name_parts(self, amounts: Mapping[str, float | None]) -> str:
