@@ -44,8 +44,12 @@ def as_budget(C: float) -> str:
 
 @st.cache_resource(max_entries=200, show_spinner=False)
 def _starts(fit_hash: str, _fit: Fit) -> tuple[str, str]:
-    """Return the budget and the target with which the fields of a fit start, as texts."""
-    return as_budget(largest_inside(_fit)), f"{usual_target(_fit):g}"
+    """Return the budget and the target with which the fields of a fit start, as texts.
+
+    The target is empty for a law that does not determine the cost of a target.
+    """
+    target = "" if _fit.law.least_compute is None else f"{usual_target(_fit):g}"
+    return as_budget(largest_inside(_fit)), target
 
 
 def budget_blank(fit: Fit) -> str:
