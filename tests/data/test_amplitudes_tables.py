@@ -81,4 +81,4 @@ def test_the_hours_in_the_document_are_those_of_the_tables() -> None:
         cells, hours = (cell.strip() for cell in lines[name].split("|")[-3:-1])
         assert int(cells) == len(seconds), name
         assert float(hours) == pytest.approx(sum(seconds) / 3600, abs=0.051), name
-    assert f"add up to {sum(map(sum, found.values())) / 3600:.1f} h of a core" in text
+    assert f"took {sum(map(sum, found.values())) / 3600:.1f} h of one core" in text

@@ -183,10 +183,14 @@ def test_the_verdict_names_a_better_baseline_and_the_law_of_aic() -> None:
     v = found.validation
     assert v is not None
     cuts = tuple(replace(c, predicted={**c.predicted, "nearest cell": v.runs[v.y][c.held]}) for c in v.cuts)
-    worse = [replace(one, error=one.error + 1, aic=one.aic + 40) for one in found.ranked[:1]]
-    changed = replace(found, ranked=(*worse, *found.ranked[1:]), validation=replace(v, cuts=cuts))
+    first, second, *others = found.ranked
+    changed = replace(
+        found,
+        ranked=(replace(first, error=first.error + 1), replace(second, aic=first.aic - 40), *others),
+        validation=replace(v, cuts=cuts),
+    )
     assert "The baseline nearest run is better (0.00%)." in changed.verdict
-    assert "AIC prefers " in changed.verdict
+    assert f"AIC prefers {second.title} by 40." in changed.verdict
     nothing = replace(found, ranked=tuple(replace(one, error=float("nan")) for one in found.ranked))
     assert nothing.best is None
     assert nothing.verdict.startswith("No law could be ranked.")
