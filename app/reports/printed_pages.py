@@ -1,4 +1,4 @@
-"""A report as a PDF of at most four A4 pages. Typst sets the pages; its package contains all fonts.
+"""A report as a PDF of at most four A4 pages. Typst sets the pages; its package contains the fonts of European text.
 
 The template ``report.typ`` gets the report as JSON. Texts of users are therefore data and never code.
 """
@@ -34,6 +34,9 @@ PAGES = re.compile(rb"/Type ?/Pages ?/Count (\d+)")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that no font shows, and that JSON or PDF may not contain."""
 
+FOREIGN = re.compile(r"[\u0530-\u1dff\u2c00-\ufefe\U00010000-\U0001fffd\U00020000-\U0003fffd]")
+"""Characters that the fonts of Typst lack, such as Chinese ones. The fonts of the computer are read for these alone."""
+
 
 def pdf_report(report: Report) -> bytes:
     """Return ``report`` as a PDF of at most ``MOST_PAGES`` pages.
@@ -59,7 +62,11 @@ def compile_pages(content: dict[str, Any], form: Literal["pdf", "png"] = "pdf") 
     with tempfile.TemporaryDirectory() as folder:
         page = Path(shutil.copy(TEMPLATE, folder))
         return typst.compile(
-            page, root=Path(folder), ignore_system_fonts=True, format=form, sys_inputs={"report": given}
+            page,
+            root=Path(folder),
+            ignore_system_fonts=FOREIGN.search(given) is None,
+            format=form,
+            sys_inputs={"report": given},
         )
 
 

@@ -53,6 +53,23 @@ def test_arrow_keys_change_the_screen_and_move_the_slider(server: Server, page: 
     expect(page.get_by_text("3 of 5", exact=True)).to_be_visible()
 
 
+def test_the_arrow_keys_change_the_screen_after_the_slider_was_dragged(server: Server, page: Page) -> None:
+    visit(page, server, "story?story=jets&screen=4")
+    settle(page)
+    thumb = page.locator('[data-testid="stSlider"] [role=slider]').first
+    before, box = sentence(page).inner_text(), thumb.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 150, y, steps=5)
+    page.mouse.up()
+    expect(sentence(page)).not_to_have_text(before)
+    page.wait_for_function("() => !document.activeElement.closest('[data-testid=stSlider]')")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("5 of 5", exact=True)).to_be_visible()
+
+
 def test_a_story_fits_the_window_and_is_readable_from_a_distance(
     server: Server, open_page: Callable[..., Page]
 ) -> None:

@@ -235,13 +235,18 @@ def _bias(db: Database, fit: Fit, runs: Runs) -> None:
 
 def _law(db: Database, fit: Fit) -> None:
     if fit.law.axis:
-        curve, runs = curves("axis", fit.hash, str(db.folder), fit), runs_behind(db, fit)
-        draw(lambda theme: slices.draw_line(curve, runs, fit.spec.y, theme), key="law_curve")
+        show_curve(db, fit, "law_curve")
         return
     panels = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
     if len(panels) > 1:
         st.caption("Dots are runs, moved along the law to the values in each panel title.")
     draw(lambda theme: slices.draw_slices(panels, fit.spec.y, theme), key="slices")
+
+
+def show_curve(db: Database, fit: Fit, key: str) -> None:
+    """Show a law over one axis as a line with its band, and the runs as dots. ``key`` names the figure on its page."""
+    curve, runs = curves("axis", fit.hash, str(db.folder), fit), runs_behind(db, fit)
+    draw(lambda theme: slices.draw_line(curve, runs, fit.spec.y, theme), key=key)
 
 
 def _correlations(db: Database, fit: Fit) -> None:

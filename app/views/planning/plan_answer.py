@@ -8,11 +8,14 @@ import streamlit as st
 
 from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.reports.content import report_plan
+from isoplan.app.views.fits.sections import show_curve
 from isoplan.app.views.widgets.answers import chip, show_quantities
+from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.parts import LEVELS, draw, escape_markdown, readable, show_table, show_warnings
 from isoplan.app.views.widgets.saved_items import keep
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.app.views.widgets.stories import story_button
+from isoplan.engine.fitting.diagnostics.residuals import residuals
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.planning.answer.format import cells, number
@@ -84,6 +87,8 @@ def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
             st.subheader("What it costs", anchor=False)
             show_table(map(cells, bill_rows(plan)), "Cost of the plan by part.")
             st.caption(f"{escape_markdown(plan.prices.machine.text)}.")
+        for name in plan.maps:
+            _show_map(db, fit_of(db, name))
         other = f" {plan.restated.sentence}" if plan.restated is not None else ""
         counted = f"Compute is counted by {plan.compute.text}.{other} Decades beyond are counted from the runs."
         st.caption(escape_markdown(counted))
@@ -92,6 +97,21 @@ def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
     keep("plan", _name(plan), "plan", document(plan), lambda name: results.save_plan(db, plan, name), make)
     if plan.answers and not plan.fails:
         story_button(db, plan, _name(plan), "plan_story")
+
+
+def _show_map(db: Database, map: Fit) -> None:
+    """Show a metric against the loss from which the plan predicts it, and the scatter of the runs around this curve."""
+    metric, y = escape_markdown(map.spec.y), escape_markdown(map.law.axes[0])
+    st.subheader(f"{metric} against {y}", anchor=False)
+    show_curve(db, map, f"map_{map.hash}")
+    runs = runs_behind(db, map)
+    if runs is not None:
+        left = residuals(map, runs)
+        by = f"{left.rms:.1%}" if left.log else f"{left.rms:.3g}"
+        st.caption(
+            f"Single runs scatter by {by} (rms) around this curve. The intervals of the plan are those of the curve "
+            "and do not contain this scatter."
+        )
 
 
 def _name(plan: Plan) -> str:

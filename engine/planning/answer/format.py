@@ -43,6 +43,8 @@ class Row:
     note: str
 
 
+FACTOR_UP_TO = 3.0
+"""Distance in decades from which on a text states no factor."""
 COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
 
@@ -158,6 +160,14 @@ def decades(x: float) -> str:
     """Return a number of decades (factors of ten) as text: "0.13 decades", "1 decade", "160 decades"."""
     shown = f"{x:.0f}" if x >= 9.95 else f"{x:.2g}"
     return f"{shown} decade" if shown == "1" else f"{shown} decades"
+
+
+def distance(x: float) -> str:
+    """Return a number of decades with its factor, for readers who do not know decades: "1.2 decades (16 times)".
+
+    The factor is left out beyond three decades, where it has no use.
+    """
+    return decades(x) if x >= FACTOR_UP_TO else f"{decades(x)} ({float(f'{10**x:.2g}'):g} times)"
 
 
 def probability(p: float | None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from isoplan.engine.fitting.types.warnings import Level
-from isoplan.engine.planning.answer.format import decades
+from isoplan.engine.planning.answer.format import distance
 from isoplan.engine.planning.answer.quantity import Quantity
 
 INSIDE, UNSUPPORTED, NOT_REACHED = "inside the runs", "not supported", "not reached"
@@ -42,12 +42,12 @@ class Standing:
 def standing_of(plan: Placed) -> Standing:
     """Return the standing of ``plan``.
 
-    The label is "inside the runs", "extrapolated 1.2 decades", "not reached" (the best fit does not reach the target)
-    or "not supported" (the plan lies too far beyond the runs).
+    The label is "inside the runs", "extrapolated 1.2 decades (16 times)", "not reached" (the best fit does not reach
+    the target) or "not supported" (the plan lies too far beyond the runs).
     """
     if not plan.answers:
         return Standing(UNSUPPORTED, Level.STOP)
     if plan.fails:
         return Standing(NOT_REACHED, Level.STOP)
     far = max((q.beyond for q in plan.placed.values()), default=0.0)
-    return Standing(f"extrapolated {decades(far)}", Level.CAUTION) if far > SEEN else Standing(INSIDE)
+    return Standing(f"extrapolated {distance(far)}", Level.CAUTION) if far > SEEN else Standing(INSIDE)

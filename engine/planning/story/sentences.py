@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal
 
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.answer.format import MILLION, MONEY, between, decades, number, shown_unit, span
+from isoplan.engine.planning.answer.format import MILLION, MONEY, between, distance, number, shown_unit, span
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.cheapest_path import Bought
 from isoplan.engine.planning.drawing.cost_curve import Mark
@@ -256,7 +256,7 @@ def _use(words: Words, sizes: Mapping[str, Quantity]) -> str:
 
 
 def _far(beyond: float) -> str:
-    return f" Extrapolated {decades(beyond)}." if beyond > SEEN else ""
+    return f" Extrapolated {distance(beyond)}." if beyond > SEEN else ""
 
 
 def _between(q: Quantity) -> str:

@@ -6,6 +6,7 @@ import csv
 from dataclasses import replace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from isoplan.data.catalogue import DEMOS, path
@@ -153,3 +154,12 @@ def test_a_new_fit_of_the_table_keeps_the_metric_and_another_table_says_that_it_
     at.selectbox(key="fit_choice").set_value(elsewhere).run()
     assert "R_top has no map for this fit. The target is loss now." in said(at)
     assert at.text_input(key="target").value == f"{usual_target(results.fit(demo, elsewhere)):g}"
+
+
+def test_the_details_show_the_metric_against_the_loss(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, ask="Target", target="2000", map=r_top)
+    mapped = results.fit(demo, r_top)
+    runs = snapshots.runs(demo, snapshots.get(demo, mapped.data.snapshot))
+    rms = float(np.sqrt(np.mean(np.log(runs["R_top"] / mapped.predict({"loss": runs["loss"]})) ** 2)))
+    assert "R_top against loss" in [str(h.value).replace("\\", "") for h in at.subheader]
+    assert any(f"Single runs scatter by {rms:.1%} (rms)" in str(c.value) for c in at.caption)

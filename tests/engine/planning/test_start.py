@@ -85,7 +85,7 @@ def test_the_usual_target_of_a_law_of_one_size_is_at_the_largest_run() -> None:
 def test_an_answer_stands_inside_extrapolated_or_not_supported(epoch: Fit) -> None:
     assert standing_of(plan_budget(epoch, 1e20)) == Standing("inside the runs")
     near = standing_of(plan_budget(epoch, 6e23))
-    assert near == Standing("extrapolated 1 decade", Level.CAUTION)
+    assert near == Standing("extrapolated 1 decade (10 times)", Level.CAUTION)
     assert standing_of(plan_budget(epoch, 1e30)) == Standing("not supported", Level.STOP)
     saved = plan_budget(epoch, 1e30).shown
     assert standing_of(saved) == Standing("not supported", Level.STOP)
