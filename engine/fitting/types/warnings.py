@@ -64,9 +64,15 @@ class FitWarning:
 
     @property
     def short(self) -> str:
-        """The first clause of the sentence, at most ``LONGEST`` characters, without a full stop."""
+        """The first clause of the sentence, at most ``LONGEST`` characters, without a full stop.
+
+        A longer clause ends at its last comma within this length; without a comma, it ends at a word, with "...".
+        """
         clause = _CLAUSE_END.split(self.text, maxsplit=1)[0].rstrip(".")
-        return clause if len(clause) <= LONGEST else clause[: clause.rindex(" ", 0, LONGEST)].rstrip(",;:(") + " ..."
+        if len(clause) <= LONGEST:
+            return clause
+        comma = clause.rfind(", ", LONGEST // 3, LONGEST)
+        return clause[:comma] if comma > 0 else clause[: clause.rindex(" ", 0, LONGEST)].rstrip(",;:(") + " ..."
 
     @property
     def line(self) -> str:

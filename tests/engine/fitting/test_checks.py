@@ -187,3 +187,5 @@ def test_a_warning_has_a_short_form() -> None:
     assert short == "12 runs for 5 free parameters"
     assert FitWarning("x", "1.5 % of the runs are off by 0.3 in log loss. Check them.").short.endswith("in log loss")
     assert len(FitWarning("x", "a word " * 40).short) <= LONGEST + 4
+    long = "Each law keeps its own floor (0.326 and 0.330), because the published fit of the other law states no error."
+    assert FitWarning("x", long).short == "Each law keeps its own floor (0.326 and 0.330)"
