@@ -1,4 +1,4 @@
-"""Workers as Slurm or HTCondor jobs: submitted, monitored, and resubmitted if they disappear."""
+"""Workers as Slurm or HTCondor jobs. The jobs are submitted, monitored, and resubmitted if they disappear."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ FOLDER = "jobs"
 PATIENCE = 30.0
 """Maximum pause in seconds between two queries of the batch system.
 
-The pause doubles after each query without a change. Long pauses reduce the load on the batch system, which is shared.
+The pause doubles after each query without a change. Long pauses reduce the load on the shared batch system.
 """
 PLAIN = re.compile(r"[\w./+@,:=-]+")
 """Pattern of an allowed path in a job script. dask-jobqueue does not quote paths, so spaces are not allowed."""
 TRIES = 3
-"""Maximum number of consecutive jobs that end before any of their workers connects to the scheduler."""
+"""Number of consecutive jobs that may end before one of their workers has connected. Then the cluster counts as failed.
+"""
 LISTED = {
     "slurm": ["squeue", "--me", "--noheader", "--format=%i", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"],
     "htcondor": [
@@ -47,9 +48,10 @@ LISTED = {
 class Upkeep:
     """State of a cluster of batch jobs that Isoplan maintains.
 
-    ``without`` contains the numbers of the jobs that had no worker at the last check, and ``met`` those of the jobs
-    that have ever had one. ``failed`` counts the consecutive jobs that ended without ever having a worker. ``asked`` is
-    the time of the last query of the batch system, and ``pause`` the time until the next one, in seconds.
+    ``without`` contains the numbers of the jobs without a connected worker at the last check. ``met`` contains the
+    numbers of all jobs that had a connected worker at some time. ``failed`` counts the consecutive jobs that ended
+    before a worker connected. ``asked`` is the time of the last query of the batch system, and ``pause`` the time until
+    the next query, in seconds.
     """
 
     cluster: JobQueueCluster
@@ -66,8 +68,8 @@ class Upkeep:
 def open_jobs(settings: Slurm | HTCondor, root: Path) -> Iterator[Pool]:
     """Open a cluster whose workers are batch jobs. The jobs end at the end of the ``with`` block.
 
-    All connections are encrypted with keys of this cluster. Raises ClusterError if the batch system accepts no job, or
-    if a path has a character that a job script cannot contain.
+    All connections are encrypted with temporary keys of this cluster. Raises ClusterError if the batch system accepts
+    no job, or if a path has a character that a job script cannot contain.
     """
     from distributed import Client
 
@@ -98,7 +100,7 @@ def _made(settings: Slurm | HTCondor, root: Path) -> Iterator[JobQueueCluster]:
 
 
 def make_cluster(settings: Slurm | HTCondor, root: Path) -> JobQueueCluster:
-    """Return the cluster. Its scheduler runs in this process; no job is submitted yet."""
+    """Return a cluster of batch jobs. Its scheduler runs in this process. No job is submitted yet."""
     from dask_jobqueue.htcondor import HTCondorCluster
     from dask_jobqueue.slurm import SLURMCluster
 
@@ -120,7 +122,7 @@ def make_cluster(settings: Slurm | HTCondor, root: Path) -> JobQueueCluster:
 def job_options(settings: Slurm | HTCondor, root: Path) -> dict[str, Any]:
     """Return the options of dask-jobqueue.
 
-    A job has one single-threaded worker per core, so that each cell has its own process.
+    A job has one single-threaded worker per core. Each cell (training run) therefore has its own process.
     """
     options: dict[str, Any] = {
         "cores": settings.cores,
@@ -150,7 +152,7 @@ def job_options(settings: Slurm | HTCondor, root: Path) -> dict[str, Any]:
 
 
 def _exports() -> list[str]:
-    """Return shell lines that disable the same Dask options in a worker as Isoplan disables in this process."""
+    """Return shell lines for a job script. They disable the worker options of Dask that are False in ``CONFIG``."""
     names = [name for name in CONFIG if name.startswith("distributed.worker.") and CONFIG[name] is False]
     return [f"export DASK_{name.upper().replace('.', '__')}=False" for name in names]
 
@@ -187,7 +189,8 @@ def _refusal(cluster: Any, error: Exception) -> str:
 def _tend(upkeep: Upkeep, pool: Pool) -> str:
     """Update the workers of the pool and resubmit jobs that disappeared. Returns a message for users, or "".
 
-    Raises ClusterError if ``TRIES`` consecutive jobs never had a worker, or if the batch system accepts no job.
+    Raises ClusterError if ``TRIES`` consecutive jobs ended before a worker connected, or if the batch system accepts no
+    job.
     """
     note = update_workers(pool)
     cluster = upkeep.cluster
@@ -236,5 +239,5 @@ def _listed(kind: str) -> set[str] | None:
 
 async def _submit_again(cluster: JobQueueCluster, names: list[str]) -> None:
     for name in names:
-        await cluster.workers.pop(name).close()  # cancels the job: a job on hold would stay forever
+        await cluster.workers.pop(name).close()  # this also cancels a job on hold
     await cluster

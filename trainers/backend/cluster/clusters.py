@@ -39,7 +39,7 @@ log = logging.getLogger("isoplan.cluster")
 
 @contextlib.contextmanager
 def open_pool(settings: Settings, root: Path) -> Iterator[Pool]:
-    """Open the cluster that ``settings`` describe for the workspace ``root``. It is closed after the ``with`` block.
+    """Open the cluster that ``settings`` describe for the workspace ``root``, and close it after the ``with`` block.
 
     Raises ClusterError if the scheduler does not answer or the batch system accepts no jobs.
     """
@@ -62,8 +62,8 @@ def open_pool(settings: Settings, root: Path) -> Iterator[Pool]:
 def _local(settings: Local, root: Path) -> Iterator[Pool]:
     """Open a cluster of workers on this machine.
 
-    All connections are encrypted with temporary keys, so that no other process of this machine can send tasks to the
-    workers.
+    All connections are encrypted with temporary keys. Other processes on this machine therefore cannot send tasks to
+    the workers.
     """
     from distributed import Client, Nanny, SpecCluster
 
@@ -91,10 +91,10 @@ def _address(settings: Address, root: Path) -> Iterator[Pool]:
 
 
 def security_of(settings: Address) -> Security:
-    """Return the TLS settings of the client.
+    """Return the TLS settings of the client that connects to the scheduler.
 
-    They are the files in ``settings`` or, if it contains none, those of Dask's own configuration. Raises ClusterError
-    if TLS is used without certificates or if the files are not certificates.
+    The certificates are the files in ``settings``. If ``settings`` has no files, the configuration of Dask is used.
+    Raises ClusterError if TLS is used without certificates or if the files are not certificates.
     """
     from distributed.security import Security
 
@@ -131,8 +131,8 @@ def connected(address: str, security: Security) -> Iterator[Client]:
 def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
     """Submit attempt ``number`` of the cell in ``folder`` to a worker and return its Dask future.
 
-    ``place`` is the device of the cell. If the GPUs are on other machines, Dask chooses the worker. The cell then
-    requests a share of the Dask resource GPU, which each worker declares.
+    ``place`` contains the device and the resources of the cell. If the GPUs are on other machines, Dask chooses the
+    worker. The cell then requests a fraction of the Dask resource "GPU", which each worker declares.
     """
     elsewhere = bool(pool.gpus) and place.device != "cpu"
     how: dict[str, Any] = {"key": f"{folder.name}-{number}", "retries": 0}
@@ -146,10 +146,10 @@ def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
 
 
 def share_of(gpu_memory: float, gpus: Sequence[Gpu]) -> float:
-    """Return the share of a GPU (0 to 1) that a cell with ``gpu_memory`` bytes requests from Dask.
+    """Return the fraction of a GPU (0 to 1) that a cell with ``gpu_memory`` bytes requests from Dask.
 
-    It is the fraction of the memory of the smallest GPU, but at most the largest share that a worker declares. It is
-    rounded down so that n cells of share 1/n fit.
+    The fraction is ``gpu_memory`` divided by the memory of the smallest GPU. It is at most the largest fraction that a
+    worker declares. It is rounded down: n cells that request 1/n then fit on one GPU.
     """
     least, most = min(gpu.memory for gpu in gpus), max(gpu.share for gpu in gpus)
     return min(math.floor(1e6 * gpu_memory / least) / 1e6, most)
@@ -171,9 +171,9 @@ def collect_result(pool: Pool, folder: Path, number: int, future: Any) -> None:
 def poll_workers(pool: Pool, given: Mapping[str, int]) -> list[str]:
     """Exchange messages with the workers of remote attempts, without waiting for an answer.
 
-    ``given`` contains the number of the active attempt of each cell. The workers are told which attempts continue and
-    which must stop. If the answers to an earlier message have arrived, their data is written. Returns the names of the
-    cells whose process died.
+    ``given`` maps each cell to the number of its active attempt. The message to the workers lists the attempts that
+    continue and the attempts that must stop. Answers to an earlier message are written to disk. Returns the names of
+    the cells whose process died.
     """
     dead: list[str] = []
     if pool.answers is not None and pool.answers.done():

@@ -16,7 +16,7 @@ MIB = 2**20
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Files that contain the memory limit of a container (Linux cgroup v2 and v1)."""
 AHEAD = 2
-"""Maximum number of submitted cells per core: one runs and one waits, so that no worker is idle between two cells."""
+"""Maximum number of submitted cells per core. One cell runs and one waits, so no worker is idle between two cells."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Place:
-    """The device on which a cell runs, and the resources that it uses there."""
+    """The device on which a cell (training run) runs, and the resources that the cell uses on this device."""
 
     needs: Resources
     device: str
@@ -39,8 +39,8 @@ class Place:
 def this_machine(cores: int | None = None) -> Machine:
     """Return the resources of this machine.
 
-    They are the cores (``cores`` if given) and the memory that are available to this process, and the GPUs that
-    nvidia-smi lists.
+    The resources are the cores and the memory that are available to this process, and the visible GPUs that nvidia-smi
+    lists. ``cores`` replaces the number of cores.
     """
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Machine(cores or usable, usable_memory(), _gpus())
@@ -84,9 +84,9 @@ def visible_gpus(listed: str, visible: str | None) -> tuple[float, ...]:
 
 
 def fits(machine: Machine, needs: Resources, running: Sequence[Place], ahead: int = 1) -> str | None:
-    """Return the device on which ``needs`` fit in addition to the ``running`` cells, or None if the cell must wait.
+    """Return the device for a cell with these ``needs``, in addition to the ``running`` cells; None if it must wait.
 
-    Up to ``ahead`` cells per core fit. If no cell runs, the cell fits even if it needs more than the machine has.
+    Each core accepts up to ``ahead`` cells. If no cell runs, the cell fits even if it needs more than the machine has.
     """
     if not running:
         return "cuda:0" if needs.gpu_memory and machine.gpus else "cpu"

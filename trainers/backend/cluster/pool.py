@@ -1,4 +1,4 @@
-"""Workers of a cluster: their keys, their check before they receive cells, and the list of connected workers."""
+"""Workers of a cluster: their encryption keys, the check of new workers, and the list of connected workers."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ class WorkerInfo:
 
 
 def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[str, WorkerInfo], str]:
-    """Check the versions and the threads of ``workers``, which map addresses to descriptions by the scheduler.
+    """Check the package versions and the number of threads of ``workers``.
 
-    Returns (reports by address, "") if all can train cells. Returns ({}, sentence) if one cannot: its versions differ,
-    it cannot import Isoplan, or it has several threads in one process. Raises OSError or TimeoutError if the scheduler
+    ``workers`` maps the address of each worker to its description by the scheduler. Returns (reports by address, "") if
+    all workers can train cells. Otherwise, returns ({}, sentence): a worker has other versions, cannot import Isoplan,
+    or has several threads in one process. Raises OSError or TimeoutError if the scheduler
     does not respond.
     """
     ours, scheduler, theirs = _versions(client, workers)
@@ -65,7 +66,7 @@ def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tup
 def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     """Return the package versions of this process, of the scheduler, and of each of the ``workers``.
 
-    It corresponds to ``Client.get_versions`` of Dask, but has a timeout.
+    In contrast to ``Client.get_versions`` of Dask, this function has a timeout.
     """
     from distributed.versions import get_versions
 
@@ -91,7 +92,7 @@ def describe_worker(place: str, content: str) -> WorkerInfo:
 def describe_conflict(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> str:
     """Return a sentence about the first package whose version differs, or "" if all versions agree.
 
-    ``ours`` are the versions here. ``theirs`` are those of other processes, by the name of the process in the sentence.
+    ``ours`` contains the versions of this process. ``theirs`` maps the names of other processes to their versions.
     ``names`` are the packages to compare. For Python only the first two numbers of the version are compared.
     """
     for who, said in theirs.items():
@@ -128,7 +129,7 @@ def _probe(root: Path) -> Iterator[tuple[Path, str]]:
 LOOK = 1.0
 """Seconds between two updates of the list of workers, and between two exchanges of messages about remote cells."""
 ANSWER = 30.0
-"""Timeout in seconds for the answers of the scheduler and of the workers in these updates and exchanges (see LOOK)."""
+"""Timeout in seconds for the answers of the scheduler and of the workers to the regular messages (see ``LOOK``)."""
 CONFIG = {
     "distributed.scheduler.allowed-failures": 0,  # no retries by Dask: the queue counts attempts itself
     "distributed.worker.memory.terminate": False,
@@ -136,7 +137,7 @@ CONFIG = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.target": False,
     "distributed.admin.tick.limit": "60s",
-    "distributed.admin.large-graph-warning-threshold": "1TB",  # tasks can be large: cells with checkpoints
+    "distributed.admin.large-graph-warning-threshold": "1TB",  # a task may contain a large checkpoint
     "distributed.worker.daemon": False,  # a cell may start child processes
     "distributed.worker.preload": [],
     "distributed.comm.timeouts.connect": f"{WAIT:g}s",
@@ -146,12 +147,12 @@ CONFIG = {
 
 
 class ClusterError(PlannerError):
-    """The cluster does not answer or cannot be used now. Its cells wait, and the connection is tried again."""
+    """The cluster does not answer or cannot be used at present. Cells wait, and the runner tries to connect again."""
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU of a remote worker: its ``memory`` in bytes, and the ``share`` of it (0 to 1) that the worker may use."""
+    """A GPU of a remote worker: its ``memory`` in bytes, and the fraction (0 to 1) that the worker may use."""
 
     memory: float
     share: float
@@ -210,7 +211,8 @@ def update_workers(pool: Pool) -> str:
 def _measure(workers: Mapping[str, Any], gpus: Sequence[Gpu]) -> Machine:
     """Return the total resources of all workers.
 
-    Each worker runs one cell at a time, so it counts as one core. A GPU counts with the shared part of its memory.
+    Each worker runs one cell at a time, so it counts as one core. The memory of a GPU is multiplied by the fraction
+    that its worker may use.
     """
     memory = [float(said.get("memory_limit") or 0) for said in workers.values()]
     return Machine(len(workers), sum(memory) if all(memory) else 0.0, tuple(gpu.memory * gpu.share for gpu in gpus))
@@ -228,16 +230,16 @@ def _gpus(workers: Mapping[str, Any], known: Mapping[str, WorkerInfo]) -> tuple[
 FROM, UNTIL = datetime(2000, 1, 1), datetime(2999, 1, 1)
 """Dates between which the certificate of a cluster is valid.
 
-The key is lost when the cluster ends, so a short validity would add no protection. If the validity began at the present
-time, workers with slow clocks would reject the certificate. So would all workers if the clock here were set back.
+The key is deleted when the cluster ends, so a short validity would add no protection. A fixed early start date has an
+advantage: workers whose clocks are slow also accept the certificate.
 """
 
 
 def temporary_security() -> Security:
     """Return TLS settings with a new key and certificate for one cluster.
 
-    The key and the certificate are only in memory, as with ``Security.temporary`` of Dask, but the validity dates are
-    fixed.
+    The key and the certificate are never written to disk. In contrast to ``Security.temporary`` of Dask, the validity
+    dates are fixed.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization

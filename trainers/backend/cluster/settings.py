@@ -33,7 +33,7 @@ class Local(_Kind):
 
 
 class Address(_Kind):
-    """An external Dask scheduler, and the TLS files with which the scheduler and this client authenticate each other.
+    """An external Dask scheduler, and the TLS files for the authentication between the scheduler and this client.
 
     ``insecure`` allows an unencrypted connection to another machine.
     """
@@ -75,7 +75,7 @@ class Address(_Kind):
 
 
 class Jobs(_Kind):
-    """Batch jobs. ``jobs`` is the number of jobs that are kept in the batch system; each has ``cores`` workers.
+    """Batch jobs. Isoplan maintains ``jobs`` jobs in the batch system; each has ``cores`` workers.
 
     ``memory`` is the memory of one job. If ``gpu`` is true, a job has one GPU, which its workers share. ``interface``
     is the network interface through which jobs reach this machine. ``prologue`` contains shell lines that run before
@@ -136,7 +136,7 @@ _ANY: TypeAdapter[Settings] = TypeAdapter(Annotated[Settings, Field(discriminato
 def read_settings(root: Path) -> Settings:
     """Return the settings in ``cluster.toml`` of the workspace ``root``, or ``Local()`` if the file does not exist.
 
-    Paths in the file are relative to the workspace. Raises PlannerError, whose message contains the invalid field.
+    Paths in the file are relative to the workspace. Raises PlannerError with the name of the invalid field.
     """
     path = root / FILE
     if not path.exists():
@@ -157,8 +157,8 @@ def read_settings(root: Path) -> Settings:
 def at_address(scheduler: str, insecure: bool = False, known: Settings | None = None) -> Address:
     """Return the settings for the option ``--scheduler``.
 
-    ``known`` are the settings in ``cluster.toml``, whose certificates are used. Raises PlannerError if ``scheduler`` is
-    not an address, or not a secure one.
+    ``known`` contains the settings in ``cluster.toml``; the certificates in these settings are used. Raises
+    PlannerError if ``scheduler`` is not a valid address, or if the connection would not be secure.
     """
     files = {n: getattr(known, n) for n in ("ca", "cert", "key")} if isinstance(known, Address) else {}
     try:

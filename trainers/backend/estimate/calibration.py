@@ -1,4 +1,4 @@
-"""Training speed of a family: measured in short cells, or computed from earlier cells."""
+"""Training speed of a model family: measured in short training runs ("cells"), or computed from earlier ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from isoplan.trainers.cell import Cell, Family
 LIMIT = 20.0
 """Maximum total time of a calibration in seconds."""
 LAST = 6.0
-"""Seconds before the time limit at which the cells that still run are asked to stop and to report their progress."""
+"""Seconds before the time limit at which the running cells are asked to stop and to report their progress."""
 COPIES = 8
 """Maximum number of copies of a short cell that run in parallel."""
 SEEDS = 2**31
@@ -40,7 +40,7 @@ LEFT_OUT = {CELLS, SWEEPS, BACKBONES, "logs", "owner.json"}
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured short cell: training ``speed`` in FLOP/s, ``overhead`` in seconds to start, and ``disk`` in bytes."""
+    """A measured short training run: ``speed`` in FLOP/s, start-up ``overhead`` in seconds, and ``disk`` in bytes."""
 
     cell: Cell
     speed: float
@@ -53,9 +53,10 @@ def calibrate(
 ) -> list[Measured]:
     """Run the short ``cells`` one after another for at most ``limit`` seconds, and return the measurements.
 
-    A cell is faster alone than in a grid. Therefore copies of each cell, with other seeds, run in parallel: as many as
-    fit on the machine, but at most ``COPIES``. Cells whose speed could not be measured are missing in the result.
-    Raises PlannerError with the message of a cell that fails.
+    A cell alone on a machine is faster than a cell of a grid, because the cells of a grid run in parallel. Therefore,
+    copies of each short cell with different seeds run in parallel: as many copies as the machine can run, up to
+    ``COPIES``. The result omits cells whose speed could not be measured. Raises PlannerError with the message of a cell
+    that fails.
     """
     needs = family.needs(cells[0])
     copies = min(at_once(machine, needs), COPIES)
@@ -78,7 +79,7 @@ def calibrate(
 
 
 def _mean(found: Sequence[Measured]) -> Measured:
-    """Return one measurement for all copies of a cell: the harmonic mean of the speeds, and the means of the rest."""
+    """Average the measurements of all copies of a cell: harmonic mean of the speeds, means of the other values."""
     return Measured(
         found[0].cell,
         harmonic_mean([one.speed for one in found]),
@@ -88,10 +89,7 @@ def _mean(found: Sequence[Measured]) -> Measured:
 
 
 def _borrow(root: Path, own: Path) -> None:
-    """Link the files of the workspace ``root`` that cells may read into the temporary workspace ``own``.
-
-    These are the descriptions of programs and the data.
-    """
+    """Link the data and the descriptions of programs of the workspace ``root`` into the temporary workspace ``own``."""
     for entry in root.iterdir():
         if entry.name not in LEFT_OUT and not entry.name.startswith(".") and ".duckdb" not in entry.name:
             (own / entry.name).symlink_to(entry.resolve())
@@ -100,7 +98,7 @@ def _borrow(root: Path, own: Path) -> None:
 def _run(queue: Queue, commands: Sequence[Sequence[str]], limit: float) -> None:
     """Run one process for each of the ``commands`` and wait for all of them.
 
-    Shortly before the time limit, the cells that still run are asked to stop. At the limit their processes are killed.
+    Shortly before the time limit, the running cells are asked to stop. At the time limit, their processes are killed.
     """
     until = time.monotonic() + limit
     with (queue.root / "calibration.log").open("wb") as log, contextlib.ExitStack() as ended:
@@ -131,7 +129,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Measured | None:
     """Return the measurement of a short cell from its record, or None if its speed cannot be computed.
 
-    The cell has ended or was stopped. Raises PlannerError with the message of a cell that failed.
+    The cell must have ended. Raises PlannerError with the message of a cell that failed.
     """
     result, folder, flops = record.result or {}, root / CELLS / record.name, family.sizes(cell).C
     if result.get("state") == "failed":
@@ -154,18 +152,18 @@ def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Me
 
 
 REFERENCE = 120e9
-"""FLOP/s of a core of the machine that trained the bundled cells, in the measurement of ``core_speed``."""
+"""Speed in FLOP/s that ``core_speed`` measured for one core of the machine on which the bundled cells were trained."""
 ORDER, TRIES = 64, 30
-"""Order of the matrices that ``core_speed`` multiplies, and number of timed batches of which the fastest counts."""
+"""Order of the matrices that ``core_speed`` multiplies, and number of timed batches. Only the fastest batch counts."""
 LEAST_SPEED, MOST_SPEED = 0.25, 4.0
 
 
 @cache
 def core_speed() -> float:
-    """Measure one core of this machine by products of small matrices, for some milliseconds.
+    """Measure the speed of one core of this machine by products of small matrices, in a few milliseconds.
 
-    Returns its speed relative to ``REFERENCE``, from 0.25 to 4. The fastest of several batches counts, so other
-    processes hardly matter. Matrices of this order are multiplied by one thread.
+    Returns the speed divided by ``REFERENCE``, limited to the range from 0.25 to 4. Only the fastest of several batches
+    counts, so other processes have little effect. The matrices are small enough to be multiplied by a single thread.
     """
     matrix, many = np.ones((ORDER, ORDER), np.float32), 10
     fastest = math.inf
@@ -178,7 +176,7 @@ def core_speed() -> float:
 
 
 NEAREST = 5
-"""Number of earlier cells from whose speed the time of a cell is predicted.
+"""Number of earlier training runs ("cells") that predict the time of a new one.
 
 In leave-one-out tests on the bundled cells, the prediction is within a factor of 1.7 for half of the cells.
 """
@@ -194,10 +192,10 @@ class Earlier:
 
 
 def seconds_of(N: float | None, C: float | None, earlier: Sequence[Earlier]) -> float:
-    """Return the predicted time of a cell in seconds.
+    """Return the predicted time in seconds of a cell with ``N`` parameters and ``C`` FLOPs of compute.
 
-    It is ``C`` in FLOPs divided by the median speed of the ``NEAREST`` earlier cells that are nearest in log C and log
-    N. If ``C`` is unknown, it is the median time of all earlier cells. ``earlier`` must not be empty.
+    The time is ``C`` divided by the median speed of the ``NEAREST`` earlier cells that are nearest in log C and log N.
+    If ``C`` is unknown, the median time of all earlier cells is returned. ``earlier`` must not be empty.
     """
     if not C:
         return median(one.seconds for one in earlier)
@@ -210,7 +208,7 @@ def seconds_of(N: float | None, C: float | None, earlier: Sequence[Earlier]) -> 
 
 
 def main() -> None:
-    """Run the cells that are named in the arguments one after another, each with its existing lease."""
+    """Run the cells whose names are in the command-line arguments, one after another, each with its existing lease."""
     from isoplan.trainers.backend.worker.attempt_process import run_cell
 
     root, device, *names = sys.argv[1:]

@@ -1,9 +1,13 @@
 """The cost of a grid before its launch: FLOPs, time, device hours and disk.
 
-If cells of the family were trained elsewhere, their times determine how the time depends on N and C. Short cells on
-this machine, or cells that finished here, then give the ratio between this machine and the other one. Without both, the
-speed of this machine gives it. If none were trained elsewhere, speeds come from short cells on this machine or, without
-short cells, from cells that finished here, or otherwise from ``ASSUMED``.
+A cell is one training run, with N parameters and C FLOPs of compute. The estimate uses the first available source:
+
+- Cells of the same model family that were trained on another machine. Their times determine how the time depends on N
+  and C. The ratio of the two machines' speeds comes from short cells on this machine. If there are none, the ratio
+  comes from cells that finished here, and otherwise from the measured speed of one core.
+- Short cells on this machine.
+- Cells that finished on this machine.
+- The assumed speed ``ASSUMED``.
 """
 
 from __future__ import annotations
@@ -29,20 +33,24 @@ from isoplan.trainers.families import read_cell
 LOOKED_AT = 50
 """Maximum number of finished cells whose disk use is measured."""
 LONG, BRIEF = 5.0, 0.5
-"""Minimum times in seconds of a finished cell that is used to compare this machine with another one: of a whole cell,
-whose start is then negligible, and of the training alone.
+"""Minimum times in seconds of a finished cell that is used to compare this machine with another machine.
+
+``LONG`` is for the whole time of a cell; the start of a cell is then negligible. ``BRIEF`` is for its training time, if
+this time is known.
 """
 NEAR = 10.0
-"""Maximum ratio of the FLOPs of the smallest cell of a grid to those of a finished cell that gives its speed.
+"""Maximum ratio of the FLOPs of the smallest new cell to the FLOPs of a finished cell that predicts its speed.
 
-In much smaller cells, evaluation takes most of the time.
+Much smaller finished cells are not used, because evaluation takes most of their time.
 """
 MOST_DONE = 200
 """Maximum number of finished cells whose times are used."""
 
 ASSUMED, START, UNCOUNTED = 1e9, 3.0, 60.0
-"""Assumptions if no cell of a family has finished here: the speed of a core in FLOP/s, the time in seconds to start a
-cell, and the time in seconds of a cell whose FLOPs are not counted.
+"""Assumptions for a family without finished cells on this machine.
+
+They are the speed of a core in FLOP/s, the time in seconds to start a cell, and the time in seconds of a cell whose
+FLOPs are not counted.
 """
 
 Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured]]
@@ -50,11 +58,11 @@ Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of the unfinished cells of a grid. A value is None if it is unknown.
+    """The cost of the unfinished cells of a grid (a cell is one training run). Unknown values are None.
 
-    ``seconds`` is the total time on this machine, with cells in parallel. ``hours`` is the number of device hours, of a
-    GPU or of one core. ``longest`` is the time of the slowest cell in seconds, and ``disk`` is in bytes. ``basis`` is a
-    sentence that states what was measured, and ``source`` the same in few words.
+    ``seconds`` is the total time on this machine, with cells in parallel. ``hours`` is the number of device hours; a
+    device is a GPU or one core. ``longest`` is the time of the slowest cell in seconds, and ``disk`` is in bytes.
+    ``basis`` is a sentence about the measurements behind the estimate, and ``source`` is its short form.
     """
 
     cells: int
@@ -76,7 +84,7 @@ class Estimate:
 class Speeds:
     """A prediction: ``seconds(cell)`` returns the time of a cell, and ``disk`` is the disk use of one cell in bytes.
 
-    ``basis`` is a sentence that states what both were computed from, and ``source`` the same in few words.
+    ``basis`` is a sentence about the measurements behind the prediction, and ``source`` is its short form.
     """
 
     seconds: Callable[[Cell], float]
@@ -96,9 +104,10 @@ def estimate(
 ) -> Estimate:
     """Estimate the cost of ``cells`` of the workspace ``root`` on this machine.
 
-    ``earlier`` are cells of the family that were trained elsewhere, and ``records`` the cells of the workspace, if they
-    were read already. Finished cells cost nothing. Short cells are measured, which takes up to 20 s, unless ``measure``
-    is None. Raises PlannerError if a short cell fails, because the cells of the grid would fail too.
+    ``earlier`` contains cells of the family that were trained elsewhere. ``records`` contains the cells of the
+    workspace; if it is None, they are read from disk. Finished cells cost nothing. ``measure`` runs short cells for up
+    to 20 s; if it is None, no cell runs. Raises PlannerError if a short cell fails, because the cells of the grid would
+    fail too.
     """
     machine = machine or this_machine()
     records = Queue(root).scan() if records is None else records
@@ -125,10 +134,7 @@ def estimate(
 
 
 def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
-    """Return two typical cells: the smallest one, and the one at which half of the FLOPs of all cells are reached.
-
-    For the second one, the FLOPs are summed in order of increasing size.
-    """
+    """Return two typical cells: the smallest one, and the weighted median of all cells with their FLOPs as weights."""
     sized = sorted(((family.sizes(cell).C or 0.0, i) for i, cell in enumerate(cells)))
     half, spent = sum(C for C, _ in sized) / 2, 0.0
     for C, i in sized:
@@ -193,7 +199,7 @@ def between(known: Sequence[tuple[float, float]], work: float) -> float:
 
 
 def _work(family: Family[Any], cell: Cell) -> float:
-    """Return the FLOPs of one sample of a cell, on which the speed of the hardware depends.
+    """Return the training FLOPs of a cell per sample, which determine the speed of the hardware.
 
     If the family does not count samples, return the FLOPs of the whole cell.
     """
@@ -203,9 +209,9 @@ def _work(family: Family[Any], cell: Cell) -> float:
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of a finished cell in seconds: its ``training``, and all ``before`` it (start, simulation, reading).
+    """Times of a finished cell in seconds: its ``training``, and everything ``before`` the training, such as its start.
 
-    A training of at least ``least`` seconds gives the speed of this machine.
+    The cell is used to measure the speed of this machine if its training took at least ``least`` seconds.
     """
 
     training: float
@@ -214,7 +220,9 @@ class Timing:
 
 
 def _timing(root: Path, record: Record) -> Timing:
-    """Return the times of a finished cell, from its curve; without a curve, all of its time counts as training."""
+    """Return the times of a finished cell from its learning curve.
+
+    Without a curve, the whole time of the cell counts as training."""
     return _timed(root / CELLS / record.name, record.number, record.created, _seconds(record))
 
 
@@ -239,10 +247,10 @@ def _disk(root: Path, done: Sequence[tuple[Cell, Record]]) -> float:
 
 
 def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) -> Speeds | None:
-    """Return the prediction from the finished cells of the family, or None if there are none.
+    """Return the prediction from the finished cells of the family, or None if there are no finished cells.
 
-    If FLOPs are counted, a cell has the speed of finished cells of similar size. Otherwise it takes the mean time of
-    the finished cells.
+    If the family counts FLOPs, the predicted speed is that of finished cells of similar size. Otherwise, the predicted
+    time is the mean time of the finished cells.
     """
     done = _done(family, records)
     if not done:
@@ -277,9 +285,9 @@ def _scaled(
 ) -> Speeds:
     """Return the prediction from cells trained elsewhere, scaled to this machine, together with cells finished here.
 
-    The scale is the time here divided by the time elsewhere. It comes from the short cells, interpolated in N. Without
-    short cells it is the median over the cells finished here that are not much smaller, and without those that of the
-    machine.
+    The scale is the time of a cell here, divided by its time elsewhere. It is measured in the short cells and
+    interpolated in N. If there are no short cells, it is the median over the cells that finished here and are not much
+    smaller than ``cells``. If there are no such cells either, it comes from the measured speed of one core.
     """
     measured, done = [one for _, one in short], _done(family, records)
     scales = sorted((_of(family, cell).N, _ratio(family, cell, one, earlier)) for cell, one in short)
@@ -315,19 +323,20 @@ def _of(family: Family[Any], cell: Cell, seconds: float = 1.0) -> Earlier:
 
 
 def _ratio(family: Family[Any], cell: Cell, measured: Measured, earlier: Sequence[Earlier]) -> float:
-    """Return the ratio of two predicted times of ``cell``.
+    """Return the predicted time of ``cell`` on this machine, divided by its predicted time on the other machine.
 
-    The first is at the speed of its short cell on this machine. The second is predicted from ``earlier`` cells.
+    The first time uses the speed of the ``measured`` short cell. The second time is predicted from the ``earlier``
+    cells.
     """
     size = _of(family, cell)
     return size.C / measured.speed / seconds_of(size.N, size.C, earlier)
 
 
 def _basis(many: int, ran: str, here: int, scales: Sequence[tuple[float, float]]) -> str:
-    """Return the sentence about the basis of an estimate from cells that were trained elsewhere.
+    """Return the sentence about the basis of an estimate from cells that were trained on another machine.
 
-    ``many`` is their number, ``ran`` describes the short cells, ``here`` is the number of cells that finished here, and
-    ``scales`` contains the ratios between this machine and the other one.
+    ``many`` is the number of these cells, ``ran`` describes the short cells, and ``here`` is the number of cells that
+    finished on this machine. ``scales`` contains (N, time on this machine / time on the other machine).
     """
     source = f"Estimated from the training times of {many:,} cells of this family on another machine"
     by = ran or (f"{here:,} cell{'s' * (here != 1)} that finished" if here else "")
@@ -352,7 +361,7 @@ def _simulated(seconds: float | None, cells: Sequence[Cell]) -> str:
 
 
 def _assumed(family: Family[Any]) -> Speeds:
-    """Return the prediction for a family of which nothing was measured."""
+    """Return the prediction for a family without any measured cell, from the assumed speed ``ASSUMED``."""
 
     def seconds(cell: Cell) -> float:
         C = family.sizes(cell).C
@@ -368,7 +377,7 @@ def _seconds(record: Record) -> float:
 
 
 def _cell(family: Family[Any], record: Record) -> Cell | None:
-    """Return the cell of a record, or None if its fields are not valid for the present version of the family."""
+    """Return the cell of a record, or None if its fields are not valid in the current version of the family."""
     try:
         return read_cell(family, record.cell)
     except PlannerError:

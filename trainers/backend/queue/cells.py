@@ -1,7 +1,7 @@
-"""The queue: the folder ``cells`` of a workspace, and the operations of users on its cells.
+"""The queue of training runs ("cells"): the folder ``cells`` of a workspace, and the operations on its cells.
 
 The server, the terminal, the runner and any other process with write access can use the queue. The next state of a cell
-depends only on the files in its folder.
+depends only on the files in the folder of the cell.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ from isoplan.trainers.cell import Cell, Family, canonical, cell_name
 MOST_CELLS = 20_000
 """Maximum number of cells in a workspace. A folder with more subfolders is slow to list."""
 SETTLED_NS = 100_000_000
-"""Minimum time in nanoseconds since the last change of a folder at which its record is cached.
+"""Time in nanoseconds after the last change of a cell's folder, from which the record of the cell is cached.
 
-A second change within one tick of the file system's clock would not change the modification time again.
+Two changes within one tick of the file system's clock have the same modification time, so the second change would be
+missed.
 """
 
 
@@ -51,7 +52,9 @@ class Deleted(PlannerError, FileNotFoundError):
 
 
 class Queue:
-    """The cells of the workspace ``root``. Records are cached, so that a new scan reads only changed folders."""
+    """The cells (training runs) of the workspace ``root``.
+
+    Records are cached: a new scan reads only changed folders."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -88,7 +91,7 @@ class Queue:
             if record is not None:
                 kept = (
                     now - changed > SETTLED_NS and not record.damage
-                )  # a repair does not always change the folder's time
+                )  # a repaired file does not always change the modification time of its folder
                 found[entry.name] = (changed if kept else -1, record)
         self._known = found
         return {name: record for name, (_, record) in sorted(found.items())}
@@ -103,7 +106,7 @@ class Queue:
     def add(self, family: Family[Any], cells: Sequence[Cell], made_by: Mapping[str, Any] | None = None) -> list[str]:
         """Add ``cells`` to the queue and return their names in the same order. Existing cells do not change.
 
-        The only exception is a cell with a damaged specification: it gets a new one and continues. ``made_by`` is added
+        The only exception is a cell with a damaged specification: its specification is replaced. ``made_by`` is added
         to the specifications. Raises PlannerError if the workspace would have too many cells, and DiskFull if the disk
         is full; in this case no cell is added.
         """
@@ -133,7 +136,9 @@ class Queue:
     def _place(
         self, waiting: Path, family: Family[Any], new: Mapping[str, Cell], created: str, made_by: Mapping[str, Any]
     ) -> None:
-        """Write the specifications of the ``new`` cells into the folder ``waiting``, then move them to their places."""
+        """Write the specifications of the ``new`` cells.
+
+        They are written into the temporary folder ``waiting`` and then moved into the queue."""
         waiting.mkdir()
         for name, cell in new.items():
             (waiting / name).mkdir()
@@ -199,7 +204,7 @@ class Queue:
         return number
 
     def end(self, name: str, number: int, state: str, why: str, **more: Any) -> None:
-        """Write the result of attempt ``number``, for a process that could not write the result itself."""
+        """Write the result of attempt ``number``, if the process of the attempt could not write it."""
         ended = {"number": number, "state": state, "metrics": {}, "why": why, **more}
         files.write_json(result_of(self.folder(name), number), ended)
 

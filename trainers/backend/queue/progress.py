@@ -1,4 +1,4 @@
-"""Progress of a sweep: speed of running attempts, device hours, remaining time, and its cap."""
+"""Progress of a sweep: speed of running attempts, device hours, remaining time, and the limit of device hours."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from isoplan.trainers.backend.store.heartbeat import lived
 from isoplan.trainers.backend.store.record import CELLS, Record, beat_of
 
 SAMPLES = "samples"
-"""Name of the value with which a cell reports the number of processed samples."""
+"""Name under which a training run reports its number of processed samples."""
 
 SIMULATED, TO_SIMULATE = "simulated", "to_simulate"
-"""Names of the values that a cell reports while it simulates: number of simulated samples so far, and in total."""
+"""Names under which a training run reports its simulation: number of simulated samples so far, and in total."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Progress of an attempt (0 to 1), and its recent speed in samples per second; None if unknown.
+    """Progress of an attempt (0 to 1), and its recent speed in samples per second. Unknown values are None.
 
-    ``simulated`` is (number of samples simulated so far, number of samples needed) as long as the training has not
-    started. ``left`` is the remaining time in seconds, of the simulation before the training and of the training then.
-    ``prepares`` is true until the first training step of the attempt.
+    ``simulated`` is (number of samples simulated so far, number of samples needed), or None after the first training
+    step. ``left`` is the remaining time in seconds: of the simulation before the first training step, of the training
+    afterwards. ``prepares`` is true until the first training step of the attempt.
     """
 
     share: float | None = None
@@ -51,12 +51,12 @@ STATES = {
 }
 """Names of the states for users, in the order in which states are listed.
 
-A cell is ``queued`` until the runner submits it, and ``waiting`` until a worker begins it; users see one state.
+Users see one state for a queued cell and for a submitted cell that waits for a worker.
 """
 
 
 def describe_states(counts: Mapping[str, int]) -> str:
-    """Return the numbers of cells in each state as text, such as ``5 done, 2 training, 2 waiting``."""
+    """Return the number of cells in each state as text, such as ``5 done, 2 training, 2 waiting``."""
     named: dict[str, int] = {}
     for state, name in STATES.items():
         named[name] = named.get(name, 0) + counts.get(state, 0)
@@ -93,7 +93,7 @@ def pace(folder: Path, number: int) -> Pace:
 
 
 def _training_left(points: Sequence[Point]) -> float | None:
-    """Return the remaining time of a training in seconds at its recent speed in steps; None if it is not known."""
+    """Return the remaining training time in seconds, computed from the recent steps per second, or None if unknown."""
     start = max((i for i in range(1, len(points)) if points[i].step < points[i - 1].step), default=0)
     speed = _slope([(point.at, float(point.step)) for point in points[start:] if point.step])
     last_point = points[-1]
@@ -101,7 +101,7 @@ def _training_left(points: Sequence[Point]) -> float | None:
 
 
 def _simulation_left(points: Sequence[Point]) -> float | None:
-    """Return the remaining time of a simulation in seconds at its recent speed; None if it is not known."""
+    """Return the remaining time of a simulation in seconds at its recent speed, or None if unknown."""
     made = [(point.at, point.values[SIMULATED]) for point in points if SIMULATED in point.values]
     speed, whole = _slope(made), points[-1].values.get(TO_SIMULATE) if points else None
     return max(whole - made[-1][1], 0.0) / speed if whole and speed else None
@@ -142,7 +142,7 @@ class Progress:
     - ``left``: remaining time in seconds at the speed so far.
     - ``samples``: samples per second of all running cells.
     - ``utilisation``: always None; scripts that read the JSON of `isoplan cells` expect the key.
-    - ``simulated``: (samples simulated so far, samples needed) of the running cell that has simulated most.
+    - ``simulated``: (samples simulated so far, samples needed), for the running cell with the most simulated samples.
     - ``simulation_left``: remaining time of this simulation in seconds.
     """
 
@@ -163,7 +163,7 @@ class Progress:
 
     @property
     def over(self) -> bool:
-        """Whether no further cell of the sweep will run unless a user acts."""
+        """Whether all cells have ended or are paused, so that only an action of a user starts another cell."""
         return not any(self.states.get(state) for state in ("queued", "waiting", PREPARING, "running", "stopping"))
 
 
@@ -205,10 +205,9 @@ def used_hours(sweep: Sweep, records: Mapping[str, Record], root: Path) -> float
 
 
 def over_cap(sweep: Sweep, records: Mapping[str, Record], root: Path) -> str:
-    """Return the reason why a sweep must be paused, or "" if it may continue.
+    """Return the reason why a sweep must be paused, or "" if it may continue or is paused already.
 
-    The reason is a sentence if the sweep has reached its cap and has unfinished cells. A sweep that already waits gives
-    "".
+    A sweep must be paused if it has reached its cap of device hours and has unfinished cells. The reason is a sentence.
     """
     cap = sweep.order.cap
     if cap.hours is None or sweep.waits:
@@ -231,8 +230,8 @@ def progress(
 ) -> Progress:
     """Return the progress of ``sweep``, from the ``records`` of its workspace ``root``.
 
-    ``told`` contains the orders of the sweeps of each cell. ``cores`` is the number of cores that will run cells; it is
-    used if no cell runs at present. ``look`` returns the pace of a running attempt.
+    ``told`` contains the combined orders of the sweeps of each cell. ``cores`` is the number of cores that will run
+    cells; it is used only if no cell is running. ``look`` returns the pace of a running attempt.
     """
     flops = dict(zip(sweep.cells, sweep.flops, strict=False))
     there = [records[name] for name in sweep.cells if name in records]
@@ -271,8 +270,8 @@ def _left(
 ) -> float | None:
     """Return the seconds until all open cells are trained, or None if no cell has made progress.
 
-    A cell that trains needs the time that its recent speed gives. The other open cells cost as many device seconds per
-    FLOP as the trained parts of all cells. The cells run on the devices that are busy now.
+    The remaining time of a running cell is computed from its recent speed. For the other open cells, the device seconds
+    per FLOP are assumed to be those of all training so far. The number of devices is assumed not to change.
     """
     to_do = [record for record in there if record.state in OPEN]
     if not to_do:
@@ -292,9 +291,10 @@ def _left(
 
 
 def _trained(record: Record, weight: float, found: Pace | None, root: Path) -> tuple[float, float]:
-    """Return the device seconds that the trained part of a cell took, and this part, in units of ``weight``.
+    """Return (device seconds of training so far, trained fraction of the cell * ``weight``).
 
-    ``found`` is the pace of a running cell. Its preparation does not count if its speed is known.
+    ``found`` is the pace of a running cell. The time before the first training step does not count if the speed is
+    known.
     """
     if record.state == "done":
         return device_seconds(record), weight

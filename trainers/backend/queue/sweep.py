@@ -1,9 +1,10 @@
-"""Sweeps: cells that were launched together, the orders of users for all of them, and their cap.
+"""Sweeps: cells (training runs) that were launched together, the orders of users for a sweep, and its cap.
 
 The folder ``sweeps/<key>/`` has ``spec.json`` (family, version, the grid as text, the names of its cells) and
-``order.json`` (priority, hold, cancel, cap). The key is a hash of the cells, so the same grid launched twice is one
-sweep. A cell may belong to several sweeps; it waits if all of them wait. The orders for a sweep are in one file, not in
-the folders of its cells, so an order takes equally long for any number of cells. The runner reads this file.
+``order.json`` (priority, hold, cancel, cap). The key is a hash of the cells. A grid that is launched twice is therefore
+one sweep. A cell may belong to several sweeps; it waits if all of them wait. The orders for a sweep are in one file and
+not in the folders of its cells. The time to write an order is therefore independent of the number of cells. The runner
+reads ``order.json``.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Cap:
 class SweepOrder:
     """The orders of users for a sweep.
 
-    ``why`` is the reason if the cap has paused the sweep. It is empty if a user has paused it.
+    ``why`` is the reason for the pause if the sweep has reached its cap. It is empty if a user has paused the sweep.
     """
 
     priority: int = 0
@@ -72,8 +73,8 @@ class SweepOrder:
 class Sweep:
     """A sweep as stored in its folder.
 
-    ``flops`` contains the FLOPs of each cell, in the order of ``cells``. ``before`` contains the number of attempts
-    that each cell already had when the sweep was launched. Both are empty if unknown.
+    ``flops`` contains the FLOPs of each cell, in the order of ``cells``. ``before`` contains the number of attempts of
+    each cell before the launch of the sweep. ``flops`` and ``before`` are empty if unknown.
     """
 
     key: str
@@ -101,9 +102,9 @@ class CellPolicy:
     priorities: tuple[int, ...] = ()
 
     def priority(self, record: Record) -> int:
-        """Return the highest priority among the cell and its sweeps.
+        """Return the maximum of the priorities of the cell's sweeps and of the cell's own priority.
 
-        The cell's own priority counts only if a user has set it to a value other than 0.
+        The cell's own priority is ignored if it is 0, the default.
         """
         own = (record.order.priority,) if record.order.priority else ()
         return max((*own, *self.priorities), default=0)
@@ -113,7 +114,7 @@ NO_SWEEP = CellPolicy()
 NO_ORDER = SweepOrder(
     held=True, why="The orders of this sweep are damaged (order.json): resume it, with a new cap if it had one."
 )
-"""Orders that replace unreadable orders of a sweep: the sweep waits until a user resumes it."""
+"""Orders of a sweep whose file ``order.json`` is unreadable: the sweep waits until a user resumes it."""
 _ORDERS, _SWEEPS = TypeAdapter(SweepOrder), TypeAdapter(Sweep)
 
 
@@ -126,9 +127,9 @@ def sweep_key(family: Family[Any], names: Sequence[str]) -> str:
 def launch(root: Path, grid: Grid, family: Family[Any], cap: Cap | None = None) -> Sweep:
     """Add the cells of ``grid`` to the queue as a sweep and return the sweep. An existing sweep of this grid continues.
 
-    Existing cells do not change and keep the sweep for which they were created. Cancelled cells are queued again, and a
-    paused or cancelled sweep is resumed. Raises PlannerError if the grid is invalid and DiskFull if the disk is full;
-    in both cases nothing is added.
+    Existing cells do not change, and their specification still names the sweep that created them. Cancelled cells are
+    queued again. A paused or cancelled sweep is resumed. Raises PlannerError if the grid is invalid and DiskFull if the
+    disk is full; in both cases nothing is added.
     """
     made = cells(grid, family)
     names = [cell_name(family, cell) for cell in made]
@@ -204,8 +205,8 @@ def _read_order(place: Path) -> SweepOrder:
 def _read_spec(path: Path, changed: int) -> Sweep | None:
     """Return the sweep without its orders, or None if its specification is damaged.
 
-    A specification never changes. It is read once and cached; ``changed`` is its modification time, part of the cache
-    key.
+    A specification never changes, so it is read once and cached. ``changed``, its modification time, is part of the
+    cache key.
     """
     raw = files.read_json(path)
     try:
@@ -217,7 +218,7 @@ def _read_spec(path: Path, changed: int) -> Sweep | None:
 
 
 def find_sweep(root: Path, key: str) -> Sweep:
-    """Return the sweep whose key is, or begins with, ``key``, or whose name is ``key``.
+    """Return the sweep whose key begins with ``key`` or whose name is ``key``.
 
     Raises PlannerError unless there is exactly one such sweep.
     """
@@ -251,13 +252,13 @@ def put_first(root: Path, key: str, priority: int) -> None:
 
 
 def set_cap(root: Path, key: str, cap: Cap) -> None:
-    """Set the cap of a sweep. A sweep that was paused by its old cap resumes until it reaches the new cap."""
+    """Set the cap of a sweep. If the old cap has paused the sweep, the sweep resumes."""
     order = find_sweep(root, key).order
     _change(root, key, cap=cap, why="", held=order.held and not order.why)
 
 
 def forget(root: Path, key: str) -> None:
-    """Remove a sweep but not its cells. They may still belong to other sweeps."""
+    """Remove a sweep but not its cells. The cells may belong to other sweeps."""
     folder = root / SWEEPS / find_sweep(root, key).key
     gone = folder.with_name(f"{files.TEMPORARY}{secrets.token_hex(6)}")
     folder.rename(gone)
@@ -275,7 +276,7 @@ def _order(folder: Path, order: SweepOrder) -> None:
 
 @lru_cache(maxsize=4)
 def standings(sweeps: tuple[Sweep, ...]) -> Mapping[str, CellPolicy]:
-    """Return the combined orders of its sweeps for each cell. A cell waits if all of its sweeps wait."""
+    """Return, for each cell, the combined orders of its sweeps. A cell waits if all of its sweeps wait."""
     of: dict[str, tuple[int, ...]] = {}
     for i, sweep in enumerate(sweeps):
         for name in sweep.cells:

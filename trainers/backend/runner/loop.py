@@ -1,7 +1,8 @@
 """The runner: a process that submits the waiting cells of a workspace to a Dask cluster.
 
-Only the runner gives leases. It never opens DuckDB, keeps its complete state on disk, and ends when no work is left. If
-it is killed, no cell is lost: the next runner reads the folder of the workspace and continues.
+A cell is one training run, and a lease is the permission to run it. Only the runner creates leases. The runner never
+opens DuckDB, stores its complete state on disk, and ends when no work is left. If the runner is killed, no cell is
+lost: the next runner reads the folder of the workspace and continues.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ from isoplan.trainers.cell import Resources
 from isoplan.trainers.families import find_family, read_cell
 
 LOOK = 0.25
-"""Seconds between two polls of the folder while nothing happens."""
+"""Seconds between two polls of the workspace folder, if no attempt ends earlier."""
 IDLE = 15.0
-"""Seconds without a cell to run after which the runner ends."""
+"""Seconds after which the runner ends, if no cell is waiting or running."""
 ANSWER = 12.0
-"""Seconds after a stop request at which the worker of an attempt is restarted, if the attempt has not stopped."""
+"""Seconds that an attempt has to stop after a stop request. Its worker is restarted after this time."""
 NOT_BEGUN = "not begun"
 """Reason for the end of an attempt that never started, because its worker or the runner died."""
 FORGOTTEN = 3600.0
-"""Age in seconds at which a temporary file counts as left behind by a killed process."""
+"""Age in seconds from which a new runner deletes temporary files. Such old files come from killed processes."""
 PATIENCE = 2.0
-"""Lock timeout of a runner in seconds. It is not zero, because each check whether a runner is alive locks briefly."""
+"""Seconds for which a new runner tries to acquire the runner lock. Liveness checks hold this lock briefly."""
 CAPS_PERIOD = 1.0
 """Seconds between two checks whether a sweep has reached its cap."""
 PAUSE, LONGEST = 5.0, 120.0
-"""Seconds before a failed cluster is tried again: at first, and at most."""
+"""Initial and maximum pause in seconds before a failed cluster is opened again."""
 
 log = logging.getLogger("isoplan.runner")
 
@@ -58,8 +59,8 @@ log = logging.getLogger("isoplan.runner")
 class RunnerState:
     """State of this runner.
 
-    ``given`` contains the active attempt of each cell, ``beats`` their heartbeats, and ``message`` is a text for users.
-    ``woken`` is set when an attempt ends.
+    ``given`` maps the name of each submitted cell to its active attempt. ``beats`` stores the heartbeats of the
+    attempts. ``message`` is the status text for users. ``woken`` is set when an attempt ends.
     """
 
     queue: Queue
@@ -82,9 +83,10 @@ class ActiveAttempt:
 
 
 def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Event | None = None) -> None:
-    """Run the cells of the workspace ``root`` until there has been none for ``idle`` seconds or ``ending`` is set.
+    """Run the cells of the workspace ``root``.
 
-    Returns at once if another runner is active. Raises PlannerError if the workspace cannot be written.
+    Returns after ``idle`` seconds without a cell to run, or when ``ending`` is set. Returns at once if another runner
+    is active. Raises PlannerError if the workspace cannot be written.
     """
     ending = ending or threading.Event()
     with contextlib.ExitStack() as stack:
@@ -112,9 +114,10 @@ def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Ev
 
 
 def _work(shift: RunnerState, pool: Pool, idle: float, ending: threading.Event) -> None:
-    """Run cells on ``pool`` until there has been none for ``idle`` seconds or ``ending`` is set.
+    """Run cells on ``pool``.
 
-    Raises ClusterError if the cluster is gone.
+    Returns after ``idle`` seconds without a cell to run, or when ``ending`` is set. Raises ClusterError if the cluster
+    no longer responds.
     """
     last = time.monotonic()
     try:
@@ -127,7 +130,7 @@ def _work(shift: RunnerState, pool: Pool, idle: float, ending: threading.Event) 
             shift.woken.wait(LOOK)
             shift.woken.clear()
     except ClusterError:
-        shift.given.clear()  # the attempts may still run; a later poll handles them
+        shift.given.clear()  # the attempts may still run; a later poll checks their heartbeats
         raise
     finally:
         _stop_all(shift, pool)
@@ -136,8 +139,8 @@ def _work(shift: RunnerState, pool: Pool, idle: float, ending: threading.Event) 
 def _turned(shift: RunnerState, pool: Pool) -> bool:
     """Poll the folder once and return whether any work is left.
 
-    If the disk is full, the message of the runner says so, and the next poll tries again. If a cell is deleted during
-    the poll, the runner continues, and the next poll does not see the cell.
+    A full disk is reported in the message of the runner, and the next poll tries again. A cell that is deleted during
+    the poll is ignored.
     """
     try:
         return poll_once(shift, pool)
@@ -149,10 +152,9 @@ def _turned(shift: RunnerState, pool: Pool) -> bool:
 
 
 def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.Event) -> bool:
-    """Wait ``seconds`` before the cluster is tried again.
+    """Wait ``seconds`` before the failed cluster is opened again.
 
-    Returns False if the runner should end, because there has been no cell to run for ``idle`` seconds or ``ending`` is
-    set.
+    Returns False if the runner should end: no cell waited for ``idle`` seconds, or ``ending`` is set.
     """
     until = time.monotonic() + seconds
     last = time.monotonic()
@@ -172,7 +174,7 @@ def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.E
 
 
 def poll_once(shift: RunnerState, pool: Pool) -> bool:
-    """Poll the folder once: collect results, stop attempts, and start attempts. Returns whether any work is left."""
+    """Poll the workspace once: collect results, stop attempts, and start attempts. Returns whether any work is left."""
     note = pool.refresh_workers(pool)
     for name in poll_workers(pool, {name: given.number for name, given in shift.given.items()}):
         shift.given[name].future.cancel()
@@ -200,7 +202,7 @@ def poll_once(shift: RunnerState, pool: Pool) -> bool:
 
 
 def enforce_caps(shift: RunnerState, cells: dict[str, Record]) -> None:
-    """Pause the sweeps that have reached their cap. The caps are checked at most once per ``CAPS_PERIOD``."""
+    """Pause the sweeps that have reached their cap of device hours. Check at most once per ``CAPS_PERIOD`` seconds."""
     if time.monotonic() - shift.caps_checked < CAPS_PERIOD:
         return
     shift.caps_checked = time.monotonic()
@@ -211,7 +213,7 @@ def enforce_caps(shift: RunnerState, cells: dict[str, Record]) -> None:
 
 
 def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
-    """Lease the ``waiting`` cells and submit them to the workers, in this order, as long as they fit."""
+    """Lease the ``waiting`` cells and submit them to the workers, in the given order, until a cell does not fit."""
     for record in waiting:
         if files.free(shift.queue.root) < files.LEAST_DISK:
             shift.message = f"The disk of {shift.queue.root} is full: free some of it, and the cells go on."
@@ -246,8 +248,8 @@ def _fail(shift: RunnerState, record: Record, why: str) -> None:
 def _ended(shift: RunnerState, pool: Pool, name: str, given: ActiveAttempt) -> None:
     """Handle an attempt whose Dask task has ended.
 
-    Without a result the attempt counts as dead, even if the Dask task succeeded. An attempt that never started does not
-    count as a failure of its cell.
+    An attempt without a result file counts as dead, even if its Dask task succeeded. An attempt that never started does
+    not count as a failure of its cell.
     """
     del shift.given[name]
     folder = shift.queue.folder(name)
@@ -266,8 +268,8 @@ def _ended(shift: RunnerState, pool: Pool, name: str, given: ActiveAttempt) -> N
 def _orphan(shift: RunnerState, record: Record) -> None:
     """Handle an attempt that an earlier runner started.
 
-    It counts as dead if it has no recent heartbeat, or if its worker cannot read the workspace and therefore cannot
-    report to this runner.
+    The attempt counts as dead if it has no recent heartbeat. It also counts as dead if its worker cannot read the
+    workspace, because such a worker cannot report to this runner.
     """
     folder = shift.queue.folder(record.name)
     if not shift.beats.begun(folder, record.number):
@@ -279,8 +281,8 @@ def _orphan(shift: RunnerState, record: Record) -> None:
 def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
     """Handle an attempt that must stop.
 
-    An attempt that has not begun is withdrawn. The worker of an attempt that does not stop within ``ANSWER`` seconds is
-    restarted.
+    An attempt that has not begun is withdrawn. If a running attempt does not stop within ``ANSWER`` seconds, its worker
+    is restarted.
     """
     given = shift.given[record.name]
     now = time.monotonic()
@@ -299,7 +301,7 @@ def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
 
 
 def _stop_all(shift: RunnerState, pool: Pool) -> None:
-    """Ask all attempts to stop, and wait until they have stopped or ``ANSWER`` / 2 seconds are over."""
+    """Ask all attempts to stop, and wait at most ``ANSWER`` / 2 seconds until they have stopped."""
     for name, given in shift.given.items():
         with contextlib.suppress(OSError, PlannerError):
             shift.queue.stop(name, given.number, "runner")
@@ -319,7 +321,9 @@ def _at_work(shift: RunnerState, name: str, given: ActiveAttempt) -> bool:
 
 
 def _say(root: Path, message: str, shift: RunnerState | None = None, pool: Pool | None = None) -> None:
-    """Write the status of the runner for the pages. It is not synced to disk, because it is valid only for a moment."""
+    """Write the status file of the runner for the pages.
+
+    The file is not synced to disk, because it soon becomes invalid."""
     status = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -355,7 +359,7 @@ def main() -> None:
 
 
 def _settings(asked: argparse.Namespace) -> Settings:
-    """Return the cluster settings from the command line or, if it contains none, from the workspace."""
+    """Return the cluster settings from the command line, or from the workspace if the former has none."""
     if asked.scheduler == "local":
         return Local(cores=asked.cores)
     if asked.scheduler:

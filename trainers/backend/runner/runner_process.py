@@ -1,6 +1,6 @@
-"""Status of the runner of a workspace, and the start of a runner.
+"""Status and start of the runner, the process that submits the waiting cells of a workspace to workers.
 
-A runner continues after the process that started it has ended.
+A runner continues after its parent process has ended.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from isoplan.trainers.backend.store.record import CELLS, Record
 
 LOG = Path("logs") / "runner.log"
 LONGEST_LOG = 5_000_000
-"""Size of the log in bytes at which the next runner starts a new log. One previous log is kept."""
+"""Maximum size of the runner's log in bytes. If the log is larger, the next runner renames it and starts a new one."""
 PATIENCE = 30.0
-"""Timeout in seconds for the start of a runner, until it has acquired its lock."""
+"""Maximum time in seconds until a new runner has acquired its lock."""
 NEEDED = ("distributed", "dask", "psutil", "threadpoolctl")
 INSTALL = "Cells need the extra cluster: install it with pip install 'isoplan[cluster]'."
 
@@ -45,7 +45,7 @@ class RunnerStatus:
 
 
 def runner_status(root: Path) -> RunnerStatus:
-    """Return the status of the runner of the workspace ``root``. ``alive`` is false if there is no runner."""
+    """Return the status of the runner of the workspace ``root``. Its ``alive`` is false if no runner is active."""
     if not is_held(root / CELLS / LOCK):
         return RunnerStatus(False)
     said = files.read_json(root / CELLS / STATUS) or {}
@@ -68,10 +68,11 @@ def need_cluster() -> None:
 def ensure_runner(root: Path, queue: Queue | None = None, options: Sequence[str] = ()) -> int:
     """Start a runner if cells of the workspace ``root`` wait and no runner is alive.
 
-    Returns the process id of the new runner, or 0 if none was started. The runner has its own session, so that it
-    continues after this process has ended. It writes to ``logs/runner.log`` and ends when no work is left. ``queue``,
-    if given, is used instead of a new scan of all cells. ``options`` are arguments of the runner that override
-    ``cluster.toml``. Raises PlannerError if a required package is not installed or if the runner ends at once.
+    Returns the process id of the new runner, or 0 if none was started. The runner has its own session and therefore
+    continues after this process has ended. It writes to ``logs/runner.log`` and ends when no work is left. ``queue`` is
+    an existing queue of the workspace; its cached records save a scan of all cells. ``options`` are arguments of the
+    runner that override ``cluster.toml``. Raises PlannerError if a required package is not installed or if the runner
+    ends at once.
     """
     if is_held(root / CELLS / LOCK) or not has_work(root, (queue or Queue(root)).scan()):
         return 0
@@ -96,7 +97,7 @@ def last_words(root: Path) -> str:
 
 
 def has_work(root: Path, records: Mapping[str, Record]) -> bool:
-    """Return whether any cell of the workspace ``root`` waits for a runner. Cells of paused sweeps do not count."""
+    """Return whether any cell of the workspace ``root`` needs a runner. Cells of paused sweeps do not count."""
     told = standings(read_sweeps(root))
     return any(state_of(record, told) in ("queued", "waiting", "running", "stopping") for record in records.values())
 

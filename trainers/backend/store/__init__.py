@@ -1,1 +1,1 @@
-"""The folder of a cell on disk: its record, atomic writes, heartbeats, and copies for backups."""
+"""The folder of a cell (training run) on disk: its record, atomic writes, heartbeats, and copies for backups."""

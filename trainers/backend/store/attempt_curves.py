@@ -1,4 +1,4 @@
-"""Learning curves of cells, which are joined from the events of all attempts of a cell."""
+"""Learning curves of training runs ("cells"). A curve joins the events of all attempts of a run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from isoplan.trainers.backend.store.record import events_of, log_of
 
 TAIL = 256 * 1024
-"""Maximum number of bytes that are shown of a log; only the end of a longer log is shown."""
+"""Maximum number of bytes of a log that pages show. If a log is longer, only its end is shown."""
 RECENT = 4096
-"""Number of bytes at the end of an events file that are read to find the current state of a cell."""
+"""Number of bytes read from the end of an events file to determine the current progress of a cell."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Point:
 def curve(folder: Path, number: int) -> list[Point]:
     """Return the learning curve of the cell in ``folder`` over its first ``number`` attempts, sorted by step.
 
-    An attempt that resumed from a checkpoint repeats some steps; its points replace the earlier ones. Incomplete lines
-    are skipped.
+    An attempt that resumes from a checkpoint repeats some steps. The points of the later attempt then replace the
+    earlier points. Incomplete lines are skipped.
     """
     found: list[Point] = []
     for attempt in range(1, number + 1):
@@ -45,10 +45,10 @@ def curve(folder: Path, number: int) -> list[Point]:
 
 
 def of_one_rate(points: list[Point], rate: float | None) -> list[Point]:
-    """Return the points with the learning rate ``rate``, or with the last rate of the curve if ``rate`` is None.
+    """Return the points with the learning rate ``rate``, or those with the last rate if no point has this rate.
 
-    A cell that tries several rates in turn reports the value ``rate`` with each point. If no point has this value, all
-    points are returned.
+    A cell that tries several learning rates in turn reports the value ``rate`` with each point. If no point reports a
+    rate, all points are returned.
     """
     said = [point.values["rate"] for point in points if "rate" in point.values]
     kept = rate if rate in said else said[-1] if said else None

@@ -1,8 +1,8 @@
-"""Copies of cells for a backup. They are valid in another workspace, in which no process runs the cells.
+"""Copies of cells (training runs) for a backup. The copies are valid in a workspace in which no process runs them.
 
-A finished cell is copied unchanged. A running attempt ends in the copy: the copy contains a result of the attempt and
-the latest complete checkpoint, so that the copied cell is queued again (or held or cancelled, if a user asked for
-that). The lease number is kept, so that the next attempt gets a new number. Heartbeats of running attempts and stop
+A finished cell is copied unchanged. If a cell is running, the copy of its attempt gets a result with the state stopped
+and the latest complete checkpoint. The copied cell is then queued again, or is held or cancelled by order of a user.
+The lease number does not change, so the next attempt gets a new number. Heartbeats of running attempts and stop
 requests are not copied.
 """
 
@@ -36,11 +36,11 @@ from isoplan.trainers.backend.store.record import (
 )
 
 WHY = "The workspace was copied while this attempt ran."
-"""Reason in the copy for the end of a running attempt. The original attempt continues."""
+"""Reason for the end of a running attempt, as stored in the copy. The original attempt continues."""
 LOOKS = 20
-"""Maximum number of attempts to read a cell without a change during the read.
+"""Maximum number of reads of a cell. A read is repeated if the cell changes during the read.
 
-A cell changes its state at most a few times per second, so 20 attempts are enough.
+A cell changes its state at most a few times per second, so 20 reads are enough.
 """
 
 
@@ -48,8 +48,8 @@ A cell changes its state at most a few times per second, so 20 attempts are enou
 class CellCopy:
     """The content of a copied cell: its ``state`` in the copy, and the content of each file by its name in the folder.
 
-    A content is given as bytes, open file or path. ``links`` are the symbolic links in the folder, which are not
-    copied.
+    The content is bytes, an open file or the path of the original file. ``links`` lists the symbolic links in the
+    folder, which are not copied.
     """
 
     state: State
@@ -115,7 +115,7 @@ def _open(place: Path) -> IO[bytes] | None:
 
 
 def _small(folder: Path) -> dict[str, bytes]:
-    """Return the content of the files that determine the state of a cell, by name."""
+    """Return the content of the small files that determine the state of a cell, by file name."""
     found = {}
     for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
         if name in (SPEC, ORDER, LEASE) or RESULT.fullmatch(name):
@@ -168,7 +168,7 @@ def _belongs(name: str, record: Record) -> bool:
 
 
 def _ended(folder: Path, record: Record) -> dict[str, object]:
-    """Return the result that the running attempt gets in the copy, with its running time so far."""
+    """Return the result that the copy stores for the running attempt, with the running time of the attempt so far."""
     return {
         "number": record.number,
         "state": "stopped",

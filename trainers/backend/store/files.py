@@ -1,6 +1,6 @@
 """Atomic writes: a file is written under a temporary name, synced to disk, and renamed.
 
-A fault point is a named place in the code at which a test can kill the process. Without such a test it does nothing.
+A fault point is a named line of code at which a test can kill the process. Outside of such tests it has no effect.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import Any
 from isoplan.engine.errors import PlannerError
 
 TEMPORARY = ".tmp-"
-"""Prefix of temporary file names. Files with this prefix that a killed process has left are removed later."""
+"""Prefix of temporary file names. Old files with this prefix come from killed processes and are removed later."""
 
 
 def write_json(path: Path, value: Mapping[str, Any], point: str = "") -> None:
     """Write ``value`` to ``path`` as JSON. After a power cut, the complete old or the complete new file exists.
 
-    The fault points of the write are ``before-point`` and ``after-point``, if ``point`` is not empty. Raises DiskFull
-    if the disk is full; the old file is then unchanged.
+    If ``point`` is not empty, tests can kill the process at the fault points ``before-point`` and ``after-point``.
+    Raises DiskFull if the disk is full; the old file is then unchanged.
     """
     write_bytes(path, json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n", point)
 
 
 def write_bytes(path: Path, data: bytes, point: str = "") -> None:
-    """Write ``data`` to ``path`` as safely as ``write_json`` does."""
+    """Write ``data`` to ``path`` atomically, with the guarantees of ``write_json``."""
 
     def write(place: Path) -> None:
         place.write_bytes(data)
@@ -42,9 +42,10 @@ def write_bytes(path: Path, data: bytes, point: str = "") -> None:
 
 
 def replace(path: Path, write: Callable[[Path], None], point: str = "") -> None:
-    """Replace ``path`` by a new file as safely as ``write_json`` does.
+    """Replace ``path`` by a new file atomically, with the guarantees of ``write_json``.
 
-    ``write`` is called with a temporary path and must write the content to it. ``point`` is as in ``write_json``.
+    The function ``write`` must write the content to the temporary path that it receives. ``point`` has the same meaning
+    as in ``write_json``.
     """
     place = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
     with room(path.parent):
@@ -87,8 +88,8 @@ def read_json(path: Path) -> dict[str, Any] | None:
 def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
     """Remove temporary files of killed processes in ``folder``.
 
-    ``names`` are endings (glob patterns) of the file names, "" for all. Only files that are at least ``older`` seconds
-    old are removed.
+    ``names`` are glob patterns for the endings of the file names; the pattern "" matches all files. Only files that are
+    at least ``older`` seconds old are removed.
     """
     for name in names:
         for left in folder.glob(f"{TEMPORARY}*{name}"):
@@ -98,7 +99,7 @@ def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
 
 
 LEAST_DISK = 50e6
-"""Minimum number of free bytes on the disk at which another cell may start."""
+"""Minimum number of free bytes on the disk. Below this number, no further cell is started."""
 FULL = "disk full"
 """Reason in the result of an attempt that ended because the disk was full."""
 
@@ -115,7 +116,7 @@ def free(folder: Path) -> float:
 
 @contextlib.contextmanager
 def room(folder: Path) -> Iterator[None]:
-    """Convert a disk-full error in the ``with`` block to DiskFull, with ``folder`` in the message."""
+    """Convert a disk-full OSError in the ``with`` block to DiskFull, with ``folder`` in the message."""
     try:
         yield
     except OSError as error:
@@ -139,8 +140,8 @@ def writing(root: Path) -> Iterator[None]:
 VARIABLE = "ISOPLAN_DIE_AT"
 """Environment variable for tests. ``ISOPLAN_DIE_AT=name:FILE`` kills a process at the fault point ``name``.
 
-The process is killed as by kill -9. Only the first process that reaches the fault point is killed. It creates FILE,
-which protects all others.
+The process is killed by SIGKILL. The first process that arrives at the fault point creates FILE and is killed. Later
+processes find FILE and continue.
 """
 
 

@@ -19,7 +19,7 @@ LOCK, STATUS = "runner.lock", "runner.json"
 BEAT = 1.0
 """Seconds between two heartbeats of an attempt."""
 SILENT = 20.0
-"""Seconds without a new heartbeat, by the local clock, after which an attempt counts as dead."""
+"""Seconds without a new heartbeat, measured by the local clock, after which an attempt counts as dead."""
 
 _SAID = re.compile(rb"(\S+) ([0-9]{1,9})\s+([0-9]{1,12})\s")
 """Pattern of a heartbeat file: host name, process id, and number of heartbeats so far."""
@@ -29,8 +29,8 @@ _SAID = re.compile(rb"(\S+) ([0-9]{1,9})\s+([0-9]{1,12})\s")
 def hold_lock(path: Path, patience: float = 0.0) -> Iterator[bool]:
     """Try to acquire the lock at ``path``, and yield whether it was acquired.
 
-    The lock is tried for ``patience`` seconds, because each call of ``is_held`` holds it briefly. The system releases
-    the lock at the end of the ``with`` block or of the process.
+    The lock is tried for ``patience`` seconds, because each call of ``is_held`` holds the lock briefly. The system
+    releases the lock at the end of the ``with`` block or of the process.
     """
     until = time.monotonic() + patience
     with path.open("a") as file:
@@ -75,9 +75,9 @@ def _read(folder: Path, number: int) -> bytes:
 
 @dataclass(eq=False)
 class HeartbeatMonitor:
-    """The last observed heartbeat of each attempt, and the local time at which it was first observed.
+    """The last observed heartbeat of each attempt, and the local time of its first observation.
 
-    The clocks of other machines are not used.
+    Clocks of different machines can disagree, so the time in a heartbeat file of another machine is not used.
     """
 
     seen: dict[tuple[str, int], tuple[bytes, float]] = field(default_factory=dict)
@@ -89,8 +89,8 @@ class HeartbeatMonitor:
     def alive(self, folder: Path, number: int) -> bool:
         """Return whether attempt ``number`` may be alive.
 
-        An attempt on this machine is dead if its process no longer exists. Otherwise, it is alive until its heartbeat
-        has not changed for ``SILENT`` seconds. An attempt that has not begun belongs to a dead runner and is not alive.
+        An attempt on this machine is dead if its process no longer exists. Every other attempt counts as alive until
+        its heartbeat has not changed for ``SILENT`` seconds. An attempt that has not begun is not alive.
         """
         if not self.begun(folder, number):
             return False

@@ -1,4 +1,4 @@
-"""The record of one cell on disk.
+"""The record of one cell (one training run) on disk.
 
 The folder ``cells/<name>/`` has ``spec.json`` (family, cell, creator), ``order.json`` (orders of users: priority, hold,
 cancel, retry), and ``lease.json`` with the number of the attempt that may run the cell now. Attempt *n* has ``beat-n``
@@ -6,9 +6,9 @@ cancel, retry), and ``lease.json`` with the number of the attempt that may run t
 of the lease counts, so a late result of an abandoned attempt is ignored. ``stop.json`` asks an attempt to end. Any
 later attempt can continue from ``checkpoint``.
 
-A damaged file does not lose a cell. The number of a damaged lease is recovered from the names of the other files. A
-damaged result counts as missing, so its attempt counts as dead and the cell continues. If the specification or the
-order cannot be read, the cell has failed, and its result contains a sentence that says what to do.
+A cell is not lost if one of its files is damaged. The number of a damaged lease is recovered from the names of the
+other files. A damaged result counts as missing: its attempt counts as dead, and the cell continues. If the
+specification or the order cannot be read, the cell has failed, and its result contains a sentence that says what to do.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SCHEMA = 1
 CELLS, SWEEPS, BACKBONES = "cells", "sweeps", "backbones"
 """Folders of a workspace: for cells, for sweeps, and for backbones.
 
-A backbone is a part of a model that a cell saves so that other cells can use it.
+A backbone is a trained part of a model. One cell saves it, and other cells use it.
 """
 SPEC, ORDER, LEASE, STOP, CHECKPOINT = "spec.json", "order.json", "lease.json", "stop.json", "checkpoint"
 RESULT = re.compile(r"(result)-(\d+)\.json")
@@ -48,7 +48,7 @@ ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
 DIED = "died"
 """State of an attempt whose process ended without a result. The runner then writes a result with this state."""
 DEATHS = 3
-"""Number of deaths without a new checkpoint after which a cell counts as failed."""
+"""A cell counts as failed after this number of attempts that died without saving a new checkpoint."""
 
 NO_SPEC = "The specification of this cell is damaged (spec.json): launch its grid again, and the cell goes on."
 NEWER = "This cell was queued by a newer Isoplan: update Isoplan to train it."
@@ -99,7 +99,7 @@ def result_of(folder: Path, number: int) -> Path:
 def saved_at(folder: Path) -> int:
     """Return the modification time of the checkpoint in ns, or 0 without a checkpoint.
 
-    The time shows whether a new checkpoint was saved.
+    A later time means that a new checkpoint was saved.
     """
     try:
         return (folder / CHECKPOINT).stat().st_mtime_ns
@@ -111,7 +111,8 @@ def saved_at(folder: Path) -> int:
 class Order:
     """Orders of users for a cell. Cells with a higher ``priority`` start first.
 
-    Failures and deaths of attempts with numbers up to ``since`` do not count, because a user has retried the cell.
+    ``since`` is the number of the last attempt before a user retried the cell. Failures and deaths of attempts up to
+    this number do not count.
     """
 
     priority: int = 0
@@ -148,7 +149,7 @@ class Record:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The result of the leased attempt, or None while the attempt runs. Results of other attempts do not count."""
+        """The result of the leased attempt, or None while this attempt runs. Results of other attempts are ignored."""
         return self.results.get(self.number)
 
     @cached_property
@@ -245,7 +246,9 @@ def _order(folder: Path) -> Order | None:
 
 
 def _read(model: type[BaseModel], place: Path) -> dict[str, Any] | None:
-    """Return the JSON object in ``place`` if its fields are valid for ``model``; None if it is missing or damaged."""
+    """Return the JSON object in the file ``place``.
+
+    Returns None if the file is missing or if its fields are not valid for ``model``."""
     raw = read_json(place)
     try:
         model.model_validate(raw)

@@ -40,21 +40,22 @@ from isoplan.trainers.cell import Cell, Died, Family, Stopped
 from isoplan.trainers.families import find_family, read_cell
 
 GRACE = 5.0
-"""Seconds after a stop request at which the process of an attempt is ended, if the attempt has not stopped."""
+"""Seconds that an attempt has to stop after a stop request. Its process is ended after this time."""
 CHECKPOINT_EVERY = 15.0
-"""Seconds after a checkpoint at which the next one is due."""
+"""Seconds between two checkpoints."""
 POINTS = 400
-"""Number of written points of a learning curve after which the interval between written steps doubles.
+"""Number of points of a learning curve after which the interval between the written steps doubles.
 
-At first every step is written that has values, then only even steps, then multiples of four, and so on.
+At first, every step with values is written. After ``POINTS`` points, only even steps are written, later only multiples
+of four, and so on.
 """
 
 
 class Attempt:
     """The run context of attempt ``number`` of the cell in ``folder``.
 
-    A thread writes heartbeats and checks the lease. It ends the process if the lease has a new number, if the training
-    has not stopped 5 s after a stop request, or if the process that started the worker is gone.
+    A thread writes heartbeats and checks the lease. The thread ends the process in three cases: the lease has a new
+    number, the training has not stopped 5 s after a stop request, or the parent process of the worker has ended.
     """
 
     def __init__(self, folder: Path, number: int, device: str) -> None:
@@ -120,7 +121,7 @@ class Attempt:
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
         """Report the current step, the total number of steps, and measured values.
 
-        Raises Stopped after a stop request.
+        Raises Stopped if a stop was requested.
         """
         self.steps = step
         if values and step % self._every == 0:
@@ -134,7 +135,7 @@ class Attempt:
         return time.monotonic() - self._saved > CHECKPOINT_EVERY or self.stopping
 
     def save(self, write: Callable[[Path], None]) -> None:
-        """Replace the checkpoint. ``write`` is called with a temporary path and writes the new checkpoint to it."""
+        """Replace the checkpoint. The function ``write`` must write the new checkpoint to the path that it receives."""
 
         def whole(place: Path) -> None:
             write(place)
@@ -195,10 +196,10 @@ LARGEST = 2**25
 
 @contextlib.contextmanager
 def reuse_freed_memory() -> Iterator[None]:
-    """Keep freed memory in this process during the ``with`` block, then return it to the system.
+    """Keep freed memory in this process during the ``with`` block, then return the memory to the system.
 
-    By default, Dask makes its workers return every freed page to the system. A training step would then need up to half
-    of its time to get memory for its activations again. Without glibc nothing is done.
+    By default, Dask workers return every freed page to the system. A training step would then spend up to half of its
+    time on allocating memory for its activations again. On a system without glibc, nothing is changed.
     """
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "mallopt"):
@@ -215,9 +216,9 @@ def reuse_freed_memory() -> Iterator[None]:
 def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     """Run attempt ``number`` of the cell in ``folder`` on ``device`` and return its final state.
 
-    The state is done, failed, stopped, died, or stale (the attempt is not valid any more). If the training raises an
-    exception, the result contains one sentence and the log contains the traceback. Raises DiskFull if the result cannot
-    be written.
+    The state is done, failed, stopped, died, or stale (the attempt is no longer valid). If the training raises an
+    exception, the result file contains one sentence about it, and the log contains the traceback. Raises DiskFull if
+    the result cannot be written.
     """
     place = Path(folder)
     record = read_record(place)

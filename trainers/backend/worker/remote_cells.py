@@ -1,8 +1,8 @@
 """Cells on workers that cannot read the workspace: their files are sent through the Dask scheduler.
 
-The worker runs a cell in a temporary workspace. About once per second the runner sends a message: which attempts it
-still needs, how many bytes of their files it has, and which attempts must stop. The worker answers with the new data.
-An attempt that no runner asks for ends by itself.
+The worker runs a cell (one training run) in a temporary workspace. The runner sends a message about once per second.
+The message lists the attempts that continue, the number of bytes that the runner has of each file, and the attempts
+that must stop. The worker answers with the new data. An attempt ends itself if no runner asks for its data.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from isoplan.trainers.backend.worker.attempt_process import run_cell
 FORGOTTEN = 60.0
 """Seconds without a message of a runner after which an attempt ends itself."""
 MOST = 32 * 2**20
-"""Maximum number of bytes in one message from an events file, and from a log file."""
+"""Maximum number of bytes of an events file or of a log file in one message."""
 
 
 @dataclass(frozen=True)
 class Wanted:
     """Request of the runner to continue an attempt.
 
-    ``sizes`` contains, by file name, the number of bytes that the runner has. ``stop`` is the content of a stop
+    ``sizes`` maps a file name to the number of bytes that the runner already has. ``stop`` is the content of a stop
     request, or None.
     """
 
@@ -53,7 +53,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class RemoteUpdate:
-    """New data of an attempt, by file name: ``pieces`` of growing files as (offset, bytes), and ``whole`` files."""
+    """New data of an attempt: ``pieces`` maps growing files to (offset, bytes), ``whole`` maps other files to bytes."""
 
     number: int
     pieces: Mapping[str, tuple[int, bytes]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class RemoteUpdate:
 
 @dataclass(eq=False)
 class _Visit:
-    """An attempt in this process: its number and its folder.
+    """An attempt that runs in this worker process: its number and its folder.
 
     ``saved`` is the modification time in ns of the last checkpoint that was sent to the runner.
     """
@@ -79,7 +79,7 @@ _heard = [0.0]
 def pack(folder: Path) -> dict[str, bytes]:
     """Return the files that a worker needs for an attempt of the cell in ``folder``, by name. Runs in the runner.
 
-    They are the specification, the lease, the checkpoint, and the descriptions of families in the workspace.
+    The files are the specification, the lease, the checkpoint, and the descriptions of families in the workspace.
     """
     parcel = {name: (folder / name).read_bytes() for name in (SPEC, LEASE)}
     described = [place for place in folder.parents[1].glob("*.toml") if place.name != FILE]
@@ -90,7 +90,7 @@ def pack(folder: Path) -> dict[str, bytes]:
 
 
 def run_remote(parcel: Mapping[str, bytes], name: str, number: int, device: str) -> RemoteUpdate:
-    """Run attempt ``number`` of the cell ``name`` on a worker, and return all data that the runner may not have.
+    """Run attempt ``number`` of the cell ``name`` on this worker, and return all of its data for the runner.
 
     ``parcel`` contains the files from ``pack``.
     """
@@ -104,8 +104,8 @@ def run_remote(parcel: Mapping[str, bytes], name: str, number: int, device: str)
 def exchange(wanted: Mapping[str, Wanted]) -> dict[str, RemoteUpdate]:
     """Answer a message of the runner, on a worker.
 
-    Attempts that are not ``wanted`` are ended, and those with a stop request are asked to stop. Returns the new data of
-    the wanted attempts, by cell.
+    Attempts that are not in ``wanted`` are ended. Attempts with a stop request are asked to stop. Returns the new data
+    of each wanted attempt, by the name of its cell.
     """
     _heard[0] = time.monotonic()
     found = {}
@@ -131,9 +131,9 @@ def poll_request(folder: Path, number: int) -> Wanted:
 
 
 def is_same(folder: Path, news: RemoteUpdate) -> bool:
-    """Return whether ``news`` come from the process that wrote the earlier heartbeats. Runs in the runner.
+    """Return whether ``news`` comes from the process that wrote the earlier heartbeats. Runs in the runner.
 
-    If that process died, the scheduler may have started a second process for the same attempt.
+    After the death of a process, the scheduler may start a second process for the same attempt.
     """
     beat = beat_of(folder, news.number)
     said = news.whole.get(beat.name, b"").split()[:2]
@@ -141,7 +141,7 @@ def is_same(folder: Path, news: RemoteUpdate) -> bool:
 
 
 def write_update(folder: Path, news: RemoteUpdate) -> None:
-    """Write the new data of an attempt into the folder of its cell, the result last. Runs in the runner."""
+    """Write the new data of an attempt into the folder of its cell, with the result file last. Runs in the runner."""
     for name, (start, data) in news.pieces.items():
         with (folder / name).open("r+b" if (folder / name).exists() else "wb") as file:
             file.seek(start)
@@ -149,7 +149,7 @@ def write_update(folder: Path, news: RemoteUpdate) -> None:
     result = result_of(folder, news.number).name
     for name, data in sorted(news.whole.items(), key=lambda item: item[0] == result):
         if name == beat_of(folder, news.number).name:
-            with (folder / name).open("wb") as file:  # in place, as on the worker
+            with (folder / name).open("wb") as file:  # overwrite in place, as the worker does
                 file.write(data)
         else:
             files.write_bytes(folder / name, data)
@@ -160,9 +160,9 @@ def write_update(folder: Path, news: RemoteUpdate) -> None:
 
 @contextlib.contextmanager
 def _visiting(parcel: Mapping[str, bytes], name: str, number: int) -> Iterator[_Visit]:
-    """Create a temporary workspace with the cell for the ``with`` block, and a thread that watches for messages.
+    """Create a temporary workspace with the cell, and remove it after the ``with`` block.
 
-    The thread ends the attempt if no message of a runner arrives for ``FORGOTTEN`` seconds.
+    A thread ends the attempt if no message of a runner arrives for ``FORGOTTEN`` seconds.
     """
     from distributed import get_worker
 
@@ -193,7 +193,7 @@ def _watching(visit: _Visit, over: threading.Event) -> None:
 
 
 def _disown(visit: _Visit) -> None:
-    """Remove the lease of the attempt, so that the thread that checks the lease ends the process."""
+    """Remove the lease of the attempt. The thread that checks the lease then ends the process."""
     (visit.folder / LEASE).unlink(missing_ok=True)
 
 
