@@ -1,4 +1,4 @@
-"""Cells of the amplitudes family: their fields, and the sizes and resources that are computed before training."""
+"""Training runs (cells) of the amplitudes family: fields, and the sizes and resources computed before training."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parame
 from isoplan.trainers.cell import AUTOMATIC, NAME, PROCESS, ZERO, Cell, Device, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
-"""Number of network outputs per point for each objective: the target and, for heteroscedastic, log sigma (eq. 15)."""
+"""Number of network outputs per point for each objective. Two outputs are the target and log sigma (eq. 15)."""
 SHORT, FEW_TESTS = 1_000, 1_000
-"""Maximum numbers of training points and of test points of a calibration cell, which trains for about one second."""
+"""Maximum numbers of training points and of test points of a calibration cell, a training run of about one second."""
 SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
-"""Training FLOPs of a calibration cell, and the limits (minimum, maximum) of its number of iterations."""
+"""Training FLOPs of a calibration cell (a short training run), and the (minimum, maximum) of its iteration count."""
 
 
 class AmplitudeCell(Cell):
-    """An amplitude surrogate that is trained on a given number of phase-space points.
+    """A training run of an amplitude surrogate on a given number of phase-space points.
 
-    Several fields can be 0. The description of such a field states which value is then used.
+    Several fields can be 0, which selects a default. The description of the field states the default.
     """
 
     data: Annotated[
@@ -176,15 +176,15 @@ class AmplitudeCell(Cell):
     @field_validator("rate")
     @classmethod
     def _of_the_network(cls, rate: float, info: ValidationInfo) -> float:
-        """Return ``rate`` or, if it is 0, the default learning rate of the network of the cell.
+        """Return ``rate``, or the default learning rate of the network if ``rate`` is 0.
 
-        The stored cell then contains the learning rate that is used.
+        The stored cell then contains the actual learning rate.
         """
         return rate or NETWORKS[info.data.get("network", "mlp")].rate
 
     @property
     def source(self) -> Source:
-        """Source of the events."""
+        """Source of the events that the network is trained and tested on."""
         return Source(self.data, self.process, self.sqrt_s)
 
     @property
@@ -199,17 +199,17 @@ class AmplitudeCell(Cell):
 
     @property
     def validation(self) -> int:
-        """Number of validation points: a quarter of the training points (amplitudes, Sec. 3.2)."""
+        """Number of validation points: a quarter of the number of training points (amplitudes, Sec. 3.2)."""
         return max(self.points // 4, 1)
 
     @property
     def outputs(self) -> int:
-        """Number of network outputs per point: 2 with a learned uncertainty, otherwise 1."""
+        """Number of network outputs per point: 2 if the network learns its uncertainty, otherwise 1."""
         return OUTPUTS[self.objective]
 
     @property
     def architecture(self) -> Architecture:
-        """Size of the network, as requested in the fields of the cell."""
+        """Network size from the fields of the cell: N or the width, the number of layers, and their ratio."""
         return Architecture(self.parameters, self.width, self.layers, self.ratio, self.outputs)
 
     @property
@@ -220,15 +220,16 @@ class AmplitudeCell(Cell):
     def shape(self, facts: Facts) -> Size:
         """Return the size of the surrogate.
 
-        Raises PlannerError if N is too small for a surrogate or if no surrogate has the requested width.
+        Raises PlannerError if N (the number of parameters) is too small, or if the network cannot have the requested
+        width.
         """
         return NETWORKS[self.network].size(self.architecture, facts)
 
     def updates(self, facts: Facts) -> int:
         """Return the number of training iterations.
 
-        It is the number of iterations whose FLOPs equal ``budget``, or the field ``iterations`` if ``budget`` is 0.
-        Raises PlannerError if the budget is less than half of the FLOPs of one iteration.
+        If ``budget`` (in FLOPs) is positive, the iterations together cost this budget. If ``budget`` is 0, the number
+        is the field ``iterations``. Raises PlannerError if the budget is less than half of the FLOPs of one iteration.
         """
         if not self.budget:
             return self.iterations
@@ -242,10 +243,10 @@ class AmplitudeCell(Cell):
 
 
 def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
-    """Return the exact N, D and C of a cell whose events are available.
+    """Return the exact N, D and C of a training run whose events are available.
 
-    N is the number of parameters, D the number of training points (D_train in the paper), and C the training FLOPs.
-    ``seen`` is the batch size times the number of iterations.
+    N is the number of parameters, D the number of training points (D_train in the paper), and C the training FLOPs. The
+    field ``seen`` is the batch size times the number of iterations.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -254,17 +255,17 @@ def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
 
 
 def needs(root: Path, cell: AmplitudeCell) -> Resources:
-    """Return the CPU cores, the memory and the GPU memory that a cell needs."""
+    """Return the numbers of CPU cores and the amounts of memory and GPU memory that a training run needs."""
     took = memory(root, cell)
     return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 
 
 def memory(root: Path, cell: AmplitudeCell) -> float:
-    """Return the memory in bytes that a cell needs in addition to the memory of the bare process.
+    """Return the memory in bytes that a training run adds to the memory of an idle process.
 
     It is the sum of the vectors of length N (such as weights and gradients), the events with their network inputs, the
     activations of one block of points, and the points for the intrinsic dimension. A file is always read completely,
-    even if the cell uses only a few of its events.
+    even if the training run uses only a few events.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -278,10 +279,10 @@ def memory(root: Path, cell: AmplitudeCell) -> float:
 
 
 def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
-    """Return a short version of a cell, with which the speed of the cell is measured.
+    """Return a short training run with the model of ``cell``, for a measurement of the speed.
 
-    It has the same model, but few points and few iterations. Toy events replace simulated events, because they need no
-    simulation.
+    The short run has few points and few iterations. It uses toy events in place of simulated events, because toy events
+    need no simulation.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -297,7 +298,7 @@ def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
 
 
 def check(root: Path, cell: AmplitudeCell) -> None:
-    """Check that the fields of a cell are consistent and that its events are available. Raises PlannerError if not."""
+    """Check that the fields of ``cell`` agree and that its events are available. Raises PlannerError otherwise."""
     if not cell.layers and not cell.parameters:
         raise PlannerError("Layers is 0 and must then be computed from N, but N is 0: set Parameters N, or set Layers.")
     NETWORKS[cell.network].check(cell.parametrization)
@@ -314,7 +315,7 @@ def check(root: Path, cell: AmplitudeCell) -> None:
 
 
 def _check_file(cell: AmplitudeCell, facts: Facts) -> None:
-    """Check that an event file has enough events and that the network can learn from all of them.
+    """Check that an event file has enough events and that the network can learn from each of them.
 
     Raises PlannerError otherwise.
     """

@@ -1,4 +1,4 @@
-"""Events that surrogates learn from (momenta, squared amplitude, weight), and checks of a set of events."""
+"""Events (momenta, squared amplitude, weight) for the training of surrogates, and checks of a set of events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.trainers.amplitudes.processes import PROCESSES
 from isoplan.trainers.amplitudes.processes.check import check_momenta, check_own_momenta, row_of
 
 LEAST = 4
-"""Minimum number of particles of an event: two incoming and two outgoing ones."""
+"""Minimum number of particles of an event: two incoming and two outgoing particles."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Events:
 
     ``momenta`` (n, particles, 4) in GeV as (E, px, py, pz), the two incoming particles first. ``amplitude`` (n,) is
     |M|^2 in the user's units (built-in processes: GeV^(8 - 2 particles)). ``weight`` (n,) is the statistical weight of
-    each event, 1 for unweighted events. ``process`` names a built-in process and is empty for a user-defined process.
+    each event, 1 for unweighted events. ``process`` is the name of a built-in process, or "" for a user-defined
+    process.
 
     Raises PlannerError if the shapes of the arrays are inconsistent or if the process is unknown. ``check_events``
     checks the values.
@@ -53,10 +54,10 @@ class Events:
 
 
 def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]]) -> None:
-    """Check that arrays with these shapes can be events.
+    """Check that the arrays of events have valid shapes.
 
-    ``momenta`` is the shape of the momenta. ``columns`` contains, by name, the shapes of the arrays that have one
-    number per event, such as the amplitude. Raises PlannerError if a shape is wrong.
+    ``momenta`` is the shape of the momenta. ``columns`` maps the name of each array with one number per event, such as
+    the amplitude, to its shape. Raises PlannerError if a shape is wrong.
     """
     if len(momenta) != 3 or momenta[2] != 4 or momenta[1] < LEAST:
         raise PlannerError(
@@ -82,7 +83,7 @@ def check_events(events: Events) -> None:
     """Check the values of all events.
 
     Momenta must be finite and conserved, and the particles of a built-in process must be on their mass shells. In a
-    user-defined process no particle may be faster than light, and each particle must have the same mass in all rows.
+    user-defined process, no particle may be faster than light, and each particle must have the same mass in all rows.
     Amplitudes must be finite. Weights must be finite and positive.
 
     Raises PlannerError. Its message contains the first invalid row and the wrong value.
@@ -97,9 +98,10 @@ def check_events(events: Events) -> None:
 
 
 def _refuse(name: str, values: Floats, bad: NDArray[np.bool_], why: str) -> None:
-    """Raise PlannerError if an entry of ``bad`` (n,) is True.
+    """Raise PlannerError if any entry of ``bad`` (n,) is True.
 
-    The message contains the first such row, its entry of ``values`` (n,), and the reason ``why``.
+    The message contains ``name``, the first row with a True entry, the entry of ``values`` in this row (n,), and the
+    reason ``why``.
     """
     if bad.any():
         row = int(np.argmax(bad))

@@ -56,20 +56,17 @@ def format_of(path: Path) -> str:
 
 @contextmanager
 def damaged(path: Path) -> Iterator[None]:
-    """Convert any error of a file library in the ``with`` block into a PlannerError with a one-sentence message."""
+    """Raise a one-sentence PlannerError in place of any error of a file library in the ``with`` block."""
     try:
         yield
     except (PlannerError, MemoryError):
         raise
-    except Exception as error:  # a damaged file can raise almost any exception
+    except Exception as error:  # a file library can raise almost any exception for a damaged file
         raise PlannerError(f"{path} is damaged or cut short: copy or make it again.") from error
 
 
 COPIES = 3
-"""Number of copies of all events that are in memory at the same time while events are read, checked or generated.
-
-It is an upper estimate.
-"""
+"""Upper estimate of the number of copies of all events in memory while events are read, checked or generated."""
 SHARE = 0.8
 """Maximum fraction of the machine's memory that events may use."""
 
@@ -80,7 +77,7 @@ def bytes_of(n: int, particles: int) -> int:
 
 
 def no_memory(what: str) -> PlannerError:
-    """Return the error for events that ran out of memory although ``need_memory`` accepted them.
+    """Return the error that memory ran out for events that ``need_memory`` had accepted.
 
     ``what`` describes the events in the message, for example "the events of events.npz".
     """
@@ -104,27 +101,31 @@ def need_memory(n: int, particles: int, what: str) -> None:
 
 
 Header = tuple[tuple[int, ...], np.dtype[Any]]
-"""Shape and dtype of an array. A file contains them in a header, so they can be read without the values."""
+"""Shape and dtype of an array. Files store them separately, so they can be read without the values of the array."""
 HEADER = 2**16
-"""Number of bytes that are read from the start of an NPZ array. They must contain the complete header."""
+"""Number of bytes to read from the start of an NPZ array. They must contain its shape and dtype completely."""
 NAME_BYTES = 4_000
 """Maximum size in bytes of the process name in a file."""
 CHUNK = 2**24
-"""Maximum number of values of an HDF5 chunk. HDF5 always loads a whole chunk into memory.
+"""Maximum number of values in an HDF5 chunk. HDF5 always loads a whole chunk into memory.
 
-In a dataset with more values than this, a chunk can be as large as the dataset.
+A chunk with more values is accepted only if it is not larger than its dataset.
 """
 
 
 def read_events(path: Path, process: str | None = None) -> Events:
     """Read and check the events of a file.
 
-    ``process`` is the built-in process of the events, for a file that does not contain its name. If it is None, the
-    name in the file applies. If it is "", the events count as those of a user-defined process.
+    ``process`` is the built-in process of the events, for a file that does not contain its name. If ``process`` is
+    None, the name in the file applies. If ``process`` is "", the events are treated as events of a user-defined
+    process.
 
-    Raises PlannerError with a one-sentence message if the file is missing, empty, truncated, of another format, larger
-    than the memory, or contains another process; if columns are missing, have a wrong shape or are not numeric; or if
-    ``check_events`` rejects the values.
+    Raises PlannerError with a one-sentence message in these cases:
+
+    - The file is missing, empty, truncated, in a wrong format, or larger than the memory.
+    - The file contains the name of another process.
+    - Columns are missing, have a wrong shape, or are not numeric.
+    - ``check_events`` rejects the values.
     """
     kind = format_of(path)
     if not path.is_file():
@@ -163,9 +164,9 @@ def _need(path: Path, names: set[str]) -> None:
 
 
 def _need_events(path: Path, headers: Mapping[str, Header]) -> None:
-    """Check from the headers that the arrays contain real numbers, have the shapes of events, and fit into memory.
+    """Check the shape and dtype of each array of an event file.
 
-    Raises PlannerError otherwise.
+    Arrays must contain real numbers, have the shapes of events, and fit into memory. Raises PlannerError otherwise.
     """
     for name, (_, dtype) in headers.items():
         if dtype.kind not in "fiu":
@@ -179,9 +180,9 @@ def _need_events(path: Path, headers: Mapping[str, Header]) -> None:
 
 
 def _need_name(path: Path, kinds: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Check from the shape and dtype of the process name that it is a single string.
+    """Check that the stored process name is a single string, from its ``shape`` and ``dtype``.
 
-    ``kinds`` contains the allowed kinds of a numpy dtype: "U" in NPZ files, "S" and "O" in HDF5 files. Raises
+    ``kinds`` contains the allowed kinds of a NumPy dtype: "U" in NPZ files, "S" and "O" in HDF5 files. Raises
     PlannerError otherwise.
     """
     if shape or dtype.kind not in kinds or dtype.itemsize > NAME_BYTES:
@@ -238,8 +239,8 @@ def _hdf5(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
 def _stored(path: Path, file: Any, name: str, own: set[str]) -> Any:
     """Return the HDF5 dataset ``name`` without loading its values.
 
-    ``own`` contains the names of the objects in this file itself. Raises PlannerError if the values are stored
-    elsewhere, or if the chunks are too large.
+    ``own`` contains the names of the objects that this file stores and does not link to. Raises PlannerError if the
+    values are in another file or dataset, or if the chunks are too large.
     """
     if name not in own or file[name].external is not None or file[name].is_virtual:
         raise PlannerError(

@@ -1,7 +1,8 @@
-"""Simulation of events of a built-in process on several CPU cores. Cells that use the same events share them.
+"""Simulation of events of a built-in process on several CPU cores. Training runs with equal settings share events.
 
-The events of a stream are stored in chunks. Each chunk has its own seed, so the first n events do not depend on the
-number of events that is requested. The streams ``train``, ``validation`` and ``test`` have no events in common.
+There are three streams of events: ``train``, ``validation`` and ``test``. They have no events in common. The events of
+a stream are stored in chunks. Each chunk has its own seed, so the first n events do not depend on the number of
+requested events.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import RunContext, Stopped
 
 AHEAD = 2
-"""Number of parts per process that are submitted in advance, so that no process waits for work."""
+"""Number of parts of the sample that are queued per worker process, so that no worker is idle."""
 
 
 @dataclass(frozen=True)
 class Request:
     """A request for ``n`` events of a built-in process.
 
-    ``sqrt_s`` is the fixed energy in GeV. If it is None, sqrt(s) varies according to the parton luminosity. Raises
+    ``sqrt_s`` is the fixed energy in GeV. If ``sqrt_s`` is None, the energy varies with the parton luminosity. Raises
     PlannerError if the process is unknown, no event has this energy, ``n`` is less than one, the events do not fit into
     memory, or the seed is negative.
     """
@@ -66,10 +67,11 @@ class Request:
 
 
 def adapt(request: Request, said: Callable[[int], None] = lambda rounds: None) -> Ready:
-    """Return the adapted sampler for a request. It does not depend on the seed and the number of events of the request.
+    """Return the adapted sampler for a request.
 
-    ``said`` is called with the number of completed rounds of ``ROUNDS``. Raises PlannerError if vegas is not installed
-    or no point passes the cuts.
+    The sampler does not depend on the seed and the number of events of the request. ``said`` is called with the number
+    of completed rounds; ``ROUNDS`` is the total number. Raises PlannerError if vegas is not installed or no point
+    passes the cuts.
     """
     need_vegas()
     return Ready.of(Sampler(request.mapping).adapted(said=said))
@@ -84,16 +86,16 @@ def simulate(
 ) -> Sample:
     """Simulate the events of ``request`` in ``cores`` processes, with the adapted sampler ``ready``.
 
-    After every part ``said`` is called with the number of events, and ``stop`` is called. Raises Stopped if ``stop``
-    returns True, PlannerError if a process dies, and KeyboardInterrupt after Ctrl+C. In all cases the processes have
-    ended before the function returns or raises.
+    After each part of the sample, ``said`` is called with the number of events so far, and ``stop`` is called. Raises
+    Stopped if ``stop`` returns True, PlannerError if a process dies, and KeyboardInterrupt after Ctrl+C. In all cases
+    the processes have ended before the function returns or raises.
     """
     with closing(_parts(partial(make_part, ready, request.seed), cores)) as parts:
         return gather(parts, request.n, ready, said, stop)
 
 
 def _parts(make: Callable[[int], Part], cores: int) -> Generator[Part, None, None]:
-    """Yield ``make(0)``, ``make(1)``, ... in this order and without end, computed in ``cores`` processes."""
+    """Yield ``make(0)``, ``make(1)``, ... in this order without end, computed by ``cores`` worker processes."""
     if cores == 1:
         yield from map(make, count())
         return
@@ -128,29 +130,29 @@ def _follow() -> None:
 
 Columns = dict[str, NDArray[np.float64]]
 STREAMS = {"train": 20_260_101, "validation": 20_260_102, "test": 20_260_103}
-"""Seed of each stream. The seeds are different from those that a user is likely to choose."""
+"""Seed of each stream of events. Users are unlikely to choose one of these numbers as a seed."""
 SEEDS = 100_000
-"""Maximum number of chunks of a stream. The seed of chunk i is the seed of the stream times SEEDS, plus i."""
+"""Maximum number of chunks of a stream. The seed of chunk i is the seed of the stream times SEEDS plus i."""
 FIRST, CHUNK = 1_000, 8_000
 """Number of events of the first chunk, and maximum number of events of a chunk.
 
 Each chunk is twice as large as the previous one, up to the maximum.
 """
 SAMPLER, READY = 1, "ready.npz"
-"""Version of the sampler, and name of the file that contains the adapted sampler.
+"""Version of the sampler, and name of the file with the adapted sampler.
 
-Increase the version if the same seed gives other events.
+Increase the version if a change of the code gives other events for a seed.
 """
 PAUSE = 0.2
-"""Seconds between two checks whether another cell has finished writing a file."""
+"""Time in seconds between two checks whether another training run has finished writing a file."""
 
 
 def load_or_simulate(folder: Path, process: str, sqrt_s: float, name: str, count: int, stream: RunContext) -> Events:
-    """Return the first ``count`` events of the stream ``name``. Chunks that are not stored yet are simulated.
+    """Return the first ``count`` events of the stream ``name``. Simulate the chunks that are not stored yet.
 
-    Cells that need the same chunks at the same time divide the work: each chunk is simulated by one of them. ``sqrt_s``
-    is in GeV; 0 means the varying energies of partons in protons. Raises Stopped if the cell must end, and PlannerError
-    if vegas is not installed or no event has this energy.
+    Training runs that need the same chunks at the same time divide the work: only one of them simulates each chunk.
+    ``sqrt_s`` is in GeV. If it is 0, the energy varies as for partons in protons. Raises Stopped if the training run
+    must end, and PlannerError if vegas is not installed or no event has this energy.
     """
     home = folder / f"{process}-{sqrt_s:g}-{SAMPLER}"
     place = home / name
@@ -169,13 +171,13 @@ def load_or_simulate(folder: Path, process: str, sqrt_s: float, name: str, count
 
 
 def _made(request: Request, ready: Ready, stream: RunContext) -> Columns:
-    """Simulate a chunk and return its arrays by name. Raises Stopped if the cell must end."""
+    """Simulate a chunk of events and return its arrays by name. Raises Stopped if the training run must end."""
     events = simulate(request, ready, said=lambda _: stream.step(0)).events
     return {"momenta": events.momenta, "amplitude": events.amplitude, "weight": events.weight}
 
 
 def _ready(home: Path, request: Request, stream: RunContext) -> Ready:
-    """Return the adapted sampler of a process. The first cell that needs it adapts it and stores it in ``home``."""
+    """Return the adapted sampler of a process from the folder ``home``. If it is not there yet, adapt and store it."""
     path = home / READY
 
     def make() -> Columns:
@@ -189,7 +191,7 @@ def _ready(home: Path, request: Request, stream: RunContext) -> Ready:
 
 
 def _ladder() -> Iterator[tuple[int, int, int]]:
-    """Yield for each chunk: its number, the number of events in all earlier chunks, and its own number of events."""
+    """Yield for each chunk: its number, the number of events in all earlier chunks, and its number of events."""
     before = 0
     for index in itertools.count():
         size = min(FIRST * 2**index, CHUNK)
@@ -204,8 +206,8 @@ def _file(place: Path, index: int) -> Path:
 def _once(path: Path, make: Callable[[], Columns], stream: RunContext) -> None:
     """Write the result of ``make`` to ``path`` unless the file exists.
 
-    If another cell is writing the file, the function returns after ``PAUSE`` seconds without a file. Raises Stopped if
-    the cell must end.
+    If another training run is writing the file, the function waits ``PAUSE`` seconds and returns, with or without a
+    file. Raises Stopped if the training run must end.
     """
     if stream.stopping:
         raise Stopped
@@ -218,7 +220,7 @@ def _once(path: Path, make: Callable[[], Columns], stream: RunContext) -> None:
 
 
 def _write(place: Path, columns: Columns) -> None:
-    with place.open("wb") as file:  # numpy would append .npz to a path
+    with place.open("wb") as file:  # np.savez would append .npz to the name of a path
         np.savez(file, allow_pickle=False, **columns)
 
 

@@ -1,4 +1,4 @@
-"""Source of the events of a cell: a file of the workspace, simulated events of a process, or toy events."""
+"""Source of the events of a training run: a file of the workspace, simulated events of a process, or toy events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from isoplan.trainers.cell import NAME, RunContext
 
 Some = TypeVar("Some")
 SPREAD = 1e-5
-"""Maximum relative spread of p1.p2 at which sqrt(s) counts as fixed. It allows for momenta rounded to seven digits."""
+"""Maximum relative spread of p1.p2 for a fixed sqrt(s). It allows for momenta that are rounded to seven digits."""
 
 
 def fixed_energy(momenta: NDArray[np.float64]) -> bool:
@@ -40,7 +40,7 @@ def fixed_energy(momenta: NDArray[np.float64]) -> bool:
 
 
 LOWEST, HIGHEST = 1.5, 2000.0
-"""Limits of the varying sqrt(s) of toy events, whose logarithm is distributed uniformly.
+"""Limits of the varying sqrt(s) of toy events. The logarithm of sqrt(s) is uniformly distributed.
 
 The minimum is LOWEST times the sum of all masses, but at least 300 GeV. The maximum is HIGHEST in GeV.
 """
@@ -64,15 +64,15 @@ def make_toy_events(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Eve
 
 FOLDER, SIMULATED, TOY = "amplitudes", "simulated", "toy"
 SHUFFLE = 20_260_104
-"""Seed with which the events of a file are shuffled. All cells use the same seed."""
+"""Seed of the shuffle of the events of a file. All training runs use this seed."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Source of the events of a cell.
+    """Source of the events of a training run.
 
-    ``data`` is "simulated", "toy", or the name of a file. ``process`` and ``sqrt_s`` (GeV, 0 if it varies) apply to
-    simulated and toy events, not to a file.
+    ``data`` is "simulated", "toy", or the name of a file. ``process`` and ``sqrt_s`` (GeV, 0 if the energy varies)
+    apply to simulated and toy events, not to a file.
     """
 
     data: str
@@ -81,23 +81,23 @@ class Source:
 
     @property
     def made(self) -> bool:
-        """Whether Isoplan generates the events. Any number of events is then available."""
+        """Whether Isoplan generates the events, so that any number of events is available."""
         return self.data in (SIMULATED, TOY)
 
     def path(self, root: Path) -> Path:
-        """Return the path of the file in the workspace ``root``."""
+        """Return the path of the event file in the workspace ``root``."""
         return root / FOLDER / self.data
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Properties of events that are available before a cell runs.
+    """Properties of the events, available before a training run.
 
-    - ``kinds``: one integer per external particle, equal for identical particles.
+    - ``kinds``: one integer per external particle; identical particles have equal integers.
     - ``varying``: whether sqrt(s) varies.
     - ``events``: number of events in the file; 0 if Isoplan can generate any number of events.
     - ``unfit``: the reasons why the amplitudes cannot be a target, for each affected kind of target ("log" or "raw").
-    - ``collinear``: the reason why some invariants have no logarithm; empty if all have one.
+    - ``collinear``: the reason why some invariants have no logarithm; "" if all invariants have one.
     """
 
     kinds: tuple[int, ...]
@@ -114,7 +114,7 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class Data(Generic[Some]):
-    """Three sets of events or points: for training, for validation (choice of the best weights), and for the test."""
+    """Three sets of events or points: ``train``, ``validation`` (to select the best weights), and ``test``."""
 
     train: Some
     validation: Some
@@ -122,7 +122,7 @@ class Data(Generic[Some]):
 
 
 def facts_of(root: Path, source: Source) -> Facts:
-    """Return the properties of the events. Raises PlannerError if the file is missing or cannot be read."""
+    """Return the properties of the events of ``source``. Raises PlannerError if a file is missing or cannot be read."""
     if source.made:
         return Facts(kinds_of(find_process(source.process).particles), not source.sqrt_s)
     path = source.path(root)
@@ -139,7 +139,8 @@ def facts_of(root: Path, source: Source) -> Facts:
 def _facts(path: Path, size: int, changed: int) -> Facts:
     """Return the properties of an event file.
 
-    The size and modification time are arguments so that the cached result is not used after the file has changed.
+    The results are cached. ``size`` and ``changed`` (the modification time) are arguments, so a changed file is read
+    again.
     """
     events = read_events(path)
     own = [str(place) for place in range(events.momenta.shape[1])]
@@ -151,20 +152,20 @@ def _facts(path: Path, size: int, changed: int) -> Facts:
 
 
 def kinds_of(names: Sequence[str]) -> tuple[int, ...]:
-    """Return an integer for each particle; equal names have equal integers.
+    """Return one integer per particle. Particles with equal names have equal integers.
 
-    The integers count from 0, in the order in which the names first occur.
+    The integers count from 0, in the order of the first occurrence of each name.
     """
     different = list(dict.fromkeys(names))
     return tuple(different.index(name) for name in names)
 
 
 def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: RunContext) -> Data[Events]:
-    """Return the events of ``source``: ``counts`` are the numbers of training, validation and test events.
+    """Return the training, validation and test events of ``source``; ``counts`` are their numbers in this order.
 
     Simulated events that are not stored yet are simulated. The events of a file are shuffled with a fixed seed. The
-    first events are for the test, the next for training, and the last for validation, so a larger training set contains
-    each smaller one. Raises PlannerError if a file has too few events.
+    first events are for the test, the next for training, and the last for validation. A larger training set thus
+    contains each smaller one. Raises PlannerError if a file has too few events.
     """
     train, validation, test = counts
     if not source.made:
@@ -182,7 +183,10 @@ def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream
 
 
 def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> None:
-    """Check that a file with ``there`` events has at least the sum of ``counts``. Raises PlannerError otherwise."""
+    """Check that ``there``, the number of events in a file, is at least the sum of ``counts``.
+
+    Raises PlannerError otherwise.
+    """
     if sum(counts) > there:
         train, validation, test = counts
         raise PlannerError(
@@ -194,14 +198,14 @@ def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> No
 MOST_BYTES = 200 * 1024**2
 """Maximum size in bytes of a file that is uploaded through a page.
 
-Users copy larger files into the folder themselves.
+Users must copy larger files into the folder of the workspace.
 """
 LOCK, PATIENCE = ".lock", 10.0
-"""Name of the lock file that an import locks, and seconds that another import waits for the lock."""
+"""Name of the lock file of an import, and seconds that an import waits for another import to end."""
 
 
 def list_files(root: Path) -> list[str]:
-    """Return the sorted names of the event files in the workspace ``root`` that a cell can use as data."""
+    """Return the sorted names of the event files in the workspace ``root`` that a training run can use."""
     folder = root / FOLDER
     there = (path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else ()
     return sorted(path.name for path in there if re.fullmatch(NAME, path.name) and path.suffix.lower() in FORMATS)
@@ -240,9 +244,9 @@ def import_file(root: Path, name: str, sent: bytes) -> None:
 
 
 def _write(place: Path, name: str, sent: bytes) -> None:
-    """Write the bytes ``sent`` to ``place`` and check that they are an event file.
+    """Write the bytes ``sent`` to the temporary path ``place`` and check that they are an event file.
 
-    Raises PlannerError; its message contains ``name`` and not the temporary path ``place``.
+    Raises PlannerError otherwise. The message contains ``name``, because the user does not know the temporary path.
     """
     place.write_bytes(sent)
     try:

@@ -1,1 +1,1 @@
-"""Sampling of the phase space in which amplitudes are evaluated."""
+"""Random sampling of phase-space points, at which amplitudes are evaluated."""

@@ -13,18 +13,18 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 
 STEPS = 60
-"""Maximum number of Newton steps for the factor that scales massive momenta.
+"""Maximum number of Newton steps in the solution for the factor on the momenta of massive particles.
 
-The convergence is quadratic, but only linear if the energy is close to the sum of the masses.
+Newton's method converges quadratically in general, but only linearly if the energy is close to the sum of the masses.
 """
 
 
 def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -> Floats:
     """Draw momenta (points, n, 4) of n particles in their rest frame, as (E, px, py, pz) in GeV.
 
-    ``energy`` (points,) is the total energy and ``masses`` (n,) are the masses, in GeV. The phase-space weights of
-    RAMBO are not computed. Raises PlannerError if an energy is not above the sum of the masses, or if there are fewer
-    than two particles.
+    ``energy`` (points,) is the total energy and ``masses`` (n,) are the masses, in GeV. The function does not compute
+    the phase-space weights of RAMBO. Raises PlannerError if an energy is not above the sum of the masses, or if there
+    are fewer than two particles.
     """
     energy = np.asarray(energy, np.float64)
     m = np.array(masses)
@@ -57,8 +57,8 @@ def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
 def _massive(p: Floats, energy: Floats, m: Floats) -> Floats:
     """Return massive momenta (points, n, 4) with the total ``energy`` (eq. 4.2).
 
-    They are the massless momenta ``p`` times a factor xi, at which the energies of particles with the masses ``m`` add
-    up.
+    The massless three-momenta of ``p`` are multiplied by a factor xi, and the energies follow from the masses ``m``
+    (n,). xi is the factor for which the energies sum to ``energy``.
     """
     size = p[..., 0]
     xi = np.sqrt(1 - (m.sum() / energy) ** 2)

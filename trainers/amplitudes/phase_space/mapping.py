@@ -1,19 +1,19 @@
 """Map from a hypercube to phase space in transverse momenta, rapidities and azimuths, flat at the poles of QCD.
 
-The last massive particle takes the recoil; the other k = n_f - 1 outgoing particles are free. The recoil solves sum p_T
-= 0, and the momentum fractions of the partons solve x_1 x_2 S = s-hat = (sum m_T e^y)(sum m_T e^-y). Then
+There are n_f outgoing particles. The last massive particle takes the recoil: its p_T follows from sum p_T = 0. The
+other k = n_f - 1 outgoing particles are free. Here the momentum fractions of the partons satisfy x_1 x_2 S = s-hat =
+(sum m_T e^y)(sum m_T e^-y). Then
 
     int dx_1 dx_2 f f' dPhi = (2 / S) (2 pi)^(4 - 3 n_f) 2^-n_f  int dL/dtau  prod_free p_T dp_T dphi  prod dy_relative
 
 (R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD and Collider Physics" (1996), ch. 7). Soft and collinear gluons have
-the density 1 / p_T^2, which is flat in ln p_T and y. Rapidities are relative to the rapidity of the recoil. dL/dtau
-contains the integral over the boost of the whole event, so a point is lost only if its energy exceeds that of the
-collider.
+the density 1 / p_T^2, which is uniform in ln p_T and the rapidity y. Rapidities are relative to the rapidity of the
+recoil. The luminosity dL/dtau contains the integral over the boost of the whole event. A point is therefore invalid
+only if its energy exceeds the energy of the collider.
 
 The largest p_T has a power-law distribution; the other p_T are drawn below it. Gluons are ordered in rapidity, and the
-azimuth of each particle is relative to the previous one, because gluons that are neighbours in rapidity are neighbours
-in the leading colour orders. The n! orders of n gluons give n! regions of phase space, and |M|^2 is the same in all of
-them.
+azimuth of each particle is relative to the previous particle. The reason is that gluons with neighbouring rapidities
+are neighbours in the leading colour orders. The n! orders of n gluons give n! regions of phase space with equal |M|^2.
 
 The parton densities have the form x q(x) = A x^-a (1 - x)^b, which has been used since R. P. Feynman, R. D. Field and
 G. C. Fox (Phys. Rev. D 18 (1978) 3320). The constants are rounded; they approximate the densities of u and ubar at
@@ -43,7 +43,7 @@ COLLIDER = 13_000.0
 
 @dataclass(frozen=True)
 class Density:
-    """A parton density x f(x) = ``size`` x^-``low`` (1 - x)^``high``, where ``high`` is an integer."""
+    """A parton density x f(x) = ``size`` x^-``low`` (1 - x)^``high``, with an integer ``high``."""
 
     size: float
     low: float
@@ -60,7 +60,7 @@ ANTIQUARK = Density(0.19, 0.3, 9)
 
 
 def _powers() -> tuple[Floats, Floats]:
-    """Return the coefficients of the polynomials P and Q in ``luminosity``, the constant term first."""
+    """Return the coefficients of the polynomials P and Q in the formula of ``luminosity``, the constant term first."""
     j, k = np.arange(QUARK.high + 1)[:, None], np.arange(ANTIQUARK.high + 1)
     one = np.array([(-1) ** i * comb(QUARK.high, i) for i in range(QUARK.high + 1)])
     other = np.array([(-1) ** i * comb(ANTIQUARK.high, i) for i in range(ANTIQUARK.high + 1)])
@@ -70,22 +70,22 @@ def _powers() -> tuple[Floats, Floats]:
 
 P, Q = _powers()
 CLOSE = 0.2
-"""Largest tau at which ``luminosity`` uses the polynomials P and Q.
+"""Largest tau at which ``luminosity`` computes P(tau) - tau^(a'-a) Q(tau).
 
-Up to this tau, at least ten digits of their difference are correct.
+Up to this tau, at least ten digits of the difference are correct.
 """
 
 
 def luminosity(tau: Floats) -> Floats:
-    """Return dL / dtau (points,) of a quark and an antiquark; it is zero for tau >= 1.
+    """Return the luminosity dL / dtau (points,) of a quark and an antiquark, which is zero for tau >= 1.
 
     ``tau`` (points,) is s-hat / S. Either proton can contain the quark, so dL / dtau is 2 int_tau^1 dx/x q(x) qbar(tau
     / x) (R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD and Collider Physics" (1996), ch. 7).
 
     A, a and b are the constants ``size``, ``low`` and ``high`` of the quark, and A', a' and b' those of the antiquark.
     The binomial theorem gives 2 A A' tau^(-1-a') (P(tau) - tau^(a'-a) Q(tau)) with two polynomials P and Q. If tau is
-    close to 1, the two terms cancel. There the substitution 1 - x = (1 - tau) v gives Euler's integral of the
-    hypergeometric function, (1 - tau)^(b+b'+1) B(b+1, b'+1) 2F1(b' + 1 + a - a', b + 1; b + b' + 2; 1 - tau).
+    close to 1, the two terms cancel. For tau > ``CLOSE``, the substitution 1 - x = (1 - tau) v gives Euler's integral
+    of the hypergeometric function, (1 - tau)^(b+b'+1) B(b+1, b'+1) 2F1(b' + 1 + a - a', b + 1; b + b' + 2; 1 - tau).
     """
     q, anti = QUARK, ANTIQUARK
     shape = polyval(tau, P) - tau ** (anti.low - q.low) * polyval(tau, Q)
@@ -105,8 +105,8 @@ DELTA_R = 0.4
 def least_energy(process: Process) -> float:
     """Return the sqrt(s) in GeV below which no event passes the cuts.
 
-    It is the energy of gluons with the minimum p_T and of all other particles at rest. A process with a single gluon
-    needs slightly more, because another particle takes the recoil of the gluon.
+    The result is the energy of gluons with the minimum p_T and all other particles at rest. The exact minimum of a
+    process with a single gluon is slightly higher, because another particle takes the recoil of the gluon.
     """
     return sum(process.masses) + PT * len(process.gluons)
 
@@ -129,9 +129,9 @@ def passes(process: Process, outgoing: Floats) -> NDArray[np.bool_]:
 
 
 STEPS = 100
-"""Maximum number of Newton steps for the factor that scales the transverse momenta.
+"""Maximum number of Newton steps in the solution for the common factor on the transverse momenta.
 
-The convergence is quadratic, but only linear if sqrt(s) is close to its minimum.
+Newton's method converges quadratically in general, but only linearly if sqrt(s) is close to its minimum.
 """
 
 
@@ -139,7 +139,7 @@ The convergence is quadratic, but only linear if sqrt(s) is close to its minimum
 class Mapping:
     """A map from a hypercube to events of a process.
 
-    ``sqrt_s`` is the fixed energy in GeV. If it is None, sqrt(s) varies according to the parton luminosity. Raises
+    ``sqrt_s`` is the fixed energy in GeV. If ``sqrt_s`` is None, the energy varies with the parton luminosity. Raises
     PlannerError if no event passes the cuts at this energy.
     """
 
@@ -156,9 +156,10 @@ class Mapping:
 
     @property
     def dimension(self) -> int:
-        """Dimension of the hypercube: 3 n_f - 4 at variable sqrt(s).
+        """Dimension of the hypercube, for n_f outgoing particles.
 
-        It is one less at a fixed energy, and one more for n_f > 2, because one coordinate selects the hardest particle.
+        The dimension is 3 n_f - 4 at variable sqrt(s) and 3 n_f - 5 at fixed sqrt(s). For n_f > 2, one more coordinate
+        selects the particle with the largest p_T.
         """
         n = len(self.process.outgoing)
         return 3 * n - 4 - (self.sqrt_s is not None) + (n > 2)
@@ -166,10 +167,10 @@ class Mapping:
     def __call__(self, u: Floats) -> tuple[Floats, Floats]:
         """Map points (points, dimension) in (0, 1) to outgoing momenta and weights.
 
-        Returns momenta (points, n_f, 4) in GeV in their rest frame, and weights (points,). The cross section sigma in
-        GeV^-2 is the mean of weight times |M|^2, where |M|^2 is in GeV^(4 - 2 n_f). It contains the factor 1/n! for n
-        identical gluons. Points without an event have the weight zero and undefined momenta. The first free particle
-        has phi = 0.
+        Returns momenta (points, n_f, 4) in GeV in the rest frame of the event, and weights (points,). The mean of
+        weight times |M|^2 is the cross section sigma in GeV^-2, where |M|^2 is in GeV^(4 - 2 n_f). The weight contains
+        the factor 1/n! for n identical gluons. Points outside the physical region have the weight zero and undefined
+        momenta. The first free particle has the azimuth phi = 0.
         """
         masses = np.array(self.process.masses[INCOMING:])
         order = _recoil_last(masses)
@@ -190,9 +191,9 @@ class Mapping:
 
 
 def _recoil_last(masses: Floats) -> list[int]:
-    """Return the indices of the particles in the order in which they are drawn.
+    """Return the indices of the particles, with the last massive particle moved to the end.
 
-    The last massive particle is moved to the end, because it takes the recoil.
+    The last massive particle takes the recoil. The other particles are drawn in this order.
     """
     recoil = int(np.flatnonzero(masses)[-1])
     return [i for i in range(len(masses)) if i != recoil] + [recoil]
@@ -201,8 +202,9 @@ def _recoil_last(masses: Floats) -> list[int]:
 def _rapidities(u: Floats, gluon: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return rapidities (points, k + 1) relative to the last particle, and the volume element (points,) of each point.
 
-    Massive particles are drawn around the recoil, and the first gluon around the mean of all massive particles, with dy
-    = du / (u (1 - u)). Each further gluon has a smaller rapidity than the previous gluon, with dy = du / u.
+    Massive particles are drawn around the rapidity of the last particle. The first gluon is drawn around the mean
+    rapidity of all massive particles. The volume element of these particles is dy = du / (u (1 - u)). Each further
+    gluon has a smaller rapidity than the previous gluon, with dy = du / u.
     """
     behind = gluon & (np.cumsum(gluon) > 1)
     steps = np.where(behind, np.log(u), np.log(u / (1 - u)))
@@ -214,10 +216,10 @@ def _rapidities(u: Floats, gluon: NDArray[np.bool_]) -> tuple[Floats, Floats]:
 
 
 def _with_partons(u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """Return transverse momenta (points, k + 1, 2) at variable sqrt(s), and the factor of each point in the weight.
+    """Return transverse momenta (points, k + 1, 2) at variable sqrt(s), and the weight factor (points,) of each point.
 
-    The factor (points,) is (2 / S) dL/dtau / (2 s) times the volume element prod p_T dp_T. The largest p_T of the free
-    particles has a power-law distribution, and the others are below it.
+    The factor is (2 / S) dL/dtau / (2 s) times the volume element prod p_T dp_T. The largest p_T of the free particles
+    has a power-law distribution. The other p_T are smaller.
     """
     floor, rest = (PT, 0.0) if np.any(m == 0) else (m[0], m[0])
     top = np.sqrt(floor**2 / u[:, 0] ** 2 - rest**2)
@@ -229,10 +231,10 @@ def _with_partons(u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats,
 
 
 def _at_energy(sqrt_s: float, u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """Return transverse momenta (points, k + 1, 2) at a fixed energy, and the factor of each point in the weight.
+    """Return transverse momenta (points, k + 1, 2) at a fixed energy, and the weight factor (points,) of each point.
 
-    The ratios of the p_T are drawn, and one common scale gives the energy ``sqrt_s``. In the factor, 2 delta(s -
-    sqrt_s^2) replaces the (2 / S) dL/dtau of ``_with_partons``.
+    The ratios of the p_T are drawn. One common scale then gives the energy ``sqrt_s``. The factor contains 2 delta(s -
+    sqrt_s^2) in place of the (2 / S) dL/dtau of ``_with_partons``.
     """
     top = np.full(len(u), sqrt_s / 2)
     pt, jacobian = _below(u, top, m)
@@ -242,11 +244,10 @@ def _at_energy(sqrt_s: float, u: Floats, phi: Floats, y: Floats, m: Floats) -> t
 
 
 def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """Return transverse momenta (points, k), the largest of which is ``top``, and the volume element prod p_T dp_T.
+    """Return transverse momenta (points, k) with the maximum ``top``, and the volume element prod p_T dp_T (points,).
 
-    If k > 1, the first column of ``u`` selects the particle with the largest p_T. The other gluons are flat in ln p_T
-    above the cut, and the other massive particles are flat in ln m_T. Their densities are thus proportional to 1 /
-    m_T^2.
+    If k > 1, the first column of ``u`` selects the particle with the maximum. The p_T of the other gluons is uniform in
+    ln p_T above the cut. For the other massive particles, the transverse mass m_T is uniform in ln m_T.
     """
     k = len(m) - 1
     if k == 1:
@@ -267,8 +268,8 @@ def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
 def _scale(shape: Floats, y: Floats, m: Floats, s: float) -> tuple[Floats, Floats]:
     """Return the factor on the transverse momenta at which s-hat is ``s``, and the derivative of s-hat at this factor.
 
-    The derivative is with respect to the factor. It is set to infinity if the masses alone give an s-hat above ``s``.
-    s-hat is a convex function of the factor, so Newton's method converges to the root from above.
+    The derivative is with respect to the factor, (points,) like the factor. It is infinite if the masses alone give an
+    s-hat above ``s``. s-hat is a convex function of the factor, so Newton's method converges to the root from above.
     """
     x2 = (shape**2).sum(axis=2)
     plus, minus = _light_cone(np.sqrt(x2), y)
@@ -300,6 +301,6 @@ def _transverse(across: Floats, m: Floats) -> Floats:
 
 
 def _light_cone(mt: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the sums of E + p_z and of E - p_z over all particles, (points,) each."""
+    """Return two sums over all particles, (points,) each: the sum of E + p_z and the sum of E - p_z."""
     grow = np.exp(y)
     return (mt * grow).sum(axis=1), (mt / grow).sum(axis=1)

@@ -1,11 +1,13 @@
-"""Weighted points of a process, and events of weight one that are selected from them.
+"""Weighted phase-space points of a process, and selection of unweighted events from these points.
 
-vegas adapts the hypercube of a phase-space mapping to the cross section (G. P. Lepage, J. Comput. Phys. 439 (2021)
-110386). A point of weight w becomes an event with probability min(1, w / cap). The event has the weight max(1, w /
-cap), so weighted means are exact for any cap. The cap is the weight above which about 0.1 % of the cross section lies.
+The package vegas adapts the hypercube of a phase-space mapping to the cross section (G. P. Lepage, J. Comput. Phys. 439
+(2021) 110386). A point of weight w becomes an event with probability min(1, w / cap). The event has the weight max(1, w
+/ cap), so weighted means are exact for any cap. The cap is the weight above which about 0.1 % of the cross section
+lies.
 
-The cap is computed from all points up to the last part that is used. Until then, each part keeps the points that pass a
-lower cap, the floor, together with their random numbers. It is thinned when the cap is available.
+Points are generated in parts. The cap is computed from all points up to the last part that is used. Before the cap is
+available, each part stores the points that pass a lower cap, the floor, and their random numbers. When the cap is
+available, the stored points are selected again with the cap.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ from isoplan.trainers.cell import Stopped
 ROUNDS, BINS, PACE = 8, 50, 0.5
 """Settings of the adaptation by vegas: number of rounds, bins per dimension, and the damping exponent alpha."""
 POINTS, FEW = 30_000, 10_000
-"""Number of points in a round of the adaptation.
+"""Number of points in one round of the adaptation.
 
-FEW is used for more than ``MANY`` colour orders, for which one point takes half a millisecond.
+FEW is used for a process with more than ``MANY`` colour orders, because one point then takes half a millisecond.
 """
 MANY = 6
 EDGE = 1e-12
@@ -43,8 +45,9 @@ PICOBARN = 0.3893793721e9
 
 @dataclass(frozen=True)
 class Points:
-    """Points that pass the cuts, selected from ``tried`` points. The sum of ``weight`` over ``tried`` is sigma in pb.
+    """Points that pass the cuts, out of ``tried`` drawn points.
 
+    The sum of ``weight`` divided by ``tried`` is the cross section sigma in pb.
     ``momenta`` (n, particles, 4) in GeV are in the rest frame of the partons, with the incoming particles first.
     ``amplitude`` (n,) is |M|^2. ``weight`` (n,) is in pb.
     """
@@ -63,7 +66,10 @@ class Sampler:
     grid: Floats | None = None
 
     def draw(self, count: int, rng: np.random.Generator) -> Points:
-        """Draw ``count`` points and return those that pass the cuts, with squared amplitudes and a random azimuth."""
+        """Draw ``count`` points and return the points that pass the cuts.
+
+        The result contains the squared amplitudes. Each event has a random azimuth.
+        """
         return self._at(rng.random((count, self.mapping.dimension)), rng)[0]
 
     def adapted(self, seed: int = 0, said: Callable[[int], None] = lambda rounds: None) -> Sampler:
@@ -94,7 +100,7 @@ class Sampler:
     def _at(self, u: Floats, rng: np.random.Generator) -> tuple[Points, NDArray[np.int64]]:
         """Return the points that pass the cuts at the hypercube coordinates ``u`` (n, dimension).
 
-        The second result contains the row in ``u`` of each returned point.
+        The second result (points,) contains, for each returned point, the row of its coordinates in ``u``.
         """
         x, jacobian = np.empty_like(u), np.empty(len(u))
         _grid(self).map(u, x, jacobian)
@@ -116,7 +122,7 @@ def need_vegas() -> None:
 
 
 def _grid(sampler: Sampler) -> Any:
-    """Return the vegas grid of a sampler; it is uniform if the sampler has none."""
+    """Return the vegas grid of a sampler, or a uniform grid if the sampler has no grid."""
     import vegas
 
     if sampler.grid is None:
@@ -127,7 +133,7 @@ def _grid(sampler: Sampler) -> Any:
 def _turned(process: Process, outgoing: Floats, rng: np.random.Generator) -> Floats:
     """Rotate each event by a random azimuth and put its gluons into a random order.
 
-    The mapping gives gluons that are ordered in rapidity. The order of the gluons of an event must be arbitrary.
+    The mapping gives gluons that are ordered in rapidity. In an event, the order of the gluons must be random.
     """
     phi = 2 * pi * rng.random(len(outgoing))[:, None]
     e, x, y, z = np.moveaxis(outgoing, -1, 0)
@@ -139,9 +145,9 @@ def _turned(process: Process, outgoing: Floats, rng: np.random.Generator) -> Flo
 
 
 def with_beams(sqrt_s: float | None, outgoing: Floats) -> Floats:
-    """Return momenta with the incoming quark (along +z) and antiquark (along -z) before the ``outgoing`` particles.
+    """Add the incoming quark (along +z) and antiquark (along -z) before the ``outgoing`` particles.
 
-    If ``sqrt_s`` in GeV is None, the sum of the outgoing energies is used.
+    If ``sqrt_s`` in GeV is None, the total energy is the sum of the outgoing energies.
     """
     energy = outgoing[..., 0].sum(axis=1) if sqrt_s is None else np.full(len(outgoing), sqrt_s)
     beams = np.zeros((len(outgoing), INCOMING, 4))
@@ -151,18 +157,18 @@ def with_beams(sqrt_s: float | None, outgoing: Floats) -> Floats:
 
 
 ABOVE = 1e-3
-"""Maximum fraction of the cross section from points with weights above the cap."""
+"""Maximum fraction of the cross section from points with weights above the cap of the event selection."""
 TRIES, WARM = 8192, 16384
-"""Number of hypercube points in a part, and number of points from which the floor is computed."""
+"""Number of hypercube points in a part of the sample, and number of points from which the floor is computed."""
 ROOMY = 0.01
-"""Maximum fraction of the cross section from points with weights above the floor. The cap is never below the floor."""
+"""Maximum fraction of the cross section from points with weights above the floor, the minimum of the cap."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """An adapted sampler and its ``floor``, a first estimate of the cap that is probably too low.
+    """An adapted sampler and its ``floor``, a lower bound on the cap of the event selection.
 
-    Parts keep the points that pass the floor.
+    Parts contain only points that pass the floor.
     """
 
     sampler: Sampler
@@ -170,17 +176,17 @@ class Ready:
 
     @staticmethod
     def of(sampler: Sampler, seed: int = 0) -> Ready:
-        """Return ``sampler`` with a floor, which is computed from ``WARM`` points. ``seed`` determines the points."""
+        """Return ``sampler`` with a floor that is computed from ``WARM`` points, drawn with ``seed``."""
         weight = sampler.draw(WARM, np.random.default_rng([seed, 1])).weight
         return Ready(sampler, cap_of(weight, float(weight.sum()), ROOMY))
 
 
 @dataclass(frozen=True)
 class Part:
-    """The points of one part that pass a cap, and statistics of all its points.
+    """One part of a sample: its points that pass a cap, and statistics of all its points that pass the cuts.
 
-    ``lot`` contains the random numbers (n,) of the kept points. The statistics are ``passed``, the number of points
-    that passed the cuts; ``total``, the sum of their weights in pb; and ``squares``, the sum of the squared weights.
+    ``lot`` (n,) contains the random number of each stored point. The statistics are ``passed``, the number of points
+    that passed the cuts; ``total``, the sum of the weights in pb; and ``squares``, the sum of the squared weights.
     """
 
     points: Points
@@ -190,7 +196,7 @@ class Part:
     squares: float
 
     def thinned(self, cap: float) -> Part:
-        """Return a part with the points that pass the higher ``cap``; the statistics stay the same."""
+        """Return a part with only the points that pass the higher ``cap``, and with unchanged statistics."""
         points = self.points
         kept = points.weight > self.lot * cap
         fewer = Points(points.momenta[kept], points.amplitude[kept], points.weight[kept], points.tried)
@@ -205,7 +211,7 @@ class Sample:
     """Unweighted events and statistics of their generation.
 
     ``sigma`` and its ``error`` in pb are computed from all points. ``passed`` is the number of points that passed the
-    cuts, that is, the number of computed amplitudes. ``efficiency`` is the fraction of these points that became events.
+    cuts. It equals the number of computed amplitudes. ``efficiency`` is the number of events divided by ``passed``.
     ``above`` is the fraction of the cross section from points with weights above the cap.
     """
 
@@ -228,9 +234,9 @@ class Sample:
 
 
 def cap_of(weight: Floats, total: float, share: float) -> float:
-    """Return the smallest cap for which the larger weights sum to at most the fraction ``share`` of ``total``.
+    """Return the smallest cap whose larger weights contribute at most the fraction ``share`` of ``total``.
 
-    The cap is one of the entries of ``weight`` (n,).
+    The cap is an entry of ``weight`` (n,), and ``total`` is in the unit of the weights.
     """
     falling = np.sort(weight)[::-1]
     above = int(np.searchsorted(np.cumsum(falling), share * total, side="right"))
@@ -238,9 +244,9 @@ def cap_of(weight: Floats, total: float, share: float) -> float:
 
 
 def make_part(ready: Ready, seed: int, index: int) -> Part:
-    """Return part number ``index`` of the sequence of parts that belongs to ``seed``.
+    """Return part number ``index`` of the sequence of parts with the seed ``seed``.
 
-    The result depends only on the arguments, so any process can compute it.
+    The result depends only on the arguments, so any process can compute any part.
     """
     rng = np.random.default_rng([seed, 2, index])
     points = ready.sampler.draw(TRIES, rng)
@@ -258,8 +264,8 @@ def gather(
 ) -> Sample:
     """Return the first ``n`` events of ``parts``.
 
-    The cap is computed from all parts up to the last one that is used. After each part ``said`` is called with the
-    number of events so far. Raises Stopped if ``stop`` returns True.
+    The selection cap is computed from all parts up to the last part that is used. After each part, ``said`` is called
+    with the number of events so far. Raises Stopped if ``stop`` returns True.
     """
     held: list[Part] = []
     cap, count = ready.floor, 0

@@ -3,8 +3,8 @@
 Every array has the shape (components, one axis per leg for its helicities, points), so currents of different legs
 multiply by broadcasting. Vectors have the four components (V0 + V3, V0 - V3, V1 + i V2, V1 - i V2). In this basis
 V-slash is the matrix of the four components, and the vector current of a spinor pair is its outer product. A Dirac
-spinor in the chiral basis (Peskin and Schroeder, eq. 3.25) is stored as its two two-component parts, left and right. A
-part that vanishes is None, so a massless line of one chirality needs half the operations.
+spinor is in the chiral basis (Peskin and Schroeder, eq. 3.25). It is stored as two two-component spinors, left and
+right. A component that vanishes is None, so a massless line of one chirality needs half the operations.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.complex128]
 Slots = tuple[Array | None, Array | None]
-"""Parts (left, right) of a Dirac spinor.
+"""Two-component parts (left, right) of a Dirac spinor; None means zero.
 
-The parts of a row spinor are those that multiply (left, right) of a column spinor.
+In a row spinor, "left" is the part that multiplies the left part of a column spinor, and "right" the part that
+multiplies the right one.
 """
 Current = Array | Slots
 
 
 def light_cone(momenta: NDArray[np.float64] | Array) -> Array:
-    """Return the light-cone components (4, ...) of momenta (..., 4), which are given as (E, px, py, pz)."""
+    """Return the light-cone components (4, ...) of momenta (..., 4) that are given as (E, px, py, pz)."""
     e, x, y, z = np.moveaxis(momenta, -1, 0)
     return np.stack([e + z, e - z, x + 1j * y, x - 1j * y]).astype(np.complex128)
 
@@ -66,13 +67,13 @@ def slash_row(bar: Slots, v: Array) -> Slots:
 
 
 def scale(psi: Slots, left: complex, right: complex) -> Slots:
-    """Return a spinor with its parts multiplied by ``left`` and ``right``; a part whose factor is zero becomes None."""
+    """Multiply the parts of a spinor by ``left`` and ``right``. If a factor is zero, the part becomes None."""
     a, b = psi
     return None if a is None or left == 0 else a * left, None if b is None or right == 0 else b * right
 
 
 def total(x: Array | None, y: Array | None) -> Array | None:
-    """Return x + y, where None stands for zero."""
+    """Return x + y, where None means zero."""
     if x is None or y is None:
         return y if x is None else x
     return np.add(x, y)
@@ -119,9 +120,9 @@ def triple(a: Array, b: Array, k: Array, q: Array) -> Array:
 
 
 def quartic(a: Array, b: Array, c: Array) -> Array:
-    """Return the outgoing vector of a vertex of four vectors, three of which are given.
+    """Return the outgoing vector of a vertex of four vectors from the three vectors ``a``, ``b`` and ``c``.
 
-    It is a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23}).
+    The result is a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23}).
     """
     out: Array = 2 * dot(a, c) * b
     out -= dot(a, b) * c
@@ -130,7 +131,7 @@ def quartic(a: Array, b: Array, c: Array) -> Array:
 
 
 def propagate_column(psi: Slots, k: Array, square: Array, mass: float) -> Slots:
-    """Return -(k-slash + m) / (k^2 - m^2) times a column spinor, whose momentum ``k`` follows the fermion arrow.
+    """Return -(k-slash + m) / (k^2 - m^2) times a column spinor of momentum ``k`` along the fermion arrow.
 
     ``square`` is k^2. The sign is the product of the factors i of the propagator and of the vertex.
     """
@@ -156,9 +157,10 @@ def propagate_row(bar: Slots, k: Array, square: Array, mass: float) -> Slots:
 
 
 def propagate_vector(v: Array, k: Array, square: Array, mass: float) -> Array:
-    """Return (V - k k.V / M^2) / (k^2 - M^2), the unitary gauge, or V / k^2, the Feynman gauge, for a massless vector.
+    """Return a vector current times the propagator of a vector boson with the given ``mass``.
 
-    ``square`` is k^2.
+    ``square`` is k^2. A massive vector uses the unitary gauge, (V - k k.V / M^2) / (k^2 - M^2). A massless vector uses
+    the Feynman gauge, V / k^2.
     """
     return (v - k * (dot(k, v) / mass**2) if mass else v) / (square - mass**2)
 

@@ -33,7 +33,7 @@ Lines = tuple[tuple[int, int], ...]
 def generators(n: int = COLOURS) -> NDArray[np.complex128]:
     """Return T^a of SU(n) with tr(T^a T^b) = delta^ab / 2, shape (n^2 - 1, n, n).
 
-    For n = 3 these are the Gell-Mann matrices divided by two.
+    For n = 3, the matrices T^a are the Gell-Mann matrices divided by two.
     """
     found = []
     for i in range(n):
@@ -52,9 +52,9 @@ def generators(n: int = COLOURS) -> NDArray[np.complex128]:
 def colour_orders(lines: Lines, gluons: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """Return the colour orders, each as a tuple of all coloured legs.
 
-    One quark line has an order for each permutation of its gluons: psibar, gluons, psi. Two lines without gluons have
-    one order, with one line inside the other: a gluon from the inner line is attached to the outer line, so the only
-    colour structure is T^a T^a. Raises ValueError for two lines with gluons, which have more colour structures than
+    One quark line has one order for each permutation of its gluons: psibar, gluons, psi. Two quark lines without
+    external gluons have a single order, with one line inside the other: they exchange a gluon, so the only colour
+    structure is T^a T^a. Raises ValueError for two lines with gluons, because they have more colour structures than
     orders.
     """
     if len(lines) == 1:
@@ -70,8 +70,9 @@ def colour_orders(lines: Lines, gluons: tuple[int, ...]) -> tuple[tuple[int, ...
 def colour_matrix(lines: int, gluons: int) -> NDArray[np.float64]:
     """Return the matrix c (orders, orders) of the colour sums in |M|^2 = sum_st A_s c_st conj(A_t).
 
-    ``lines`` and ``gluons`` are the numbers of quark lines and gluons; s and t have the order of ``colour_orders``.
-    Each colour structure is a tensor with one index per coloured leg, and c_st is the contraction of two such tensors.
+    ``lines`` and ``gluons`` are the numbers of quark lines and gluons. The indices s and t number the orders of
+    ``colour_orders``. Each colour structure is a tensor with one index per coloured leg, and c_st is the contraction of
+    two such tensors.
     """
     t = generators()
     if lines == 2:
@@ -89,8 +90,8 @@ def colour_matrix(lines: int, gluons: int) -> NDArray[np.float64]:
 class Process:
     """A process: two incoming particles, the outgoing particles, and the vertices that connect them.
 
-    ``lines`` contains each quark line as (leg where its colour matrices begin, leg where they end). They begin at an
-    incoming antiquark or outgoing quark, and end at an incoming quark or outgoing antiquark.
+    ``lines`` contains each quark line as a pair of legs (start, end) of its product of colour matrices. The start is an
+    incoming antiquark or an outgoing quark. The end is an incoming quark or an outgoing antiquark.
     """
 
     name: str
@@ -120,15 +121,15 @@ class Process:
 
     @property
     def root(self) -> int:
-        """The leg that is contracted at the end of the recursion: the last leg without colour."""
+        """The leg that completes the amplitude at the end of the recursion: the last leg without colour."""
         coloured = {*self.gluons, *(leg for line in self.lines for leg in line)}
         return max(leg for leg in range(len(self.particles)) if leg not in coloured)
 
     @property
     def identical(self) -> int:
-        """The product of n! over groups of n identical outgoing particles.
+        """Product of n! over all groups of n identical outgoing particles.
 
-        Isoplan divides cross sections by this number, but not squared amplitudes.
+        Isoplan divides cross sections, but not squared amplitudes, by this number.
         """
         return prod(factorial(count) for count in Counter(self.outgoing).values())
 
@@ -138,7 +139,7 @@ class Process:
         return plan(self.fields, orders, self.root, self.vertices)
 
     def without(self, *vertices: Vertex) -> Process:
-        """Return the process without these ``vertices``."""
+        """Return the process without the given ``vertices``."""
         return replace(self, vertices=tuple(vertex for vertex in self.vertices if vertex not in vertices))
 
 
@@ -164,7 +165,7 @@ PROCESSES: dict[str, Process] = {
 
 
 def find_process(name: str) -> Process:
-    """Return the built-in process ``name``. Raises PlannerError if there is none."""
+    """Return the built-in process ``name``. Raises PlannerError if the name is unknown."""
     if name not in PROCESSES:
         raise PlannerError(f"There is no built-in process {name!r}: use {', '.join(PROCESSES)}.")
     return PROCESSES[name]

@@ -12,21 +12,22 @@ from isoplan.trainers.amplitudes.processes.fields import FIELDS, INCOMING
 def row_of(index: int, all_of_them: int = 1) -> str:
     """Return the name of a row for a message, such as ``Row 7 (counted from 0)``.
 
-    ``all_of_them`` is the number of rows with the same error. If it exceeds one, the name contains it.
+    ``all_of_them`` is the number of rows with the error. If more than one row has the error, the name contains the
+    number.
     """
     more = f"; {all_of_them:,} rows in all" if all_of_them > 1 else ""
     return f"Row {index} (counted from 0{more})"
 
 
 TOLERANCE = 1e-6
-"""Relative tolerance of the checks, larger than the error of rounding to seven digits.
+"""Relative tolerance of the checks. It is larger than the error of rounding to seven digits.
 
-Momentum conservation is compared with the total incoming energy, and p^2 - m^2 with E^2.
+The violation of momentum conservation is relative to the total incoming energy, and that of p^2 = m^2 to E^2.
 """
 
 
 def check_momenta(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> None:
-    """Check that ``momenta`` are events of a process with these ``particles``.
+    """Check that ``momenta`` are valid for a process with the given ``particles``.
 
     ``momenta`` (points, particles, 4) are in GeV as (E, px, py, pz), with the incoming particles first. Raises
     PlannerError; its message contains the first invalid row.
@@ -94,9 +95,9 @@ def _check_shells(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
 
 
 def _check_one_mass(momenta: NDArray[np.float64], leg: int) -> None:
-    """Check that one value of p^2 agrees with all rows of a particle, within the tolerance.
+    """Check that a particle has the same p^2 in all rows, within the tolerance.
 
-    ``momenta`` (points, 4) are those of the particle, and ``leg`` is its number. Raises PlannerError otherwise.
+    ``momenta`` (points, 4) belong to the particle number ``leg``. Raises PlannerError otherwise.
     """
     squares, off = _squares(momenta[:, None])[:, 0], TOLERANCE * momenta[:, 0] ** 2
     low, high = squares - off, squares + off

@@ -1,11 +1,11 @@
-"""Currents that a process needs, their order, and the rules by which each vertex combines currents.
+"""Currents of a process, their order, and the rules by which vertices combine them.
 
-A current is the sum of all diagrams that combine a set of legs into one off-shell line. Its coloured legs must be
-neighbours in the colour order (psibar, gluons, psi); its colourless legs can be any set. Therefore one recursion
-computes both gluons on a quark line (F. A. Berends, W. T. Giele, Nucl. Phys. B 306 (1988) 759) and electroweak diagrams
-(A. Kanaki, C. G. Papadopoulos, Comput. Phys. Commun. 132 (2000) 306), and different colour orders share currents. One
-leg, the root, is left out and contracted at the end: the amplitude is the wave function of the root times the current
-of all other legs.
+A current is the sum of all diagrams that combine a set of legs into one off-shell line. The coloured legs of the set
+must be neighbours in the colour order (psibar, gluons, psi). The colourless legs can be any set. Therefore one
+recursion computes two kinds of diagrams: gluons on a quark line (F. A. Berends, W. T. Giele, Nucl. Phys. B 306 (1988)
+759) and electroweak diagrams (A. Kanaki, C. G. Papadopoulos, Comput. Phys. Commun. 132 (2000) 306). Different colour
+orders share currents. One leg, the root, is not in the recursion: the amplitude is the wave function of the root times
+the current of all other legs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from isoplan.trainers.amplitudes.processes.algebra import (
 from isoplan.trainers.amplitudes.processes.fields import FIELDS, Field, Vertex
 
 Combine = Callable[[Sequence[Any], Sequence[Array], tuple[float, ...]], Any]
-"""A function that applies a vertex: it takes (currents, their momenta, couplings) and returns the outgoing current.
+"""A function that applies a vertex: from (currents, their momenta, couplings) it computes the outgoing current.
 
 The result does not contain the propagator. The spins of the vertex determine which currents are arrays and which are
 spinors.
@@ -40,9 +40,9 @@ spinors.
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of a vertex: currents of the fields ``inputs`` are combined into a current of the field ``output``.
+    """A rule of a vertex: currents of the fields ``inputs`` combine to a current of the field ``output``.
 
-    Coloured inputs are in the order of their colour matrices.
+    The coloured inputs are in the order of their colour matrices.
     """
 
     output: str
@@ -95,9 +95,10 @@ def _scalar_vector(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, 
 
 @cache
 def rules(vertices: tuple[Vertex, ...]) -> dict[str, tuple[Rule, ...]]:
-    """Return, for each output field, all rules of the vertices that give it.
+    """Return, for each output field, all rules of the vertices that give this field.
 
-    Two legs of one vertex can give the same rule, for example the two Z of Z Z W W. The rule is then returned once.
+    Two legs of one vertex can give equal rules, for example the two Z of the vertex Z Z W W. Equal rules are returned
+    once.
     """
     by_output: dict[str, dict[Rule, None]] = {}
     for vertex in vertices:
@@ -139,18 +140,18 @@ def _of(vertex: Vertex) -> list[Rule]:
     turned = [(leg, legs[i + 1 :] + legs[:i]) for i, leg in enumerate(legs)]
     if len(legs) == 3:
         return [rule(out, rest, _two_vectors) for out, rest in turned]
-    # quartic(a, b, c) is symmetric in a and c, so one order of the two is enough.
+    # quartic(a, b, c) is symmetric in a and c, so the order of a and c is irrelevant and one order suffices.
     return [rule(out, (*sorted((a, c))[:1], b, *sorted((a, c))[1:]), _three_vectors) for out, (a, b, c) in turned]
 
 
 Legs = tuple[int, ...]
 Part = tuple[Legs, Legs]
-"""A set of legs: first the coloured legs in colour order, then the colourless legs sorted by number."""
+"""A set of legs: the coloured legs in colour order, then the colourless legs sorted by number."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A current. Without ``terms`` it is an external leg; otherwise it is the sum of its terms.
+    """A current in the plan of a process: an external leg (no ``terms``) or a sum of terms.
 
     Each term is (rule, indices of the input nodes).
     """
@@ -162,9 +163,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a process: all nodes in the order in which they are evaluated.
+    """The plan of a process: all nodes (currents) in the order of their evaluation.
 
-    ``ends`` contains, for each colour order, the index of the node that is contracted with the root.
+    ``ends`` contains, for each colour order, the index of the node that is multiplied with the wave function of the
+    root.
     """
 
     nodes: tuple[Node, ...]
@@ -187,7 +189,7 @@ def plan(fields: tuple[str, ...], orders: tuple[Legs, ...], root: int, vertices:
 
 
 class _Growth:
-    """The nodes created so far. ``current`` creates a node and all nodes that it needs, and returns its index."""
+    """The nodes created so far. ``current`` creates a node, and all nodes that it depends on, and returns its index."""
 
     def __init__(self, fields: tuple[str, ...], by_output: dict[str, tuple[Rule, ...]]) -> None:
         self.nodes: list[Node] = []
@@ -226,9 +228,9 @@ class _Growth:
 
 
 def _splits(part: Part, count: int) -> Iterator[tuple[Part, ...]]:
-    """Yield all ways to distribute the legs of ``part`` over ``count`` currents, each of which gets at least one leg.
+    """Yield all ways to distribute the legs of ``part`` over ``count`` currents with at least one leg each.
 
-    Each current gets a consecutive stretch of the coloured legs and any subset of the colourless legs.
+    Each current gets consecutive coloured legs and any subset of the colourless legs.
     """
     coloured, colourless = part
     for cuts in combinations_with_replacement(range(len(coloured) + 1), count - 1):
@@ -241,10 +243,10 @@ def _splits(part: Part, count: int) -> Iterator[tuple[Part, ...]]:
 
 
 def _once(rule: Rule, parts: tuple[Part, ...]) -> bool:
-    """Return whether this order of the inputs counts as a term, so that no diagram is counted twice.
+    """Return whether to keep this order of the inputs, to avoid that a diagram is counted twice.
 
-    Two inputs of the same colourless field can be exchanged, so only one of the two orders counts. Two gluons differ by
-    their position in the colour order, so both orders count.
+    Two inputs of equal colourless fields are exchangeable, so only one of their two orders counts. Two gluons differ by
+    their position in the colour order, so each of their two orders counts.
     """
     named = list(zip(rule.inputs, parts, strict=True))
     return all(

@@ -1,4 +1,4 @@
-"""Numerical values of amplitudes: wave functions of the legs, then all nodes of the plan of a process.
+"""Numerical values of amplitudes: first the wave functions of the legs, then all currents of a process.
 
 Spinors are those of Peskin and Schroeder, eqs. 3.50 and 3.62, in the helicity basis. The transverse polarisation
 vectors are (-+ e1 - i e2) / sqrt 2, with e1 in the plane of p and the z axis. The longitudinal polarisation vector is
@@ -38,8 +38,13 @@ def wave(field: Field, momentum: Floats, incoming: bool, chirality: Chirality) -
     """Return the wave function (components, helicities, points) of a leg.
 
     ``field`` is the field of the leg as it enters the diagram (``t~`` for an outgoing t). ``momentum`` (points, 4) is
-    the physical momentum in GeV. The helicities are -1/2 and 1/2 for massive quarks, the helicity of ``chirality``
-    alone for massless quarks, -1, 0 and 1 for massive vectors, -1 and 1 for massless vectors, and 0 for scalars.
+    the physical momentum in GeV. The second axis contains these helicities:
+
+    - massive quarks: -1/2 and 1/2
+    - massless quarks: only the helicity of ``chirality``
+    - massive vectors: -1, 0 and 1
+    - massless vectors: -1 and 1
+    - scalars: 0
     """
     if field.spin == "scalar":
         return np.ones((1, len(momentum)), np.complex128)
@@ -58,7 +63,7 @@ def _directions(p: Floats) -> tuple[Floats, Floats, Floats, Array]:
     x, y, z = p[:, 1], p[:, 2], p[:, 3]
     across = np.hypot(x, y)
     size = np.hypot(across, z)
-    # Compute the larger of cos and sin without cancellation, and the smaller one from the larger one.
+    # Compute the larger of cos and sin without cancellation. The smaller one follows from the larger one.
     safe = np.where(size > 0, size, 1.0)
     large = np.sqrt(0.5 + np.abs(z) / (2 * safe))
     small = across / (2 * safe * large)
@@ -68,7 +73,10 @@ def _directions(p: Floats) -> tuple[Floats, Floats, Floats, Array]:
 
 
 def _column(p: Floats, mass: float, particle: bool, chirality: Chirality) -> Slots:
-    """Return the column spinor u(p) of a particle or v(p) of an antiparticle, for both helicities if it is massive."""
+    """Return the column spinor u(p) of a particle or v(p) of an antiparticle.
+
+    A massive fermion has two helicities. A massless fermion has only the helicity of ``chirality``.
+    """
     size, cosine, sine, phase = _directions(p)
     up = np.stack([cosine + 0j, phase * sine])
     down = np.stack([-phase.conj() * sine, cosine + 0j])
@@ -82,7 +90,7 @@ def _column(p: Floats, mass: float, particle: bool, chirality: Chirality) -> Slo
 
 
 def _polarisations(p: Floats, mass: float) -> Array:
-    """Return the polarisation vectors (helicities, points, 4) of a vector: two if ``mass`` is 0, otherwise three."""
+    """Return polarisation vectors (helicities, points, 4) of a vector boson: two if ``mass`` is 0, otherwise three."""
     size, cosine, sine, phase = _directions(p)
     cos, sin, zero = cosine**2 - sine**2, 2 * sine * cosine, np.zeros(len(p))
     one = np.stack([zero, cos * phase.real, cos * phase.imag, -sin], axis=-1)
@@ -95,17 +103,21 @@ def _polarisations(p: Floats, mass: float) -> Array:
 
 
 BLOCK = 1024
-"""Number of points in a block. Larger blocks reduce the overhead of numpy calls, but need more memory."""
+"""Number of points that are evaluated together.
+
+More points reduce the overhead of NumPy calls, but need more memory.
+"""
 CHIRALITIES: tuple[Chirality, Chirality] = ("left", "right")
 AVERAGE = 1 / (4 * COLOURS**2)
 """Factor of the average over the 4 helicity states and the 9 colour states of an incoming quark and antiquark."""
 
 
 def squared_amplitude(process: Process, momenta: Floats) -> Floats:
-    """Return |M|^2 at tree level, summed over helicities and colours and averaged over those of the incoming quarks.
+    """Return |M|^2 at tree level, averaged over incoming and summed over outgoing helicities and colours.
 
-    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first. Returns (points,) in GeV^(8 - 2
-    particles), not divided by n! for n gluons. Raises PlannerError if the momenta are not those of an event.
+    ``momenta`` (points, particles, 4) are in GeV as (E, px, py, pz), with the incoming particles first. Returns
+    (points,) in GeV^(8 - 2 particles), without the factor 1/n! for n gluons. Raises PlannerError if the momenta are not
+    physical.
     """
     check_momenta(momenta, process.particles)
     blocks = [momenta[i : i + BLOCK] for i in range(0, len(momenta), BLOCK)]
@@ -125,9 +137,10 @@ def _squared(process: Process, momenta: Floats) -> Floats:
 
 
 def waves(process: Process, momenta: Floats, chirality: Chirality) -> list[Current]:
-    """Return the wave functions of all legs, (components, one axis per leg, points) each.
+    """Return the wave functions of all legs, each of the shape (components, one axis per leg, points).
 
-    The axis of the leg itself contains its helicities; the axes of all other legs have the length 1.
+    In the wave function of a leg, the axis of this leg contains its helicities. The axes of all other legs have the
+    length 1.
     """
     count = len(process.fields)
     return [
@@ -139,8 +152,8 @@ def waves(process: Process, momenta: Floats, chirality: Chirality) -> list[Curre
 def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -> Array | None:
     """Return the colour-ordered amplitudes (orders, one axis per leg for its helicities, points).
 
-    ``external`` are the wave functions of ``waves``. Returns None if no diagram has their chirality: a W couples only
-    to left-handed quarks.
+    ``external`` contains the wave functions that ``waves`` returns. The result is None if all diagrams vanish for their
+    chirality. For example, a W couples only to left-handed quarks.
     """
     count, plan = len(process.fields), process.plan
     flow = np.where(np.arange(count) < INCOMING, 1.0, -1.0)
@@ -169,7 +182,7 @@ def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -
 def _on_axis(current: Current | None, leg: int, count: int) -> Current:
     """Reshape a current (..., helicities, points) to (..., ``count`` axes, points).
 
-    The helicities are on axis number ``leg`` of these axes. The other axes have the length 1.
+    Axis number ``leg`` of the ``count`` axes contains the helicities. The other axes have the length 1.
     """
     if isinstance(current, tuple):
         return cast(Slots, tuple(None if part is None else _on_axis(part, leg, count) for part in current))
@@ -179,9 +192,9 @@ def _on_axis(current: Current | None, leg: int, count: int) -> Current:
 
 
 def _meet(node: Node, values: Sequence[Current | None], k: Sequence[Array]) -> Current | None:
-    """Return the current of a node before its propagator: the sum of the terms in which its legs meet in a vertex.
+    """Return the current of a node without its propagator: the sum of the terms of the node.
 
-    ``values`` and ``k`` are the currents and momenta of all earlier nodes. Returns None if all terms vanish.
+    ``values`` and ``k`` are the currents and momenta of all earlier nodes. The result is None if all terms vanish.
     """
     out: Current | None = None
     for rule, inputs in node.terms:

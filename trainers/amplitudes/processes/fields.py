@@ -1,4 +1,4 @@
-"""Fields, vertices, masses and couplings as data, so that a test can remove a vertex.
+"""Fields, vertices, masses and couplings as data. Tests can thus remove a vertex.
 
 Conventions: L_int gives the Feynman rule i V with real V. The covariant derivative is D = d - i g T^a A^a (Peskin and
 Schroeder, sec. 16.1). Every leg of a vertex is a field that enters it: ``W+`` adds charge +1 (it is annihilated as a W+
@@ -7,7 +7,7 @@ its arrow (incoming ubar or outgoing u).
 
 Measured values: S. Navas et al. (Particle Data Group), Phys. Rev. D 110, 030001 (2024), table 1.1 (physical constants)
 and the summary tables of gauge and Higgs bosons and quarks. The input scheme is G_F, M_W, M_Z. The weak angle is then
-cos(theta_w) = M_W / M_Z; with any other value the diagrams would not cancel at high energy.
+cos(theta_w) = M_W / M_Z. With any other value, the diagrams would not cancel at high energy.
 
 All widths are zero. This is possible because the W, Z, H and top in the final states are on their mass shells, so every
 unstable intermediate particle is above its pole (s_WZ >= (M_W + M_Z)^2 > M_W^2, s_WW >= 4 M_W^2 > M_H^2, s_tH >= (m_t +
@@ -31,7 +31,7 @@ TOP_MASS = 172.57
 FERMI = 1.1663788e-5
 """Fermi constant G_F in GeV^-2, from the lifetime of the muon."""
 ALPHA_S = 0.118
-"""Strong coupling alpha_s at the scale M_Z, used at every scale."""
+"""Strong coupling alpha_s at the scale M_Z. It is used at every scale."""
 
 COLOURS = 3
 VACUUM = 1 / sqrt(sqrt(2) * FERMI)
@@ -42,7 +42,7 @@ G_STRONG = sqrt(4 * pi * ALPHA_S)
 G_WEAK = 2 * W_MASS / VACUUM
 E_CHARGE = G_WEAK * SIN_W
 YUKAWA_TOP = TOP_MASS / VACUUM
-"""Yukawa coupling y of the top in L = - y H tbar t, equal to m_t / v."""
+"""Yukawa coupling y = m_t / v of the top quark in L = - y H tbar t."""
 
 
 INCOMING = 2
@@ -54,7 +54,7 @@ Spin = Literal["fermion", "antifermion", "vector", "scalar"]
 class Field:
     """A kind of line in a diagram, with its mass in GeV.
 
-    ``anti`` is the name of the field of the same line in the other direction.
+    ``anti`` is the name of the field for the line in the opposite direction.
     """
 
     name: str
@@ -103,7 +103,10 @@ ISOSPIN = {"u": 1 / 2, "d": -1 / 2}
 
 
 def z_couplings(quark: str) -> tuple[float, float]:
-    """Return the couplings (g_L, g_R) of the Z to a quark: g / cos(theta_w) (T3 - Q sin^2(theta_w)), T3 = 0 in g_R."""
+    """Return the couplings (g_L, g_R) of the Z to a quark.
+
+    g_L = g / cos(theta_w) (T3 - Q sin^2(theta_w)), and g_R is this expression with T3 = 0.
+    """
     right = -CHARGE[quark] * SIN_W**2
     return G_WEAK / COS_W * (ISOSPIN[quark] + right), G_WEAK / COS_W * right
 

@@ -1,4 +1,4 @@
-"""Errors of a surrogate on test points, pulls of its learned uncertainty (eq. 16), and intrinsic dimensions."""
+"""Errors of a surrogate on test points, pulls that test its learned uncertainty, and intrinsic dimensions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isoplan.trainers.backend.store.files import replace
 METRICS: dict[str, Literal["min", "max"]] = dict.fromkeys(
     ("relative_median", "relative_mean", "relative_99", "epsilon", "sigma_mean"), "min"
 )
-"""Metrics of a cell in addition to its loss. "min" means that a smaller value is better."""
+"""Test metrics of a training run in addition to its loss. "min" means that a smaller value is better."""
 FURTHEST = 30.0
 """Upper limit of log(A_NN / A) and of log sigma.
 
@@ -27,14 +27,15 @@ Predictions far from the training points can be arbitrarily large, but all numbe
 
 
 def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> dict[str, float]:
-    """Return the errors of predictions ``guess`` for the targets ``truth``, both (points,) and not standardised.
+    """Return the errors of the predictions ``guess`` for the targets ``truth``, both (points,) and not standardised.
 
-    ``kind`` is "log" (the targets are log A) or "raw" (the targets are A). Points are weighted with ``weight``
-    (points,), or equally if it is None.
+    A is the true amplitude and A_NN the predicted amplitude. ``kind`` is "log" (the targets are log A) or "raw" (the
+    targets are A). Points are weighted with ``weight`` (points,), or equally if ``weight`` is None. The result
+    contains:
 
     - ``loss``: mean squared error divided by the variance of the truth. A constant prediction of the mean gives 1.
-    - ``spread``: standard deviation of the truth, so loss x spread^2 is the mean squared error in the units of the
-    target.
+    - ``spread``: standard deviation of the truth. The product loss x spread^2 is the mean squared error in the units of
+      the target.
     - ``relative_median``, ``relative_mean``, ``relative_99``: median, mean and 99 % quantile of |A_NN / A - 1|.
     - ``epsilon``: sum |A_NN - A| / sum |A| (eq. 23).
     """
@@ -55,30 +56,30 @@ def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> di
 
 
 FILE = "pulls.csv"
-"""Name of the file with the histogram of the pulls, in the folder of a cell."""
+"""Name of the file in the folder of a training run that contains the histogram of the pulls."""
 COLUMNS, FORMATS = ("low", "high", "points", "gaussian"), ("%.1f", "%.1f", "%.8g", "%.6g")
 EDGES = np.linspace(-6, 6, 61)
-"""Edges of the bins of the pull t, which is in units of sigma."""
+"""Edges of the histogram bins of the pull t = (prediction - truth) / sigma."""
 
 
 def pulls(guess: Floats, truth: Floats, sigma: Floats) -> Floats:
     """Return the pulls t = (guess - truth) / sigma of the target (log A or A), (points,).
 
-    If the learned uncertainty sigma is correct, they follow a Gaussian with mean 0 and width 1 (eq. 16).
+    If the learned uncertainty sigma is correct, the pulls follow a Gaussian with mean 0 and width 1 (eq. 16).
     """
     return (guess - truth) / sigma
 
 
 def calibration(t: Floats, sigma: Floats, truth: Floats, weight: Weight = None) -> dict[str, float]:
-    """Return statistics of the pulls ``t`` (points,), which show whether the learned ``sigma`` is correct.
+    """Return statistics of the pulls ``t`` (points,). They show whether the learned ``sigma`` is correct.
 
     - ``pull_mean``, ``pull_width``: mean and standard deviation.
-    - ``bulk_mean``, ``bulk_width``: median, and half of the central 68.3 % interval. Both are independent of the tails.
-    - ``within_1``, ``within_2``: fractions of pulls between -1 and 1, and between -2 and 2 (0.683 and 0.954 if
-    correct).
-    - ``sigma_mean``: mean of ``sigma`` divided by the standard deviation of ``truth``; its square is comparable with
-    the
-      loss.
+    - ``bulk_mean``, ``bulk_width``: median, and half of the central 68.3 % interval. Outliers do not affect these
+      values.
+    - ``within_1``, ``within_2``: fractions of pulls between -1 and 1, and between -2 and 2. A correct sigma gives 0.683
+      and 0.954.
+    - ``sigma_mean``: mean of ``sigma`` divided by the standard deviation of ``truth``. The square of ``sigma_mean`` is
+      comparable with the loss.
 
     Points are weighted as in ``errors``.
     """
@@ -96,9 +97,9 @@ def calibration(t: Floats, sigma: Floats, truth: Floats, weight: Weight = None) 
 
 
 def write_pulls(path: Path, t: Floats, weight: Weight = None) -> None:
-    """Write the histogram of the pulls ``t`` to a CSV file, with the counts that a unit Gaussian gives.
+    """Write the histogram of the pulls ``t`` to a CSV file, with the counts expected for a unit Gaussian.
 
-    The first and last bins contain all values beyond the range.
+    The first and the last bin also count the values outside the range of the bins.
     """
     counts, _ = np.histogram(t.clip(EDGES[0], EDGES[-1]), EDGES, weights=weight)
     below = ndtr(EDGES)
@@ -108,7 +109,7 @@ def write_pulls(path: Path, t: Floats, weight: Weight = None) -> None:
 
 
 def read_pulls(path: Path) -> tuple[Floats, Floats, Floats] | None:
-    """Return the bin edges (n + 1), the counts (n) and the counts of a unit Gaussian (n) from a histogram file.
+    """Return bin edges (n + 1,), counts (n,) and counts expected for a unit Gaussian (n,) from a histogram file.
 
     Returns None if the file is missing or invalid.
     """
@@ -137,10 +138,10 @@ def need_skdim() -> None:
 
 
 def check_points(size: int, there: int) -> None:
-    """Check that ``size`` points per subset are possible if ``there`` points are available.
+    """Check that ``there`` points suffice for random subsets of ``size`` points.
 
-    A subset needs at least ``LEAST`` points, and at most half of all points. The spread over subsets with nearly the
-    same points would be too small. Raises PlannerError otherwise.
+    A subset needs at least ``LEAST`` points and at most half of all points. Larger subsets would have most points in
+    common, so the spread over subsets would be too small. Raises PlannerError otherwise.
     """
     if size < LEAST:
         raise PlannerError(
@@ -158,11 +159,11 @@ def check_points(size: int, there: int) -> None:
 def two_nn(points: Floats, size: int, seed: int = 0) -> tuple[float, float]:
     """Return the intrinsic dimension d of ``points`` (n, m) and its standard deviation.
 
-    Both are computed over ``SUBSETS`` random subsets of ``size`` points. The ratio mu of the distances to the second
-    and the first neighbour has the density d mu^(-d-1) (eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a
-    function of log(mu), where F is the cumulative distribution. The fit omits the largest tenth of the ratios
-    (``skdim.id.TwoNN``). Duplicate points are removed. Raises PlannerError if there are too few points or
-    scikit-dimension is not installed.
+    The dimension and its standard deviation are computed over ``SUBSETS`` random subsets of ``size`` points. For each
+    point, mu is the distance to the second neighbour divided by the distance to the first. Its density is d mu^(-d-1)
+    (eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a function of log(mu), where F is the cumulative
+    distribution. The fit omits the largest tenth of the ratios (``skdim.id.TwoNN``). Duplicate points are removed.
+    Raises PlannerError if there are too few points or scikit-dimension is not installed.
     """
     check_points(size, len(points))
     need_skdim()

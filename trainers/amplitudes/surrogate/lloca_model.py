@@ -20,25 +20,22 @@ from isoplan.trainers.amplitudes.surrogate.shape import FRAMES_LAYERS, LlocaShap
 HEAD = "8x0n+2x1n"
 """Content of an attention head in the notation of ``lloca``: 8 scalars and 2 four-vectors."""
 FIRST = 1_000
-"""Number of training points from which the standardisation of the invariants is computed.
-
-The local frames depend on these invariants.
-"""
+"""Number of training points for the standardisation of the invariants, from which the local frames are predicted."""
 
 
 class Lloca:
     """The LLoCa-Transformer, with one token per particle.
 
-    It consists of a network for the local frames, a Transformer, the mean over the particles, and a last linear layer.
-    The parameters of the modules and their gradients are views of ``theta`` and ``gradient`` (N,). Momenta and frames
-    are in double precision, everything else is in single precision.
+    The LLoCa-Transformer consists of a network for the local frames, a Transformer, the mean over the particles, and a
+    last linear layer. The parameters of the modules and their gradients are views of ``theta`` and ``gradient`` (N,).
+    Momenta and frames are in double precision. All other values are in single precision.
     """
 
     def __init__(self, shape: LlocaShape, x: Tensor, seed: int) -> None:
-        """Initialise the weights from ``seed``; they are identical on every device.
+        """Initialise the weights from ``seed``. The initial weights are identical on every device.
 
-        ``x`` (points, inputs) are the training points. They determine the device of the model and the standardisation
-        of the invariants.
+        The training points ``x`` (points, inputs) determine the device of the model and the standardisation of the
+        invariants.
         """
         torch.manual_seed(seed)
         self.shape = shape
@@ -47,8 +44,8 @@ class Lloca:
         )
         self._frames = LearnedPDFrames(of_pairs).to(x.device)
         self._net = Transformer(4 + shape.different, HEAD, shape.outputs, shape.layers, shape.heads).to(x.device)
-        # The last layer is linear, so the mean over particles can be computed before it. This mean is the last hidden
-        # layer.
+        # The last layer is linear, so the mean over the particles can be computed before this layer. The mean then
+        # serves as the last hidden layer.
         self._last, self._net.linear_out = self._net.linear_out, nn.Identity()
         self._into_frame = TensorRepsTransform(TensorReps("1x1n"))
         kinds = torch.tensor(shape.kinds, device=x.device)
@@ -82,7 +79,7 @@ class Lloca:
     def layers_of(self, x: Tensor) -> list[Tensor]:
         """Return the last hidden layer (B, width) and the outputs (B, outputs).
 
-        The last hidden layer is the mean over the particles of the activations after the last block.
+        The last hidden layer is the mean of the activations after the last block over the particles.
         """
         momenta = self._momenta(x)
         kinds = self._kinds.expand(len(x), -1, -1)
@@ -98,9 +95,9 @@ class Lloca:
 
 
 def _vectors(module: nn.Module) -> tuple[Tensor, Tensor]:
-    """Return the parameters of a module as a vector (N,), and a vector of zeros for their gradients.
+    """Return the parameters of a module as one vector (N,), and a zero vector (N,) for their gradients.
 
-    The parameters of the module and their gradients become views of these vectors.
+    The parameters of the module and their gradients become views of the two vectors.
     """
     parameters = list(module.parameters())
     theta = torch.cat([one.detach().flatten() for one in parameters])

@@ -1,8 +1,9 @@
 """The surrogate MLP-I (eq. 17) with an explicit backward pass, its initialisation, and Adam with rates by layer.
 
 All parameters are in one vector: first those that learn at the full rate (W_1 and the biases), then the other matrices.
-In small surrogates most time is call overhead. With few calls on few tensors, training is two to three times as fast as
-with a PyTorch module, autograd and a general optimiser. Tests check that both give the same numbers.
+Small surrogates spend most of their time on the overhead of PyTorch calls. This module needs few calls on few tensors,
+so training is two to three times faster than with a PyTorch module, autograd and a general optimiser. Tests check that
+the results agree with such a PyTorch module.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from isoplan.trainers.amplitudes.surrogate.shape import BASE_WIDTH, Model, Param
 BETAS, EPSILON = (0.9, 0.999), 1e-12
 """Settings of Adam: (beta_1, beta_2) and epsilon.
 
-Epsilon must be smaller than the gradients, which decrease to 1e-6 if the loss is small.
+Epsilon must be much smaller than the gradients. If the loss is small, they decrease to 1e-6.
 """
 
 
@@ -29,8 +30,8 @@ Epsilon must be smaller than the gradients, which decrease to 1e-6 if the loss i
 class Activation:
     """An activation function phi(z) and its derivative.
 
-    ``of`` returns phi(z). ``back`` takes the gradient of the loss with respect to phi(z), then z and phi(z), and
-    returns the gradient with respect to z.
+    ``of`` maps z to phi(z). ``back`` has three arguments: the gradient of the loss with respect to phi(z), z, and
+    phi(z). It returns the gradient of the loss with respect to z.
     """
 
     of: Callable[[Tensor], Tensor]
@@ -51,7 +52,7 @@ ACTIVATIONS = {
 class Mlp:
     """The MLP f(x) = W_last phi(... phi(W_1 x + b_1) ...).
 
-    Its weights and biases are views of the vector ``theta`` (N,), and their gradients are views of ``gradient`` (N,).
+    The weights and biases are views of the vector ``theta`` (N,), and their gradients are views of ``gradient`` (N,).
     """
 
     def __init__(self, shape: Shape, activation: str, device: str = "cpu") -> None:
@@ -65,14 +66,15 @@ class Mlp:
 
     @property
     def full_rate(self) -> int:
-        """Number of parameters that learn at the full learning rate: W_1 and all biases, at the start of the vector."""
+        """Number of parameters that learn at the full learning rate: W_1 and all biases, at the start of ``theta``."""
         return self.shape.width * (self.shape.inputs + self.shape.layers)
 
     def initialise(self, parametrization: Parametrization, seed: int) -> None:
-        """Draw the weights of eq. 18 (standard) or eq. 19 (mup) from ``seed``, identical on every device; biases are 0.
+        """Draw the weights of eq. 18 (standard) or eq. 19 (mup) from ``seed``, and set the biases to 0.
 
-        The variances are 1 / d_in for W_1, 1 / n for the hidden matrices, and 1 / n (standard) or n_0 / n^2 (mup) for
-        the last matrix. Both initialisations are identical at the base width n_0.
+        The weights are identical on every device. The variances are 1 / d_in for W_1, 1 / n for the hidden matrices,
+        and 1 / n (standard) or n_0 / n^2 (mup) for the last matrix. Here d_in is the number of inputs, n the width, and
+        n_0 the base width. At n = n_0, the two initialisations are identical.
         """
         rng, shape = np.random.default_rng([seed, 0]), self.shape
         last = BASE_WIDTH / shape.width**2 if parametrization == "mup" else 1 / shape.width
@@ -122,9 +124,9 @@ def _views(shape: Shape, vector: Tensor) -> tuple[list[Tensor], list[Tensor]]:
 class Adam:
     """Adam (Kingma and Ba, arXiv:1412.6980) with the learning rates of eq. 20 (standard) or 21 (mup), and an L2 term.
 
-    In mup, the learning rate of the hidden and the last matrices is multiplied by n_0 / n. This is eq. 21 with the
-    constant n_0, the base width, at which both parametrizations are identical. The L2 term ``l2`` / 2 sum theta^2 is
-    part of the loss.
+    In mup, the learning rate of the hidden and the last matrices is multiplied by n_0 / n. Here n is the width. The
+    constant n_0 is the base width, at which the standard parametrization and mup are identical. The L2 term ``l2`` / 2
+    sum theta^2 is part of the loss.
     """
 
     def __init__(self, model: Model, parametrization: Parametrization, l2: float = 0.0) -> None:
@@ -134,7 +136,7 @@ class Adam:
         self.steps = 0
 
     def step(self, rate: float) -> None:
-        """Change the parameters of the model by one step of Adam, from the gradient in ``model.gradient``.
+        """Update the parameters of the model by one step of Adam with the gradient in ``model.gradient``.
 
         ``rate`` is the full learning rate.
         """

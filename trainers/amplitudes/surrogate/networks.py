@@ -26,10 +26,10 @@ Activation = Literal["silu", "gelu", "tanh", "relu"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """Size of the network that a cell requests.
+    """Network size that a training run requests.
 
-    ``parameters`` is N. If N is 0, ``width`` determines the size. If ``layers`` is 0, it is computed from N and from
-    ``ratio``, the width divided by the number of layers.
+    ``parameters`` is the number of parameters N. If N is 0, ``width`` determines the size. If ``layers`` is 0, the
+    number of layers is computed from N and from ``ratio``, the width divided by the number of layers.
     """
 
     parameters: float
@@ -52,11 +52,13 @@ class Start:
 class Network:
     """A kind of surrogate, as functions.
 
-    - ``size(architecture, facts)`` returns the size of the surrogate; raises PlannerError if there is none.
-    - ``check(parametrization)`` raises PlannerError if the kind does not support the parametrization.
-    - ``unfit(facts)`` returns the reason why the kind cannot use the events of a file, or "".
+    - ``size(architecture, facts)`` returns the size of the surrogate. It raises PlannerError if no surrogate has the
+      requested size.
+    - ``check(parametrization)`` raises PlannerError if this kind of surrogate does not support the parametrization.
+    - ``unfit(facts)`` returns the reason why this kind of surrogate cannot use the events of a file, or "".
     - ``inputs(momenta, facts)`` returns the network inputs (points, inputs).
-    - ``standard(inputs, weight)`` returns the standardisation of the inputs. They then have the dtype ``precision``.
+    - ``standard(inputs, weight)`` returns the standardisation of the inputs. Standardised inputs have the dtype
+      ``precision``.
     - ``model(size, start, x)`` returns the initial model for standardised training points ``x``.
 
     ``rate`` is the default learning rate. ``at_once`` is the number of points that are evaluated together.
@@ -142,4 +144,4 @@ NETWORKS: Mapping[str, Network] = {
         1_024,
     ),
 }  # fmt: skip
-"""Network for each value of the field ``network`` of a cell."""
+"""Network for each value of the field ``network`` of a training run."""

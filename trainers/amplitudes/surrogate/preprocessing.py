@@ -18,11 +18,11 @@ Weight = Floats | None
 def relative(weight: Floats) -> Weight:
     """Return the weights (points,) divided by their mean, or None if all weights are equal.
 
-    None selects the unweighted formulas, so equal weights give exactly the same results as no weights.
+    None selects the unweighted formulas. The results for equal weights are then exactly those without weights.
     """
     if (weight == weight[0]).all():
         return None
-    scaled = weight / weight.max()  # the sum of very large weights would overflow
+    scaled = weight / weight.max()  # Avoid an overflow in the sum of very large weights.
     return scaled / scaled.mean()
 
 
@@ -37,10 +37,9 @@ def variance(values: Floats, weight: Weight) -> Floats:
 
 
 def unit(values: Floats) -> Floats:
-    """Return a power of two for each column of ``values`` (points, ...).
+    """Return the largest power of two up to the largest absolute value of each column of ``values`` (points, ...).
 
-    It is the largest one that is at most the largest absolute value of the column. Values are divided by it before they
-    are squared. This prevents overflow and underflow without rounding.
+    Values are divided by this power before they are squared. This prevents overflow and underflow without rounding.
     """
     return np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0))[1] - 1)
 
@@ -52,9 +51,9 @@ def deviation(values: Floats, weight: Weight) -> Floats:
 
 
 def quantiles(values: Floats, shares: float | Floats, weight: Weight) -> Floats:
-    """Return the values below which the fractions ``shares`` of the weight of ``values`` (points,) lie.
+    """Return the quantiles of ``values`` (points,) at the fractions ``shares`` (0 to 1).
 
-    Without weights, quantiles are interpolated linearly. With weights, a quantile is one of the values, so that a point
+    Without weights, the quantiles are interpolated linearly. With weights, a quantile is one of the values, and a point
     of weight 2 counts as two points.
     """
     if weight is None:
@@ -63,25 +62,25 @@ def quantiles(values: Floats, shares: float | Floats, weight: Weight) -> Floats:
 
 
 def effective(weight: Weight, points: int) -> float:
-    """Return the effective number of points, (sum w)^2 / sum w^2 (Kish 1965); ``points`` if ``weight`` is None."""
+    """Return the effective number of points, (sum w)^2 / sum w^2 (Kish 1965), or ``points`` if ``weight`` is None."""
     return float(points) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
 
 
 LOG, RAW = "log", "raw"
 ROUNDING = 1e-9
-"""A column counts as constant if its spread is at most this fraction of its largest absolute value."""
+"""Maximum spread of a constant column, as a fraction of the largest absolute value of the column."""
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """Standardisation (x - mean) / spread of each column; a constant column becomes 0."""
+    """Standardisation (x - mean) / spread of each column. A constant column becomes 0."""
 
     mean: Floats
     spread: Floats
 
     @classmethod
     def of(cls, values: Floats, weight: Weight = None) -> Standard:
-        """Return the standardisation over the rows of ``values`` (points, columns), with their ``weight`` (points,)."""
+        """Return the standardisation of ``values`` (points, columns), with mean and spread weighted by ``weight``."""
         scale = unit(values)
         spread = deviation(values, weight)
         changes = spread > ROUNDING * np.abs(values).max(axis=0)
@@ -91,14 +90,14 @@ class Standard:
         return (values - self.mean) / self.spread
 
     def back(self, values: Floats) -> Floats:
-        """Return standardised ``values`` in their original scale."""
+        """Return standardised ``values`` in their original scale: values x spread + mean."""
         return values * self.spread + self.mean
 
 
 def target(amplitude: Floats, kind: str) -> Floats:
-    """Return the target (points, 1) of a surrogate before standardisation: log A or, if ``kind`` is raw, A (Sec. 4).
+    """Return the target (points, 1) of a surrogate before standardisation: log A or, if ``kind`` is "raw", A (Sec. 4).
 
-    Raises PlannerError if the amplitudes are invalid (see ``unfit``).
+    A is the amplitude (points,). Raises PlannerError if an amplitude is invalid as a target (see ``unfit``).
     """
     if why := unfit(amplitude, kind):
         raise PlannerError(why)
@@ -108,8 +107,8 @@ def target(amplitude: Floats, kind: str) -> Floats:
 def unfit(amplitude: Floats, kind: str) -> str:
     """Return the reason why amplitudes (points,) are invalid for a ``kind`` of target, or "" if they are valid.
 
-    The reason is a sentence with the first invalid row. Logarithms need positive amplitudes. Raw amplitudes can be
-    negative but not 0, because the relative errors are divided by them.
+    The reason is a sentence with the first invalid row. The target "log" needs positive amplitudes. The target "raw"
+    allows negative amplitudes but not 0, because the relative errors are divided by the amplitudes.
     """
     bad = ~np.isfinite(amplitude) | (amplitude <= 0 if kind == LOG else amplitude == 0)
     if not bad.any():
@@ -125,11 +124,11 @@ def unfit(amplitude: Floats, kind: str) -> str:
 
 
 def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
-    """Check that the targets ``y`` (points, 1) of a ``kind`` vary by more than rounding.
+    """Check that the targets ``y`` (points, 1) vary by more than rounding.
 
-    The standard deviation is compared with the largest |y|. For logarithms, 1 is added to the largest |y|, because it
-    depends on the unit of A and can be close to 0. ``points`` is the purpose of the points in the message, such as "to
-    train on". Raises PlannerError otherwise.
+    The standard deviation is compared with the largest |y|. If ``kind`` is "log", 1 is added to the largest |y|,
+    because log A depends on the unit of A and can be close to 0. ``points`` is the purpose of the points for the
+    message, such as "to train on". Raises PlannerError otherwise.
     """
     largest = np.abs(y).max() + (kind == LOG)
     if deviation(y[:, 0], weight) <= ROUNDING * largest:
@@ -141,14 +140,15 @@ def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
 
 
 AT_ONCE = 1_000_000
-"""Maximum number of products p_i . p_j that are computed at once."""
+"""Maximum number of products p_i . p_j in one block of the computation."""
 
 
 def pairs(particles: int, varying: bool) -> tuple[tuple[int, int], ...]:
     """Return the pairs (i, j), i < j, of external particles whose p_i . p_j varies between events.
 
-    Pairs with i = j are excluded, because p_i . p_i is the squared mass. If sqrt(s) is fixed, p_1 . p_2 is constant,
-    and for two particles in the final state p_3 . p_4 too. ``particles`` includes the incoming particles.
+    Pairs with i = j are excluded, because p_i . p_i is the squared mass. If sqrt(s) is fixed, p_1 . p_2 is constant. If
+    there are only two outgoing particles, p_3 . p_4 is then constant too. ``particles`` includes the incoming
+    particles.
     """
     constant = set() if varying else {(0, 1)} | ({(2, 3)} if particles == 4 else set())
     return tuple(pair for pair in combinations(range(particles), 2) if pair not in constant)
@@ -160,9 +160,10 @@ def inputs(particles: int, varying: bool) -> int:
 
 
 def freedoms(particles: int, varying: bool) -> int:
-    """Return the degrees of freedom d of the amplitude: 3 n_f - 4, or 3 n_f - 5 at fixed sqrt(s).
+    """Return the number of independent kinematic variables of the amplitude (Sec. 2 of the paper on amplitudes).
 
-    The source is amplitudes, Sec. 2. ``particles`` is n_f plus the two incoming particles.
+    For n_f outgoing particles, the result is 3 n_f - 4 at variable sqrt(s), and 3 n_f - 5 at fixed sqrt(s).
+    ``particles`` is n_f plus the two incoming particles.
     """
     return 3 * (particles - 2) - 4 - (not varying)
 
@@ -182,8 +183,8 @@ def log_invariants(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floa
 def unfit_momenta(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> str:
     """Return the reason why an invariant p_i . p_j of ``momenta`` has no logarithm, or "" if all have one.
 
-    The reason is a sentence with the first row in which p_i . p_j of a ``chosen`` pair is not positive, for example
-    because two massless particles are collinear. Momenta are processed in blocks to limit memory.
+    The reason is a sentence with the first row in which p_i . p_j of a ``chosen`` pair is not positive. An example is a
+    pair of collinear massless particles. Momenta are processed in blocks to limit the memory.
     """
     rows = max(AT_ONCE // len(chosen), 1)
     for first in range(0, len(momenta), rows):
@@ -200,7 +201,7 @@ def _products(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floats:
 
 
 def _without_logarithm(found: Floats, chosen: tuple[tuple[int, int], ...], first: int) -> str:
-    """Return the result of ``unfit_momenta`` for one block of events, from its products (events, pairs).
+    """Return the result of ``unfit_momenta`` for one block of events from the products (events, pairs) ``found``.
 
     ``first`` is the number of the first event of the block.
     """

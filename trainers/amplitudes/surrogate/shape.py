@@ -1,8 +1,8 @@
-"""Sizes of surrogates before they are built: parameters, training FLOPs, width and depth for N, learning rates.
+"""Sizes of surrogates, computed without PyTorch: parameters, training FLOPs, width and depth, learning rates.
 
 A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``, only matrix products count: the forward
 pass, the gradient of the weights, and the gradient of the inputs of each layer. The first layer needs no gradient of
-its inputs, because they are data. This module does not import PyTorch.
+its inputs, because its inputs are data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_LAYERS = 64
 class Shape:
     """Size of an MLP (eq. 17): ``inputs`` -> ``layers`` hidden layers of ``width`` -> ``outputs``.
 
-    The hidden layers have biases; the output layer has none.
+    The hidden layers have biases. The output layer has no biases.
     """
 
     inputs: int
@@ -39,7 +39,10 @@ class Shape:
 
     @property
     def parameters(self) -> int:
-        """N = (m + 1) n + (L - 1) (n^2 + n) + n o, for m inputs, L hidden layers of width n, and o outputs."""
+        """Number of parameters: N = (m + 1) n + (L - 1) (n^2 + n) + n o.
+
+        m is the number of inputs, L the number of hidden layers, n their width, and o the number of outputs.
+        """
         n = self.width
         return (self.inputs + 1) * n + (self.layers - 1) * (n * n + n) + n * self.outputs
 
@@ -47,7 +50,8 @@ class Shape:
     def training_flops(self) -> int:
         """Training FLOPs for one point in one iteration: 4 m n + 6 ((L - 1) n^2 + n o).
 
-        C is this number times the number of points seen.
+        m is the number of inputs, L the number of hidden layers, n their width, and o the number of outputs. The
+        training compute C is the result times the number of points seen.
         """
         n = self.width
         inside = (self.layers - 1) * n * n + n * self.outputs
@@ -60,9 +64,9 @@ class Shape:
 
 
 def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, ratio: float = 32.0) -> Shape:
-    """Return the surrogate whose number of parameters is nearest to ``N``.
+    """Return the surrogate with the number of parameters nearest to ``N``.
 
-    If ``layers`` is 0, the depth is the one whose ratio of width to depth is nearest to ``ratio``, so width and depth
+    If ``layers`` is 0, the depth with the ratio of width to depth nearest to ``ratio`` is used. Width and depth then
     grow together (amplitudes, Sec. 3.2). Raises PlannerError if even a width of 1 has more than 2 N parameters.
     """
     depths = [layers] if layers else range(1, MOST_LAYERS + 1)
@@ -78,9 +82,9 @@ def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, rati
 
 
 def _width(N: float, inputs: int, outputs: int, layers: int) -> float:
-    """Return the positive root n of N = (L - 1) n^2 + (m + L + o) n, not rounded.
+    """Return the width n, not rounded: the positive root of N = (L - 1) n^2 + (m + L + o) n.
 
-    It is the width for m inputs, L layers and o outputs.
+    m is the number of inputs, L the number of layers, and o the number of outputs.
     """
     a, b = layers - 1, inputs + layers + outputs
     return N / b if a == 0 else (math.sqrt(b * b + 4 * a * N) - b) / (2 * a)
@@ -89,20 +93,20 @@ def _width(N: float, inputs: int, outputs: int, layers: int) -> float:
 HEAD = 16
 """Number of channels of an attention head: 8 scalars and 2 four-vectors.
 
-The amplitude models of the LLoCa authors have the same heads.
+The amplitude models of the LLoCa authors use this head size.
 """
 FRAMES_LAYERS = 2
-"""Number of hidden layers in the network that predicts the local frames. Their width is that of the Transformer."""
+"""Number of hidden layers in the network that predicts the local frames. Its width is that of the Transformer."""
 PRODUCTS = 96
-"""Multiply-adds per particle for the products of 4 x 4 matrices that give the local frame from three vectors."""
+"""Multiply-adds per particle that compute the local frame from three vectors, as products of 4 x 4 matrices."""
 
 
 @dataclass(frozen=True)
 class LlocaShape:
     """Size of a LLoCa-Transformer: tokens -> ``layers`` blocks of ``width`` -> mean over tokens -> ``outputs``.
 
-    ``kinds`` contains an integer for each particle, equal for identical particles; each particle is a token. Raises
-    PlannerError if the width is not a multiple of the head size.
+    Each particle is a token. ``kinds`` contains one integer per particle, and identical particles have equal integers.
+    Raises PlannerError if the width is not a multiple of the head size.
     """
 
     kinds: tuple[int, ...]
@@ -126,7 +130,7 @@ class LlocaShape:
 
     @property
     def different(self) -> int:
-        """Number of different kinds of particles, which is the length of the one-hot code in a token."""
+        """Number of distinct kinds of particles. It is the length of the one-hot code in a token."""
         return len(set(self.kinds))
 
     @property
@@ -136,11 +140,15 @@ class LlocaShape:
 
     @property
     def parameters(self) -> int:
-        """N = (12 L + 1) n^2 + (9 L + 3 t + 11 + o) n + 3 + o, for L blocks of width n, t kinds, and o outputs.
+        """Number of parameters: N = (12 L + 1) n^2 + (9 L + 3 t + 11 + o) n + 3 + o.
 
-        The terms are (2 t + 1) n + n + n^2 + n + 3 n + 3 for the frames, (4 + t) n + n for the first layer, 12 n^2 + 9
-        n for each block, and (n + 1) o for the last layer. In a block, attention has 4 n^2, and the two layers with 4 n
-        channels between them have 8 n^2.
+        L is the number of blocks, n their width, t the number of kinds of particles, and o the number of outputs. N is
+        the sum of these terms:
+
+        - local frames: (2 t + 1) n + n + n^2 + n + 3 n + 3
+        - first layer: (4 + t) n + n
+        - each block: 12 n^2 + 9 n. Attention has 4 n^2, and the two layers around 4 n hidden channels have 8 n^2.
+        - last layer: (n + 1) o
         """
         square, linear, constant = self._polynomial
         return square * self.width**2 + linear * self.width + constant
@@ -154,9 +162,10 @@ class LlocaShape:
     def training_flops(self) -> int:
         """Training FLOPs for one point in one iteration, with m particles and e = m (m - 1) pairs.
 
-        4 (2 t + 1) n e + 6 ((n^2 + 3 n) e + (12 L n^2 + (4 + t) n + 96) m + 2 L n m^2 + n o) + 32 m. The first term is
-        the first layer of the frames; its inputs are data and need no gradient. The inputs of the tokens depend on the
-        frames and need a gradient. The term 32 m scales the frames and has no gradient.
+        The result is 4 (2 t + 1) n e + 6 ((n^2 + 3 n) e + (12 L n^2 + (4 + t) n + 96) m + 2 L n m^2 + n o) + 32 m. L is
+        the number of blocks, n their width, t the number of kinds of particles, and o the number of outputs. The first
+        term is the first layer of the frames. Its inputs are data, so they need no gradient. The inputs of the tokens
+        depend on the frames, so they need a gradient. The term 32 m scales the frames and has no gradient.
         """
         n, m, t = self.width, len(self.kinds), self.different
         pairs = m * (m - 1)
@@ -174,10 +183,10 @@ class LlocaShape:
 def lloca_of_parameters(
     N: float, kinds: tuple[int, ...], outputs: int = 1, layers: int = 0, ratio: float = 32.0
 ) -> LlocaShape:
-    """Return the LLoCa-Transformer whose number of parameters is nearest to ``N``.
+    """Return the LLoCa-Transformer with the number of parameters nearest to ``N``.
 
-    The width is a multiple of the head size. If ``layers`` is 0, the depth is the one whose ratio of width to depth is
-    nearest to ``ratio``. Raises PlannerError if even a single head has more than 2 N parameters.
+    The width is a multiple of the head size. If ``layers`` is 0, the depth with the ratio of width to depth nearest to
+    ``ratio`` is used. Raises PlannerError if even a single head has more than 2 N parameters.
     """
     shapes = {
         depth: _lloca_width(N, LlocaShape(kinds, HEAD, depth, outputs))
@@ -195,38 +204,38 @@ def lloca_of_parameters(
 
 
 def _lloca_width(N: float, shape: LlocaShape) -> float:
-    """Return the width at which a surrogate with the layers of ``shape`` has ``N`` parameters, not rounded.
+    """Return the width, not rounded, at which a surrogate with the layers of ``shape`` has ``N`` parameters.
 
-    Returns 0 if every width has more parameters.
+    Returns 0 if every width has more than ``N`` parameters.
     """
     a, b, c = shape._polynomial
     return max((math.sqrt(max(b * b + 4 * a * (N - c), 0.0)) - b) / (2 * a), 0.0)
 
 
 VERSION = 3
-"""Version of the training code, part of the version of the family.
+"""Version of the training code, a part of the version of the family.
 
-Increase it if a change of the code changes the results of a cell.
+Increase it if a change of the code changes the results of a training run.
 """
 BASE_WIDTH = 64
-"""n_0 of muP, a width.
+"""Base width n_0 of muP.
 
-At this width, muP and the standard parametrization have the same initialisation and learning rates.
+At this width, muP and the standard parametrization have identical initialisations and learning rates.
 """
 RATE = 3e-3
-"""Default learning rate of an MLP: that of Adam at the start of the cosine schedule.
+"""Default learning rate of an MLP, for Adam at the start of the cosine schedule.
 
-In muP it is used at every width. It was determined in long runs (docs/amplitudes.md).
+In muP, this value applies at every width. It was determined in long runs (docs/amplitudes.md).
 """
 LLOCA_RATE = 1e-3
-"""Default learning rate of a LLoCa-Transformer: that of Adam at the start of the cosine schedule."""
+"""Default learning rate of a LLoCa-Transformer, for Adam at the start of the cosine schedule."""
 
 
 Parametrization = Literal["mup", "standard"]
 
 
 Size = Shape | LlocaShape
-"""Size of a surrogate. It gives N, the training FLOPs per point, and the memory per point."""
+"""Size of a surrogate. It determines N, the training FLOPs per point, and the memory per point."""
 
 
 class Model(Protocol):
@@ -239,7 +248,7 @@ class Model(Protocol):
     def shape(self) -> Size: ...
     @property
     def full_rate(self) -> int:
-        """Number of parameters that learn at the full learning rate in muP; they are at the start of the vector."""
+        """Number of parameters with the full learning rate in muP. They are at the start of the parameter vector."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the outputs (B, outputs) for standardised inputs ``x`` (B, inputs).

@@ -1,7 +1,7 @@
-"""The trainer of a surrogate: model, losses, optimiser, and standardised points on a device.
+"""The trainer of a surrogate network: model, losses, optimiser, and standardised points on a device.
 
-Outputs and targets are standardised. Outputs are (B, 1), or (B, 2) for the heteroscedastic loss: mean and log sigma. If
-points have weights, ``averaged`` multiplies their losses by the weights.
+Outputs and targets are standardised. For a batch of B points, outputs are (B, 1). For the heteroscedastic loss, they
+are (B, 2): mean and log sigma. If points have weights, ``averaged`` multiplies their losses by the weights.
 """
 
 from __future__ import annotations
@@ -29,22 +29,26 @@ LOWEST = -14.0
 """Lower limit of log sigma.
 
 Single precision does not resolve smaller values. Without a limit, a surrogate that has memorised its training points
-would reduce sigma to 0.
+would decrease sigma towards 0.
 """
 HIGHEST = 30.0
-"""Upper limit of log(A_NN / A) in the relative loss, so that the loss of the first predictions is finite."""
-Loss = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-"""A loss: a function of outputs (B, o) and standardised targets (B, 1).
+"""Upper limit of log(A_NN / A) in the relative loss.
 
-It returns the loss of each point (B, 1), and the gradient (B, o) of the mean loss with respect to the outputs.
+Without it, the loss of the first predictions could be infinite.
+"""
+Loss = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""A loss: a function of the outputs (B, o) and the standardised targets (B, 1).
+
+The function returns the loss of each point (B, 1), and the gradient (B, o) of the mean loss with respect to the
+outputs.
 """
 
 
 def averaged(loss: Loss, out: Tensor, y: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
     """Return the mean loss, a scalar, and its gradient (B, o) with respect to the outputs.
 
-    Points are weighted with ``weight`` (B, 1), or equally if it is None. The weights have the mean 1 over the whole
-    set, not over a batch, so the gradient of a batch is unbiased.
+    Points are weighted with ``weight`` (B, 1), or equally if ``weight`` is None. The weights have the mean 1 over the
+    whole training set. They are not normalised per batch, so the gradient of a batch is unbiased.
     """
     each, by_output = loss(out, y)
     if weight is None:
@@ -53,13 +57,16 @@ def averaged(loss: Loss, out: Tensor, y: Tensor, weight: Tensor | None) -> tuple
 
 
 def mse(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the loss (f - y)^2 of each point and the gradient of its mean, as ``Loss`` defines."""
+    """Return the loss (f - y)^2 of each point (B, 1), and the gradient (B, 1) of the mean loss."""
     off = out - y
     return off.square(), off.mul(2 / len(y))
 
 
 def heteroscedastic(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the loss (f - y)^2 / (2 sigma^2) + log sigma of each point (eq. 15) and the gradient of its mean."""
+    """Return the loss (f - y)^2 / (2 sigma^2) + log sigma of each point (eq. 15), and the gradient of the mean loss.
+
+    ``out`` (B, 2) contains f and log sigma.
+    """
     off, log_sigma = out[:, :1] - y, out[:, 1:].clamp(min=LOWEST)
     by_mean = off * torch.exp(-2 * log_sigma)
     twice = off * by_mean
@@ -68,9 +75,9 @@ def heteroscedastic(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def relative_of_logs(spread: float) -> Loss:
-    """Return the loss function |A_NN / A - 1| for outputs log A.
+    """Return the loss function |A_NN / A - 1| for a network that predicts the standardised log A.
 
-    ``spread`` is the standard deviation of log A that was used to standardise the targets.
+    ``spread`` is the standard deviation of log A in the standardisation.
     """
 
     def relative(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,9 +88,9 @@ def relative_of_logs(spread: float) -> Loss:
 
 
 def relative_of_amplitudes(mean: float, spread: float) -> Loss:
-    """Return the loss function |A_NN / A - 1| for outputs A.
+    """Return the loss function |A_NN / A - 1| for a network that predicts the standardised amplitude A.
 
-    ``mean`` and ``spread`` are those of A that were used to standardise the targets.
+    ``mean`` and ``spread`` are the mean and the standard deviation of A in the standardisation.
     """
 
     def relative(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -98,7 +105,7 @@ def relative_of_amplitudes(mean: float, spread: float) -> Loss:
 class Points:
     """Network inputs ``x`` (points, inputs) and targets ``y`` (points, 1), not standardised.
 
-    ``weight`` (points,) has the mean 1; it is None if all points have the same weight.
+    ``weight`` (points,) has the mean 1, or is None if all points have equal weights.
     """
 
     x: Floats
@@ -113,8 +120,8 @@ class State:
     - ``done``: number of iterations so far.
     - ``best``: iteration with the smallest validation loss (0 before the first validation).
     - ``best_loss``: smallest validation loss.
-    - ``trained``: mean training loss between the last two validations (nan before the first validation, or if an old
-      checkpoint does not contain it).
+    - ``trained``: mean training loss between the last two validations. It is nan before the first validation, and after
+      the load of an old checkpoint without this value.
     """
 
     done: int = 0
@@ -126,7 +133,7 @@ class State:
 class Trainer:
     """A trainer of a surrogate with the size ``shape`` and the settings of ``cell``.
 
-    It standardises the points ``train`` and keeps them on the device.
+    The trainer standardises the points ``train`` and stores them on the device.
     """
 
     def __init__(self, cell: AmplitudeCell, shape: Size, train: Points, device: str) -> None:
@@ -144,7 +151,7 @@ class Trainer:
     def tensors(self, points: Points) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return the standardised inputs and targets of ``points`` on the device, and their weights.
 
-        The weights are a tensor (points, 1), or None if all are equal.
+        The weights are a tensor (points, 1), or None if all weights are equal.
         """
         weight = None if points.weight is None else self._tensor(points.weight[:, None])
         return self._tensor(self.of_x(points.x), self.network.precision), self._tensor(self.of_y(points.y)), weight
@@ -153,9 +160,9 @@ class Trainer:
         return torch.from_numpy(values.astype(precision)).to(self.device)
 
     def update(self, chosen: Tensor | None, rate: float) -> None:
-        """Run one iteration and add its loss to ``said``.
+        """Run one training iteration and add its loss to ``said``, the sum of the losses.
 
-        ``chosen`` contains the indices of the training points to use; None means all.
+        ``chosen`` contains the indices of the training points in the batch. None selects all points.
         """
         x, y, weight = self.x, self.y, self.weight
         if chosen is not None:
@@ -174,7 +181,7 @@ class Trainer:
         return torch.cat([self.model.layers_of(block)[-2] for block in torch.split(x, self.network.at_once)])
 
     def save(self, place: Path) -> None:
-        """Save the complete training state to ``place``, so that a resumed training gives the same numbers."""
+        """Save the complete training state to ``place``. A resumed training then gives identical results."""
         parts = {
             "theta": self.model.theta, "mean": self.adam.mean, "square": self.adam.square, "kept": self.kept,
             "said": self.said, "x": self.x[:1], "y": self.y.sum(),
@@ -198,12 +205,16 @@ class Trainer:
 
 
 def loss_of(cell: AmplitudeCell, mean: float, spread: float) -> Loss:
-    """Return the training loss function of a cell; ``mean`` and ``spread`` are those of its targets."""
+    """Return the training loss function of a training run.
+
+    ``mean`` and ``spread`` are the mean and the standard deviation of the training targets.
+    """
     if cell.objective == "mse":
         return mse
     if cell.objective == "heteroscedastic":
         return heteroscedastic
     if cell.target == LOG:
         return relative_of_logs(spread)
-    scale = float(unit(np.array([mean, spread])))  # amplitudes can be too small for single precision
+    # Amplitudes can be too small for single precision. A power of two scales them without rounding.
+    scale = float(unit(np.array([mean, spread])))
     return relative_of_amplitudes(mean / scale, spread / scale)

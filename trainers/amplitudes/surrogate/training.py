@@ -1,4 +1,4 @@
-"""Training of a cell: random batches, a cosine schedule, validations, and a test of the best weights."""
+"""Training of one surrogate: random batches, a cosine schedule, validations, and a test of the best weights."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, cosine, set_determinism, whole_batches
 
 EVERY, LOOKS = 1_000, 20
-"""Iterations between two validations (amplitudes, Sec. 3.2), and the minimum number of validations in a training."""
+"""Iterations between two validations (amplitudes, Sec. 3.2), and the minimum number of validations per training."""
 SHARE = 0.1
-"""Maximum fraction of the training compute for validations.
+"""Maximum cost of all validations, as a fraction of the training compute.
 
-If validations every ``EVERY`` iterations needed more, the interval is longer, but there are at least ``LOOKS``
-validations. C does not contain the compute of validations.
+If validations every ``EVERY`` iterations cost more, the interval is longer, but there are at least ``LOOKS``
+validations. C does not include the compute of validations.
 """
 STRIDE = 50
 """Iterations between two checks for a stop request."""
 
 
 def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell of the workspace ``root`` and return its test results: errors, pulls, dimensions, and N, D, C.
+    """Train a cell (one training run) of the workspace ``root`` and return its test results.
 
-    Raises CellError if the cell needs more memory than available, and PlannerError if fields are inconsistent or events
-    are unavailable.
+    The results are errors, pulls, intrinsic dimensions, and N, D, C. Raises CellError if the training needs more memory
+    than available, and PlannerError if fields are inconsistent or events are unavailable.
     """
     check(root, cell)
     check_memory(memory(root, cell), stream.device, "make its width, its points or its batch smaller")
@@ -65,10 +65,10 @@ def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, f
 
 
 def sets_of(data: Data[Events], facts: Facts, cell: AmplitudeCell) -> Data[Points]:
-    """Return the network inputs, targets and weights of the events of a cell.
+    """Return the network inputs, targets and weights of the events of a training run.
 
-    Raises PlannerError if amplitudes are invalid as targets, if all training targets are equal, or if all test targets
-    are equal.
+    Raises PlannerError if amplitudes are invalid as targets, or if all targets of the training or of the test set are
+    equal.
     """
     inputs = NETWORKS[cell.network].inputs
 
@@ -104,8 +104,8 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Data[Points], stream
 def looked_every(cell: AmplitudeCell, total: int) -> int:
     """Return the number of iterations between two validations.
 
-    It is ``EVERY``, or more if validations would exceed the fraction ``SHARE`` of the compute. It is less if there
-    would be fewer than ``LOOKS`` validations.
+    The number is at least ``EVERY``. It is larger if validations would otherwise exceed the fraction ``SHARE`` of the
+    training compute. It is smaller if there would otherwise be fewer than ``LOOKS`` validations.
     """
     dear = math.ceil(cell.validation / (3 * SHARE * cell.points_a_batch))
     return max(min(max(EVERY, dear), total // LOOKS), 1)
@@ -114,8 +114,8 @@ def looked_every(cell: AmplitudeCell, total: int) -> int:
 def _iterate(trainer: Trainer, total: int, validation: Points, share: float, stream: RunContext) -> None:
     """Train until ``total`` iterations are done.
 
-    ``share`` is the variance of the training targets divided by that of the test targets. The reported validation error
-    is multiplied by ``share``, so that it has the same normalisation as the test loss.
+    ``share`` is the variance of the training targets divided by the variance of the test targets. The reported
+    validation error is multiplied by ``share``. Its normalisation then agrees with the test loss.
     """
     cell, every = trainer.cell, looked_every(trainer.cell, total)
     points = trainer.tensors(validation)
@@ -137,7 +137,7 @@ def _iterate(trainer: Trainer, total: int, validation: Points, share: float, str
 
 
 def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) -> Iterator[Tensor | None]:
-    """Yield the indices of the training points of each iteration, from iteration number ``first`` on.
+    """Yield the indices of the training points of each iteration, starting with iteration number ``first``.
 
     The indices are None if a batch contains all points.
     """
@@ -148,10 +148,10 @@ def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) 
 
 
 def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since: int) -> dict[str, float]:
-    """Validate the model, and keep its weights if their validation loss is the smallest so far.
+    """Validate the model, and store its weights if their validation loss is the smallest so far.
 
-    Returns the values to report. One of them is the mean training loss of the ``since`` iterations since the last
-    validation, which is also stored in the state. Raises CellError if the training diverged.
+    Returns the values to report, including the mean training loss since the last validation, ``since`` iterations ago.
+    This loss is also stored in the state. Raises CellError if the training diverged.
     """
     cell, done, (x, y, weight) = trainer.cell, trainer.state.done, points
     out = trainer.outputs(x)
@@ -169,7 +169,7 @@ def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since:
 
 
 def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) -> dict[str, float]:
-    """Return the test metrics of the weights with the smallest validation loss, and N, D, C and the settings used."""
+    """Return the test metrics of the weights with the smallest validation loss, with N, D, C and the settings used."""
     cell, shape, state = trainer.cell, trainer.model.shape, trainer.state
     trainer.model.theta.copy_(trainer.kept)
     x, *_ = trainer.tensors(test)
@@ -197,7 +197,7 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) ->
 def _dimensions(trainer: Trainer, x: Tensor) -> dict[str, float]:
     """Return the intrinsic dimensions of the last hidden layer and of the inputs, with their standard deviations.
 
-    An estimate that fails is missing in the result, and the reason is printed.
+    If an estimate fails, the result does not contain its value, and the reason is printed.
     """
     dimensions: dict[str, float] = {}
     for name, points in (("dimension", trainer.last_hidden(x)), ("dimension_inputs", x)):
