@@ -1,10 +1,11 @@
 """Bundled tables of the finished cells of a workspace: ``python -m isoplan.trainers.bundle FAMILY SPACE GRIDS``.
 
-FAMILY is the name of a family, SPACE a workspace and GRIDS a folder of grids. A table is written next to each grid
-``GRIDS/FAMILY_*.toml``; a cell can be in several tables. Grids whose names differ only after a hyphen have one table:
-``FAMILY_data-100.toml`` and ``FAMILY_data-300.toml`` give ``FAMILY_data.csv``. The curves of all cells are written to
-``FAMILY_curves.csv``, with at most ``POINTS`` points per cell. Tables can be written while a grid is trained: an
-unfinished cell keeps the row that it has in an existing table, or is omitted. The same cells give the same bytes.
+FAMILY is the name of a model family, SPACE a workspace and GRIDS a folder of grids. A table is written next to each
+grid ``GRIDS/FAMILY_*.toml``. A cell (training run) can be in several tables. Grids whose names differ only after a
+hyphen share one table: ``FAMILY_data-100.toml`` and ``FAMILY_data-300.toml`` give ``FAMILY_data.csv``. The curves of
+all cells are written to ``FAMILY_curves.csv``, with at most ``POINTS`` points per cell. Tables can be written while a
+grid is trained: the existing row of an unfinished cell does not change, and a cell without a row is omitted. The same
+cells give the same bytes.
 """
 
 from __future__ import annotations
@@ -68,14 +69,15 @@ def points(queue: Queue, names: Iterable[str], columns: TableColumns) -> dict[st
 
 
 def _short(value: float | None) -> str:
-    """Return a number as text: whole numbers in full, others with seven significant digits, and "" for None."""
+    """Return a number as text: integers with all digits, other numbers with seven significant digits, and "" for
+    None."""
     if value is None:
         return ""
     return f"{value:.0f}" if float(value).is_integer() else f"{value:.7g}"
 
 
 def there(path: Path) -> dict[str, list[Row]]:
-    """Return the rows of an existing table by the name of the run. Empty if the table does not exist."""
+    """Return the rows of an existing table, by the name of the run. Returns {} if the table does not exist."""
     found: dict[str, list[Row]] = {}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
@@ -85,7 +87,7 @@ def there(path: Path) -> dict[str, list[Row]]:
 
 
 def write(path: Path, columns: Sequence[str], found: Sequence[Row]) -> None:
-    """Write a table atomically with those of the ``columns`` that are not empty."""
+    """Write the rows ``found`` atomically as a CSV table. Columns without any value are omitted."""
     kept = [name for name in columns if any(row.get(name) not in ("", None) for row in found)]
     text = io.StringIO()
     out = csv.DictWriter(text, kept, restval="", extrasaction="ignore", lineterminator="\n")

@@ -1,7 +1,7 @@
-"""The interface of a family of trainers: the cell, its result, and its progress reports.
+"""The interface between a family of trainers and the backend: cells, their sizes, and their progress reports.
 
-A family is a subpackage of ``trainers`` that has a function ``families(workspace)``. To add a family, no other code
-needs to change.
+A cell is one training run. A subpackage of ``trainers`` with a function ``families(workspace)`` provides families. To
+add a family, no other code needs to change.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from isoplan.engine.errors import PlannerError
 
 CELL_DIGITS = 20
-"""Number of hexadecimal digits of a cell's name. Among a million cells, two share a name with probability 1e-12."""
+"""Number of hexadecimal digits of a cell's name. In a million cells, the probability of two equal names is 1e-12."""
 
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-"""Pattern of the name of data, which is a folder or a file of the workspace."""
+"""Pattern of the name of a dataset, which is a folder or a file in the workspace."""
 ZERO = "zero"
-"""Key in the extra schema of a field: the word that forms show instead of 0, such as ``automatic`` or ``none``."""
+"""Key in the JSON schema of a field. Its value is the word that forms show instead of 0, such as ``automatic``."""
 AUTOMATIC = {ZERO: "automatic"}
 PROCESS = 0.6e9
 """Memory in bytes of a process that has imported torch and trains nothing."""
@@ -35,7 +35,7 @@ Device = Annotated[
 
 
 class Cell(BaseModel):
-    """One point of a grid, with every value that affects the training. Equal cells give equal runs.
+    """The settings of one training run, with every value that affects the result. Equal cells give equal results.
 
     A family adds fields with a title, a description and bounds. The grid editor shows the fields, and they become
     columns of the run table. The values are numbers, texts or booleans.
@@ -51,7 +51,7 @@ class Cell(BaseModel):
     @field_validator("*")
     @classmethod
     def _is_text(cls, value: object) -> object:
-        """Check that a text can be encoded in UTF-8. Half of a surrogate pair cannot be written to a file."""
+        """Check that a text can be encoded in UTF-8, because half of a surrogate pair cannot be written to a file."""
         if isinstance(value, str) and not value.isascii():
             try:
                 value.encode()
@@ -67,9 +67,9 @@ C = TypeVar("C", bound=Cell)
 class Sizes:
     """Sizes of a cell for a scaling law: parameters N, samples D, unique samples U, and compute C in FLOPs.
 
-    C is an analytic count. A value is None if it is unknown before the cell has run; the result of the cell then
-    contains it. ``seen`` is the number of samples that pass through the model, if D counts something else (in the
-    amplitudes paper, D counts training points).
+    C is an analytic count. A size is None if it is unknown before the training; the result of the cell then contains
+    this size. ``seen`` is the number of samples that pass through the model. It is set if D counts something else, such
+    as training points in the amplitudes paper.
     """
 
     N: float | None = None
@@ -80,7 +80,7 @@ class Sizes:
 
     @property
     def passed(self) -> float | None:
-        """The number of samples that pass through the model before the cell ends, or None if it is unknown."""
+        """The number of samples that pass through the model during training, or None if unknown."""
         return self.D if self.seen is None else self.seen
 
 
@@ -103,12 +103,12 @@ class Stopped(Exception):
 class Died(Exception):
     """Raised if a process of the training crashed or was killed.
 
-    The cell is then tried again, up to three times in total.
+    The training is then tried again, at most three times in total.
     """
 
 
 class CellError(PlannerError):
-    """Raised if a cell cannot be trained, with one sentence for the user. The cell is not tried again."""
+    """Raised if a cell cannot be trained. The message is one sentence for the user. The training is not tried again."""
 
 
 class RunContext(Protocol):
@@ -132,12 +132,13 @@ class RunContext(Protocol):
 
     @property
     def stopping(self) -> bool:
-        """Whether the cell was asked to stop. If it was, save a checkpoint and raise ``Stopped``."""
+        """Whether the cell was asked to stop. If true, the family must save a checkpoint and raise ``Stopped``."""
 
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
         """Report that ``step`` of ``total`` steps are completed, and measured ``values`` by name, such as the loss.
 
-        Call it at every step; only some of the points are stored. Raises Stopped if the cell was asked to stop.
+        Call this method at every step; only a part of the points is stored. Raises Stopped if the cell was asked to
+        stop.
         """
 
     @property
@@ -150,7 +151,7 @@ class RunContext(Protocol):
 
 @dataclass(frozen=True)
 class Preset:
-    """A preset grid: ``fields`` by name, as they are typed into a form, and its purpose ``about`` in one line."""
+    """A preset grid: its ``fields`` by name, as typed into a form, and one line ``about`` its purpose."""
 
     fields: Mapping[str, str]
     about: str = ""
@@ -160,8 +161,8 @@ class Preset:
 class TableColumns:
     """The columns of the bundled tables of a family.
 
-    ``fields`` are fields of a cell and ``measured`` its measured values. ``curve`` are the measured values at each
-    point of a curve.
+    ``fields`` are fields of a cell, ``measured`` are measured values of a cell, and ``curve`` are measured values at
+    each point of a training curve.
     """
 
     fields: tuple[str, ...] = ()
@@ -187,17 +188,18 @@ class Family(Generic[C]):
     - ``sizes(cell)`` returns N, D, U and C, and ``needs(cell)`` the resources of a cell.
     - ``calibration_cell(cell)`` is a cell of about one second that measures the training speed of this machine. It is
       None if no shorter cell exists.
-    - ``simulation(cells)`` is the core time in seconds of the simulations that must precede the training of ``cells``.
-      It is None if this time was not measured.
+    - ``simulation(cells)`` is the core time in seconds to simulate the missing samples of ``cells`` before their
+      training. It is None if this time was not measured.
     - ``check(cell)`` raises PlannerError if fields are incompatible.
-    - ``loss`` is the name of the value that laws describe. ``metrics`` are the other values, each with the direction in
-      which it is better.
-    - ``title`` is its name for users, such as ``Jet tagger``, and ``summary`` one sentence about what it trains.
-    - ``main`` are the fields that a form always shows: the size of a model and its samples. If it is empty, these are
-      the first two fields that are numbers.
+    - ``loss`` is the name of the value that scaling laws describe. ``metrics`` maps the other values to "min" or "max",
+      the better direction.
+    - ``title`` is the name for users, such as ``Jet tagger``. ``summary`` is one sentence about the models and the
+      task.
+    - ``main`` lists the fields that a form always shows: the model size and the number of samples. If ``main`` is
+      empty, a form shows the first two numeric fields.
     - ``presets`` are initial grids by name, in lower case with hyphens. The preset "example" trains within a minute or
       two, and forms start with it.
-    - ``version`` changes if the same cells give other results.
+    - ``version`` must change if a change of the code changes the results of cells.
     - ``bundled`` are the columns of the tables that ``isoplan.trainers.bundle`` writes.
     """
 
@@ -229,5 +231,5 @@ def cell_name(family: Family[Any], cell: Cell) -> str:
 
 
 def canonical(value: Any) -> bytes:
-    """Return the JSON text of ``value``, which is unique: keys are sorted, and there are no spaces."""
+    """Return a unique JSON text of ``value``, with sorted keys and without spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()

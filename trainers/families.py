@@ -1,4 +1,4 @@
-"""The families of a workspace, from all subpackages of ``trainers`` that have a function ``families(workspace)``."""
+"""The model families of a workspace, from all subpackages of ``trainers`` with a function ``families(workspace)``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.trainers.cell import Cell, Family
 
 FUNCTION = "families"
 OWN = "command"
-"""The subpackage for families that run programs of the user. Its families come first."""
+"""The subpackage for families that run programs of the user. These families come first in lists."""
 
 
 @cache
@@ -59,7 +59,7 @@ def read_cell(family: Family[Any], raw: dict[str, Any]) -> Cell:
 
 
 def check_value(family: Family[Any], field: str, value: object) -> None:
-    """Check one ``value`` for a ``field``, whatever the other fields are. Raises PlannerError if it is invalid."""
+    """Check one ``value`` for a ``field``, independent of other fields. Raises PlannerError if the value is invalid."""
     try:
         family.cell.model_validate({field: value})
     except ValidationError as error:
@@ -69,7 +69,7 @@ def check_value(family: Family[Any], field: str, value: object) -> None:
 
 
 def why(first: Any, family: Family[Any]) -> str:
-    """Return a sentence about the field that the first error of pydantic is about."""
+    """Return a sentence for users about ``first``, the first validation error of pydantic."""
     where = ".".join(str(part) for part in first["loc"]) or "cell"
     if first["type"] == "extra_forbidden":
         return f"The family {family.name} has no field {where!r}: use {', '.join(family.cell.model_fields)}."

@@ -1,8 +1,8 @@
-"""A grid of cells: read from ``GRID.toml`` or from a form, and written to a file.
+"""A grid of cells (training runs): read from ``GRID.toml`` or from a form, and written to a file.
 
-The file has ``family = "teacher-student"``, an optional ``name``, and a section ``[cell]``. A field of this section is
-a value, a list, or a range such as ``width = "8..512 x 7"``. Every combination of the values is a cell. The last field
-of the file varies fastest.
+The file contains ``family = "teacher-student"``, an optional ``name``, and a section ``[cell]``. A field of this
+section is a value, a list, or a range such as ``width = "8..512 x 7"``. Every combination of the values is a cell. The
+last field of the file varies fastest.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid: the values and ranges ``asked`` for fields of the ``family``, in order.
+    """A grid of training runs. ``asked`` contains the values and ranges of fields of the ``family``, in order.
 
-    Other fields have their default.
+    Fields that are not in ``asked`` have their default value.
     """
 
     family: str
@@ -46,7 +46,7 @@ class Grid:
 def read_grid(path: Path, root: Path) -> Grid:
     """Return the grid in the file ``path``, or on standard input if ``path`` is "-".
 
-    Its family is one of the workspace ``root``. Raises PlannerError if the grid cannot be read.
+    The family of the grid must exist in the workspace ``root``. Raises PlannerError if the grid cannot be read.
     """
     shown = "Standard input" if str(path) == "-" else str(path)
     try:
@@ -76,7 +76,7 @@ def open_grid(path: Path, root: Path) -> Grid:
 
 
 def title_of(preset: str) -> str:
-    """Return the title of a preset on a page: ``share-sweep`` becomes Share sweep."""
+    """Return the title of a preset on a page: ``share-sweep`` gives "Share sweep"."""
     return preset.replace("-", " ").capitalize()
 
 
@@ -111,7 +111,7 @@ def make_grid(family: Family[Any], entries: Mapping[str, object], name: str = ""
 
 
 def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") -> Grid:
-    """Return a grid from the ``texts`` that are typed into a form, by field. An empty field has its default.
+    """Return a grid from the ``texts`` of the fields of a form. An empty text means the default of the field.
 
     Raises PlannerError with the invalid field.
     """
@@ -122,7 +122,8 @@ def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") ->
 
 
 def check_typed(family: Family[Any], field: str, text: str) -> None:
-    """Check the text of one field of a form, whatever the other fields are. Raises PlannerError if it is invalid."""
+    """Check the text of one field of a form, independent of other fields. Raises PlannerError if the text is
+    invalid."""
     for values in axes(typed_grid(family, {field: text}), family).values():
         for value in values:
             check_value(family, field, value)
@@ -134,9 +135,9 @@ def with_value(grid: Grid, field: str, value: Value) -> Grid:
 
 
 def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
-    """Return the grid with other values for one field, given as ``text`` FIELD=VALUES.
+    """Return the grid with new values for one field. ``text`` has the form FIELD=VALUES.
 
-    Raises PlannerError if it is invalid.
+    Raises PlannerError if ``text`` is invalid.
     """
     field, _, values = text.partition("=")
     if not values.strip():
@@ -157,8 +158,8 @@ def axes(grid: Grid, family: Family[Any]) -> dict[str, tuple[Value, ...]]:
 def cells(grid: Grid, family: Family[Any]) -> list[Cell]:
     """Return the cells of the grid. The last field varies fastest.
 
-    Raises PlannerError for invalid values, or if the grid has more cells than a workspace can contain. In the second
-    case, no cell is created.
+    Raises PlannerError if a value is invalid or if a workspace cannot contain so many cells. The number of cells is
+    checked before any cell is created.
     """
     found = axes(grid, family)
     many = math.prod(len(values) for values in found.values())
@@ -184,14 +185,14 @@ def write_grid(grid: Grid) -> str:
 
 
 def type_field(asked: Asked, zero: str = "") -> str:
-    """Return the values of a field as a user types them into a form; ``zero`` is the word for 0, if there is one."""
+    """Return the values of a field as text for a form. ``zero`` is the word for 0, or "" if there is none."""
     return ", ".join(
         zero if zero and not isinstance(part, Range | bool | str) and part == 0 else _as_typed(part) for part in asked
     )
 
 
 def default_text(about: FieldInfo) -> str:
-    """Return the default of a field as a user types it; "" if a value must be given."""
+    """Return the default of a field as text for a form, or "" if the field has no default."""
     return "" if about.is_required() else type_field((about.default,), zero_word(about))
 
 
@@ -208,7 +209,7 @@ def _known(family: Family[Any], entries: Mapping[str, object]) -> None:
 
 
 def _reading(family: Family[Any], field: str) -> tuple[Kind, str, str]:
-    """Return the kind of a field, its name for messages, and its word for 0."""
+    """Return the kind of a field, its name for messages, and the word that forms show instead of 0."""
     return _kind(family, field), where(family, field), zero_word(family.cell.model_fields[field])
 
 

@@ -1,6 +1,6 @@
 """State of PyTorch: whether it is installed, can be imported, and can use a GPU.
 
-``python -m isoplan.trainers.pytorch`` prints it in one line.
+``python -m isoplan.trainers.pytorch`` prints this state in one line.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def check_torch(what: str, device: str = "cpu") -> None:
 def train_with_torch(what: str, module: str, root: Path, cell: Cell, stream: RunContext) -> Mapping[str, float]:
     """Train a cell of the workspace ``root`` with the function ``train`` of ``module``.
 
-    The module is imported only when this function is called. Raises CellError as ``check_torch`` and ``train`` do.
+    The module is imported only when this function is called. Raises the errors of ``check_torch`` and of ``train``.
     """
     check_torch(what, stream.device)
     metrics: Mapping[str, float] = import_module(f"isoplan.trainers.{module}").train(root, cell, stream)
@@ -47,7 +47,8 @@ def train_with_torch(what: str, module: str, root: Path, cell: Cell, stream: Run
 
 
 def why_missing() -> str:
-    """Return why PyTorch cannot be imported and what to do about it, in one sentence or two. Returns "" if it can."""
+    """Return why PyTorch cannot be imported and what to do, in one or two sentences. Returns "" if the import
+    succeeds."""
     if find_spec("torch") is None:
         return f"PyTorch is not installed. {INSTALL}."
     if not (cause := _failure()):
@@ -61,7 +62,7 @@ def _failure() -> str:
     """Return the error with which the import of PyTorch fails, or "" if it succeeds."""
     try:
         import_module("torch")
-    except Exception as error:  # a missing library raises ImportError or OSError, a wrong one any error
+    except Exception as error:  # a missing library raises ImportError or OSError, a wrong library any error
         lines = str(error).strip().splitlines() or [type(error).__name__]
         return lines[0].strip().removesuffix(".")
     return ""

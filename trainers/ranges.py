@@ -22,8 +22,7 @@ Scale = Literal["", "log", "linear"]
 MOST_VALUES = 20_000
 """Maximum number of values of a range, because a workspace cannot contain a grid with more cells."""
 DIGITS = 10
-"""Number of significant digits of the values between the ends of a range. With it, 0.001..1 x 4 contains exactly
-0.01.
+"""Number of significant digits of the inner values of a range. The range 0.001..1 x 4 then contains exactly 0.01.
 """
 EXAMPLE = "8..512 x 7"
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+?)\s*[x×*]\s*(?P<count>\d{1,9})\s*(?P<scale>log|linear)?")
@@ -36,8 +35,8 @@ _TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 class Range:
     """``count`` values from ``low`` to ``high``.
 
-    They are evenly spaced in the logarithm if ``scale`` is "log", or if it is empty and ``low`` is positive. Otherwise
-    they are evenly spaced.
+    The values are evenly spaced on a logarithmic scale if ``scale`` is "log", or if ``scale`` is empty and ``low`` is
+    positive. Otherwise, the values are evenly spaced on a linear scale.
     """
 
     low: float
@@ -47,12 +46,12 @@ class Range:
 
     @property
     def text(self) -> str:
-        """The range as a user types it. The same range can be read from this text."""
+        """The range as a text that ``read_typed`` reads as the same range."""
         return " ".join(f"{as_typed(self.low)}..{as_typed(self.high)} x {self.count} {self.scale}".split())
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the values are evenly spaced in the logarithm. A range that includes 0 cannot be."""
+        """Whether the values are evenly spaced on a logarithmic scale."""
         return self.scale == "log" or (not self.scale and self.low > 0)
 
     def values(self, whole: bool) -> tuple[Value, ...]:
@@ -70,7 +69,7 @@ class Range:
 
 
 Asked = tuple[Value | Range, ...]
-"""Input of a field: one value if all cells of the grid share it, or several values and ranges."""
+"""Input of a field: a tuple with one value for all cells of the grid, or with several values and ranges."""
 
 
 def kind_of(field: FieldInfo) -> Kind:
@@ -83,21 +82,22 @@ def kind_of(field: FieldInfo) -> Kind:
 
 
 def zero_word(field: FieldInfo) -> str:
-    """Return the word that a user types instead of 0 into this field, such as ``automatic``; "" if there is none."""
+    """Return the word that stands for 0 in this field of a form, such as ``automatic``, or "" if there is none."""
     extra = field.json_schema_extra
     return str(extra.get(ZERO, "")) if isinstance(extra, dict) else ""
 
 
 def expand(asked: Asked, kind: Kind) -> tuple[Value, ...]:
-    """Return all values of a field, each once, in the given order."""
+    """Return all distinct values of a field, in the given order."""
     listed = (part.values(kind == "integer") if isinstance(part, Range) else (part,) for part in asked)
     return tuple(dict.fromkeys(value for values in listed for value in values))
 
 
 def read_entry(raw: object, kind: Kind, where: str, zero: str = "") -> Asked:
-    """Return the input of a field from a file: a value, a list, a table of a range, or the text of any of them.
+    """Return the input of a field from a file. ``raw`` is a value, a list, a table that describes a range, or a text.
 
-    Raises PlannerError for anything else. ``where`` names the field in the error, and the word ``zero`` stands for 0.
+    Raises PlannerError if ``raw`` is invalid. ``where`` names the field in the error. The word ``zero`` means the
+    number 0.
     """
     if isinstance(raw, list | tuple):
         if not raw:
@@ -122,13 +122,13 @@ def read_typed(text: str, kind: Kind, where: str, zero: str = "") -> Asked:
     """Return the input of a field from typed text: values such as ``8, 16, 32``, and ranges such as ``8..512 x 7``.
 
     Values are separated by commas or semicolons. Numbers can be written as 2k or 10^6. A text that contains a comma
-    must be in double quotes. The word ``zero``, if there is one, stands for the number 0. Raises PlannerError if the
+    must be in double quotes. The word ``zero``, if it is not empty, means the number 0. Raises PlannerError if the
     text is invalid; ``where`` names the field in the error.
     """
     if kind == "text":
         try:
             return tuple(next(csv.reader([text], skipinitialspace=True), ()))
-        except csv.Error:  # a line break, or a text of more than 128 kB
+        except csv.Error:  # raised for a line break, and for a text of more than 128 kB
             raise PlannerError(f"{where} cannot read {cut(text)!r}: write {_examples(kind)} in one line.") from None
     parts = [part.strip() for part in _parts(text, kind, where)]
     if not all(parts):
@@ -192,7 +192,7 @@ def _table(raw: Mapping[object, object], kind: Kind, where: str) -> Range:
 
 
 def _checked(found: Range, kind: Kind, where: str) -> Range:
-    """Return the range unchanged. Raises PlannerError if it is invalid or if the field does not accept its values."""
+    """Return the range ``found``. Raises PlannerError if the range is invalid or not allowed for the field."""
     if kind not in ("integer", "number"):
         raise PlannerError(f"{where} takes no range: give it {_examples(kind)}.")
     low, high = found.low, found.high

@@ -53,10 +53,10 @@ def set_random_state(rng: Mapping[str, Tensor], device: torch.device) -> None:
 
 @contextmanager
 def read_checkpoint(place: Path, device: torch.device) -> Iterator[dict[str, Any]]:
-    """Yield the parts that ``save_checkpoint`` wrote. After the context, the random number generators are set.
+    """Yield the parts that ``save_checkpoint`` wrote.
 
-    Raises CellError if the file cannot be read, or if the context raises an error because the parts do not fit the
-    cell.
+    The random number generators are set at the end of the ``with`` block. Raises CellError if the file cannot be read,
+    or if the ``with`` block raises an error because the parts do not fit the cell.
     """
     try:
         parts = torch.load(place, map_location=device, weights_only=True)
@@ -79,14 +79,15 @@ def make_or_resume(make: Callable[[], T], stream: RunContext) -> T:
 
 
 WARM = 0.05
-"""Fraction of the training steps in which the learning rate rises linearly to its peak, before it falls as a cosine."""
+"""Fraction of the training steps in which the learning rate rises linearly to its peak. Then it decreases as a cosine.
+"""
 
 
 def warm_cosine(peak: float, update: int, total: int) -> float:
     """Return the learning rate of step ``update`` (from 0) of ``total`` steps.
 
-    It is the smaller of two values: a linear rise to ``peak`` in the first 5 % of the steps, and a cosine from ``peak``
-    to 0.
+    The learning rate is the minimum of two curves: a linear rise to ``peak`` in the first 5 % of the steps, and a
+    cosine from ``peak`` to 0 over all steps.
     """
     return peak * min((update + 1) / max(WARM * total, 1), 0.5 * (1 + math.cos(math.pi * update / total)))
 
@@ -102,9 +103,9 @@ def cosine(peak: float, update: int, total: int, least: float = 0.0) -> float:
 def whole_batches(samples: int, batch: int, seed: tuple[int, ...], first: int, total: int) -> Iterator[Ints]:
     """Yield the indices (batch,) of the samples of each training step from step ``first`` up to ``total``.
 
-    ``samples`` is the number of samples, at least ``batch``. In each pass they are in a random order, which ``seed``
-    and the number of the pass determine. The last batch of a pass is filled with samples of the next pass, so every
-    batch is full.
+    ``samples`` is the number of samples, at least ``batch``. The order of the samples in each pass is random and
+    depends on ``seed`` and on the number of the pass. The last batch of a pass is filled with samples of the next pass,
+    so every batch is full.
     """
 
     @lru_cache(maxsize=2)
@@ -121,7 +122,7 @@ def whole_batches(samples: int, batch: int, seed: tuple[int, ...], first: int, t
 def memory_of(device: str) -> float:
     """Return the memory of ``device`` in bytes.
 
-    For a GPU it is the memory of the GPU, for ``cpu`` that of the machine or container, or infinity if it is unknown.
+    For ``cpu``, this is the memory of the machine or container. Unknown memory counts as infinite.
     """
     if device.startswith("cuda"):
         return float(torch.cuda.get_device_properties(device).total_memory)
@@ -131,7 +132,7 @@ def memory_of(device: str) -> float:
 def check_memory(takes: float, device: str, advice: str) -> None:
     """Check that ``device`` has the memory for a cell that needs ``takes`` bytes.
 
-    Raises CellError if not. ``advice`` in the error is what to make smaller.
+    Raises CellError if the memory is too small. The error contains ``advice``, which names the settings to reduce.
     """
     there = memory_of(device)
     if takes > there:
@@ -141,7 +142,7 @@ def check_memory(takes: float, device: str, advice: str) -> None:
 
 
 def set_determinism(cell: Cell) -> None:
-    """Set torch's number of threads to that of the cell, and deterministic algorithms if the cell requires them."""
+    """Set torch's number of threads for the cell, and use deterministic algorithms if the cell requires them."""
     torch.set_num_threads(cell.threads)
     if cell.deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

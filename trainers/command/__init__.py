@@ -1,6 +1,6 @@
-"""Programs of users that train cells.
+"""Programs of users that train cells (a cell is one training run).
 
-A program reads a cell as JSON and writes metrics as JSON lines. It does not need to import Isoplan.
+A program reads the fields of a cell as JSON and writes metrics as JSON lines. It does not need to import Isoplan.
 """
 
 from __future__ import annotations

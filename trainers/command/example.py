@@ -1,10 +1,9 @@
 """The bundled example program: an MLP, the student, learns a fixed random MLP, the teacher, from noisy labels.
 
-It uses only numpy. The minimum of its loss is known: the variance of the noise, which no model can predict. Inputs are
+The program uses only numpy. The lowest possible loss is known: it is the variance of the label noise. Inputs are
 Gaussian. The teacher has two hidden layers of 64 GELU neurons, and its output has unit variance. The student has two
 hidden layers of ``width`` neurons. The student is trained by Adam with a cosine schedule and sees every sample once.
-The loss is the mean squared error on fixed test inputs, compared with the teacher's output without noise, plus the
-variance of the noise.
+The loss is the variance of the noise plus the mean squared difference between student and teacher on fixed test inputs.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Teacher:
 
 
 def learning_rate(cell: dict[str, Any], updates: int) -> float:
-    """Return the peak learning rate: that of the cell or, if it is 0, a power law of width and steps (``updates``)."""
+    """Return the peak learning rate: the cell's value or, if it is 0, a power law of width and steps (``updates``)."""
     return float(cell["rate"] or 0.0054 * (cell["width"] / 64) ** -0.37 * (updates / 2048) ** -0.6)
 
 

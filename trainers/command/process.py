@@ -37,7 +37,7 @@ PASSED = frozenset(
 PREFIXES = ("LC_", "OMP_", "KMP_", "SLURM_", "_CONDOR_")
 """Prefixes of further environment variables that are passed to a program: languages, threads, batch jobs."""
 NEVER = frozenset({"SLURM_JWT"})
-"""Environment variables that have one of these prefixes but contain a key, and are therefore not passed."""
+"""Environment variables that are never passed to a program, because they contain a key, although a prefix matches."""
 THREADS = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
 """Libraries whose variable ``<library>_NUM_THREADS`` is set to the number of threads of the cell."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -49,8 +49,9 @@ def environment_of(
 ) -> dict[str, str]:
     """Return the environment variables for ``command``.
 
-    They are the allowed variables of ``source`` and those in ``named``, the limits for ``threads`` threads, and the
-    variables in ``given``. A name in ``named`` that ``source`` does not contain is ignored.
+    The result contains the allowed variables of ``source``, the variables of ``source`` with a name in ``named``,
+    variables that limit libraries to ``threads`` threads, and the variables in ``given``. Names that ``source`` does
+    not contain are ignored.
     """
     passed = {name: value for name, value in source.items() if name in named or _is_passed(name)}
     limits = {f"{library}_NUM_THREADS": str(threads) for library in THREADS}
@@ -64,8 +65,8 @@ def _is_passed(name: str) -> bool:
 def _paths(command: Sequence[str], source: Mapping[str, str]) -> dict[str, str]:
     """Return the variable PYTHONPATH for a program, without the folder of Isoplan.
 
-    The package ``data`` in that folder would hide a package ``data`` of the program. If the program runs with the same
-    Python as Isoplan, the folder is at the end of the path.
+    Packages in the folder of Isoplan, such as ``data``, would hide packages of the program with the same name. If the
+    program runs with the Python of Isoplan, the folder is moved to the end of the path.
     """
     own = str(Path(isoplan.__file__).parents[1])
     paths = [path for path in source.get(PATHS, "").split(os.pathsep) if path and path != own]
@@ -75,14 +76,14 @@ def _paths(command: Sequence[str], source: Mapping[str, str]) -> dict[str, str]:
 
 
 GRACE = 4.0
-"""Seconds after SIGTERM in which a program can save a last checkpoint. It is then killed."""
+"""Seconds that a program has after SIGTERM to save a last checkpoint. Then the program is killed."""
 LINE = 1_000_000
 """Maximum length of an output line in bytes. A longer line is not parsed."""
 LOG = 10_000_000
 """Maximum number of bytes of output in the log, without the JSON lines."""
 CHUNK = 65_536
 MARK = "ISOPLAN_CELL"
-"""Environment variable by which processes of a cell are recognised. Its value is the folder of the cell."""
+"""Environment variable that identifies the processes of a training run. Its value is the folder of the run."""
 CHECKPOINT = "checkpoint"
 
 
@@ -106,19 +107,20 @@ def train(
 ) -> dict[str, float]:
     """Run ``command`` on a cell until it ends, and return its metrics.
 
-    The program gets the variables of ``environment_of`` and those in ``environment``. It reads one JSON object from
-    standard input:
+    The environment of the program is that of ``environment_of``, with the additional names ``environment``. The program
+    reads one JSON object from standard input:
 
     - ``cell``: the fields of the cell.
-    - ``device`` and ``folder``: where it runs.
-    - ``checkpoint``: the path of its saved state. It must write the state under a temporary name and rename it.
-    - ``resume``: the same path if an earlier attempt has saved a state, otherwise null.
+    - ``device`` and ``folder``: the device and the folder of the cell.
+    - ``checkpoint``: the path for the state of the training. The program must write a temporary file and rename it.
+    - ``resume``: the path in ``checkpoint`` if an earlier attempt has saved a state, otherwise null.
 
-    It writes JSON objects, one per line: ``step`` and ``total`` with measured values, and at the end ``result``.
-    SIGTERM asks the program to stop; if it runs for more than ``silence`` seconds without output, it is killed.
+    The program writes JSON objects, one per line: ``step`` and ``total`` with measured values, and at the end
+    ``result``. SIGTERM asks the program to stop. A program without output for more than ``silence`` seconds is killed.
 
-    Raises CellError if the program is missing, fails, is silent for too long, or writes no readable line; Died if a
-    signal ended it; OSError if it fails while the disk is full; and Stopped after a stop request.
+    Raises CellError if the program is missing, fails, is silent for too long, or writes no readable line. Raises Died
+    if a signal ended the program, OSError if the program fails while the disk is full, and Stopped after a stop
+    request.
     """
     given: dict[str, object] = {
         "cell": cell.model_dump(mode="json"),
@@ -196,7 +198,8 @@ def _started(
 def _gpu(device: str) -> str:
     """Return the value of CUDA_VISIBLE_DEVICES for a program that may use only ``device``.
 
-    ``cuda:1`` is the second GPU that this process sees, which can have another index for other processes.
+    ``cuda:1`` is the second GPU that is visible to this process. Its index on the machine depends on
+    CUDA_VISIBLE_DEVICES.
     """
     index = device.partition(":")[2]
     names = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
@@ -204,7 +207,7 @@ def _gpu(device: str) -> str:
 
 
 def _tied() -> list[str]:
-    """Return a command prefix by which the system kills the program when its worker ends; [] if there is none."""
+    """Return a command prefix that makes the system kill the program when its worker ends, or [] if unavailable."""
     tie = shutil.which("setpriv")
     return [tie, "--pdeathsig", "KILL", "--"] if tie and sys.platform == "linux" else []
 
@@ -219,7 +222,7 @@ def _hand_over(process: subprocess.Popen[bytes], given: dict[str, object]) -> No
 def _lines(
     process: subprocess.Popen[bytes], stream: RunContext, said: Said, silence: float
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield lines as ("out" or "err", bytes), from standard output and standard error until both end.
+    """Yield ("out", line) for standard output and ("err", line) for standard error, until both streams end.
 
     Raises Stopped after a stop request, and CellError if there is no output for ``silence`` seconds.
     """
@@ -257,7 +260,7 @@ def _lines(
 
 
 def _readable(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:
-    """Return those of the two outputs of a program that can be read without waiting."""
+    """Return the output streams of a program (standard output, standard error) that can be read without waiting."""
     streams = [one for one in (process.stdout, process.stderr) if one is not None]
     return select.select(streams, [], [], 0)[0]
 
@@ -332,7 +335,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_left_over(folder: Path) -> None:
-    """Kill the processes of an earlier attempt that still run because the worker was killed."""
+    """Kill running processes of earlier attempts. They exist if the worker was killed."""
     import psutil
 
     own = os.getpid()

@@ -1,7 +1,7 @@
 """The programs that the operator of a workspace allows in ``programs.toml``. Each program is a family of cells.
 
-In the browser, users select a program and cannot type a command. A command is a list of arguments, which is never
-passed to a shell.
+A cell is one training run. In the browser, users select a program and cannot type a command. A command is a list of
+arguments and is never passed to a shell.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ EXAMPLE = Path(__file__).with_name(FILE)
 PYTHON = "{python}"
 """Placeholder in a command, which is replaced by the path of the Python that runs Isoplan."""
 EARLIER = {"isoplan.trainers.command.example": ".".join(("trainers", "command", "example"))}
-"""Module of the bundled program, and its name up to version 0.1.
+"""Module of the bundled program, and its module name up to version 0.1.
 
-``programs.toml`` of an older workspace may contain the earlier name.
+The file ``programs.toml`` of an older workspace may contain the earlier name.
 """
 Formula = Callable[[Mapping[str, ArrayLike]], Any]
 KINDS: dict[str, type] = {"integer": int, "number": float, "text": str, "choice": str, "boolean": bool}
@@ -39,7 +39,7 @@ KINDS: dict[str, type] = {"integer": int, "number": float, "text": str, "choice"
 class FieldOf(BaseModel):
     """A field of a program's cells, as the operator describes it in ``programs.toml``.
 
-    ``zero`` is the word that forms show instead of 0, such as ``automatic``.
+    ``zero`` is a word such as ``automatic`` that forms show instead of 0.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,7 +59,7 @@ class Program(BaseModel):
     - ``main``: the fields that a form always shows.
     - ``sizes``: formulas of the fields for N, D, U and C (FLOPs).
     - ``silence``: seconds without output after which the program counts as hanging.
-    - ``short``: field values of a cell of about one second, with which the speed of the program is measured.
+    - ``short``: field values of a cell that takes about one second. It measures the speed of the program.
     - ``example``: an example grid, as a user types it into the fields.
     - ``environment``: names of additional environment variables that the program gets.
     """
@@ -106,8 +106,8 @@ class Program(BaseModel):
 def families(root: Path) -> tuple[Family[Any], ...]:
     """Return the programs of the workspace ``root`` and the bundled example.
 
-    A program of the workspace with the same name replaces the example. Raises PlannerError, whose message describes the
-    error in the file.
+    A program of the workspace with the name of the example replaces the example. Raises PlannerError with the error in
+    the file ``programs.toml``.
     """
     own = root / FILE
     found = {**_read(EXAMPLE, EXAMPLE.stat().st_mtime_ns)}
@@ -158,7 +158,8 @@ def _family(name: str, program: Program) -> Family[Any]:
 def _version(command: tuple[str, ...]) -> str:
     """Return the version of a program, a hash of its command.
 
-    The hash contains the earlier name of the bundled program, so that cells which it trained then keep their names.
+    For the bundled program, the hash uses the module name of version 0.1. Cells that were trained with that version
+    therefore have unchanged names.
     """
     return hashlib.sha256(canonical([EARLIER.get(part, part) for part in command])).hexdigest()[:12]
 

@@ -1,4 +1,4 @@
-"""Jets: the set Transformer of the jet paper, on JetClass files or on jets simulated by Isoplan."""
+"""Jets: training of the jet paper's set Transformer, on JetClass files or on jets that Isoplan simulates."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Cells of the jets family: their fields, and the parameters, FLOPs and memory of their set Transformer.
 
-A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``, only matrix products are counted: the
-forward pass, the gradient of the weights, and the gradient of the inputs. The particles are data, so the first product
-has no gradient of its inputs. This module does not import torch.
+A cell is one training run. A multiply-add counts as two FLOPs. Only the FLOPs of matrix products are counted, as in
+``torch.utils.flop_counter.FlopCounterMode``: the forward pass, the gradient of the weights, and the gradient of the
+inputs. The inputs of the first product are data and need no gradient. This module does not import torch.
 
-The default learning rate is inversely proportional to the width, as measured with the grid data/grids/jets_rates.toml
-(docs/jets_laws.md).
+The default learning rate is inversely proportional to the embedding width. This was measured with the grid
+data/grids/jets_rates.toml (docs/jets_laws.md).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ HEAD_WIDTH = 64
 class Shape:
     """The set Transformer of the jet paper (jets, Sec. 2), with ``features`` per particle and embedding ``width`` d.
 
-    If ``heads`` is 0, it becomes max(1, d // 64) as in the paper. If ``hidden``, the width of the feed-forward layers,
-    is 0, it becomes 4 d. Raises PlannerError for invalid numbers.
+    If the number of ``heads`` is 0, max(1, d // 64) is used as in the paper. ``hidden`` is the width of the
+    feed-forward layers; if it is 0, 4 d is used. Raises PlannerError for invalid numbers.
     """
 
     features: int
@@ -55,11 +55,12 @@ class Shape:
 
 
 VERSION = 1
-"""Version of the model and its training, part of the name of a cell. Increase it if the same cell gives other
-results.
+"""Version of the model and its training. Increase it if a change of the code changes results.
+
+The name of a cell (training run) contains the version.
 """
 AT_ONE = 0.064
-"""Default learning rate times embedding width d: the rate is 0.064 / d, but at most ``LARGEST``."""
+"""Product of the default learning rate and the embedding width d. The rate is 0.064 / d, but at most ``LARGEST``."""
 LARGEST = 0.02
 
 
@@ -86,11 +87,12 @@ def parameters(shape: Shape) -> int:
 
 
 def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
-    """Return C of one pass over each jet in FLOPs, (jets,), where a jet has ``lengths`` (jets,) particles.
+    """Return the training compute C in FLOPs of one pass over each jet, (jets,).
 
-    All laws and plans use this C. It counts the model of the paper: each token, including [CLS], passes through every
-    layer and attends to every token of its jet. Padding is not counted. The code itself computes less in the last
-    layer.
+    ``lengths`` (jets,) contains the number of particles of each jet. All laws and plans use this C. It is the compute
+    of the model in the paper: each token, including [CLS], passes through every layer and attends to every token of its
+    jet. Padding is not counted. The implementation needs less compute, because it computes only the [CLS] output of the
+    last layer.
     """
     d, n = shape.width, np.asarray(lengths, np.float64)
     tokens = n + 1
@@ -102,18 +104,18 @@ def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
 SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"
 BATCH, LEAST_UPDATES = 128, 250
 ONCE, AGAIN = 8.0, 1.5
-"""The default batch is the square root of the number of jets divided by ``ONCE`` for one pass, or by ``AGAIN`` for
-several.
+"""Divisors of the default batch size: sqrt(jets) / ``ONCE`` for one pass, sqrt(jets) / ``AGAIN`` for several.
 
-In one pass, more jets give more steps and allow larger batches. If the jets are repeated there are many steps, so
-larger batches are affordable; their gradients have less noise, and they reach a smaller loss.
+With several passes there are many training steps, so batches can be larger. Gradients of larger batches have less noise
+and lead to a smaller loss.
 """
 SHORT = 2_560
-"""Number of jets of a calibration cell, which takes about one second."""
+"""Number of jets in the short training run that measures the training speed. It takes about one second."""
 TYPICAL = {10: (10,), 40: (23, 35, 40, 40), 128: (23, 35, 46, 64)}
-"""Typical numbers of particles of a jet, by the maximum number that is read. They are used if the lengths are unknown.
+"""Typical numbers of particles per jet, by the maximum number of particles that the model reads.
 
-Each of the four numbers stands for a quarter of the simulated jets. With at most 10 particles, all have 10.
+They replace the true numbers in estimates before training. Each of the four numbers represents a quarter of the
+simulated jets. If the model reads at most 10 particles, all jets have 10.
 """
 BYTES_A_TOKEN = 34 * 4
 """Memory of training in bytes: per token, per layer and per unit of the embedding width."""
@@ -214,7 +216,7 @@ class JetCell(Cell):
 
     @property
     def configuration(self) -> Configuration:
-        """The features and the maximum number of particles that the model reads of a jet."""
+        """The features of a particle that the model reads, and the maximum number of particles per jet."""
         return CONFIGURATIONS[self.inputs]
 
     @property
@@ -227,8 +229,8 @@ class JetCell(Cell):
     def jets_a_batch(self) -> int:
         """The number of jets of a batch: the field ``batch``, or a default if it is 0.
 
-        The default is proportional to the square root of the number of jets. It is at most 128 as in the paper, and
-        small enough for 250 training steps.
+        The default is proportional to the square root of the number of jets. It is at most 128, the value of the paper,
+        and is reduced if there would be fewer than 250 training steps.
         """
         enough, root = self.jets * self.epochs // LEAST_UPDATES, self.jets**0.5
         return self.batch or max(min(BATCH, round(root / (ONCE if self.epochs == 1 else AGAIN)), enough), 1)
@@ -245,10 +247,10 @@ class JetCell(Cell):
 
 
 def sizes(cell: JetCell) -> Sizes:
-    """Return N, U, D and C before training. N and U are exact, and C is for jets with typical numbers of particles.
+    """Return the sizes of a cell before training: parameters N, unique jets U, trained jets D and compute C in FLOPs.
 
-    D is None if there can be several passes, because the best pass is not known. C is then that of all epochs. The
-    result of a finished cell has the exact values.
+    N and U are exact. C is computed for typical numbers of particles. If there can be several passes, the best pass is
+    unknown, so D is None and C is the compute of all epochs. The result of a finished cell contains the exact values.
     """
     flops = float(training_flops(cell.shape, TYPICAL[cell.configuration.particles]).mean())
     seen = cell.jets * cell.epochs
@@ -264,9 +266,9 @@ def needs(cell: JetCell) -> Resources:
 
 
 def memory(cell: JetCell) -> float:
-    """Return the memory of training in bytes, without the memory of a process that has only imported torch.
+    """Return the memory in bytes that training needs in addition to the import of torch.
 
-    It is that of four copies of the weights in single precision and of the activations of one batch.
+    Training stores four copies of the weights in single precision, and the activations of one batch.
     """
     shape, tokens = cell.shape, cell.configuration.particles + 1
     rows = cell.jets_a_batch * tokens
@@ -275,7 +277,7 @@ def memory(cell: JetCell) -> float:
 
 
 def calibration_cell(cell: JetCell) -> JetCell:
-    """Return a short cell that measures the training speed: the same model on a few random jets, without simulation."""
+    """Return a short cell that measures the training speed: the model of ``cell``, trained on a few random jets."""
     few = {"jets": SHORT, "epochs": 1, "batch": min(cell.jets_a_batch, BATCH), "validation": 100, "tests": 0}
     return cell.model_copy(update={**few, "data": TOY, "rate": cell.peak_rate})
 

@@ -1,6 +1,6 @@
 """Jets of a cell: the sets on disk, the selection of jets from them, and the inputs of the model.
 
-Every jet is stored once with all features. Cells with fewer features or particles read a part of the same set.
+Every jet is stored once, with all features and particles. A cell (training run) reads those that its model uses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, make_parts
 
 WHOLE = CONFIGURATIONS["21x128"]
 STREAMS = {"train": 20_260_001, "validation": 20_260_002, "test": 20_260_003}
-"""Seeds of the three sets of jets, which share no jets. Users are unlikely to choose these values as seeds."""
+"""Seeds of the three disjoint sets of simulated jets. The values are unusual, so users are unlikely to choose them."""
 PREPARED = "prepared"
 SIGNALS = 100
 """Number of QCD jets per jet of each signal class in the test set."""
@@ -33,7 +33,9 @@ SIGNALS = 100
 
 @dataclass(frozen=True, eq=False)
 class Jets:
-    """Selected jets of a set: jet i is jet ``order[i]`` of the set ``whole``, with the inputs of ``configuration``."""
+    """Selected jets of a set: jet i is jet ``order[i]`` of the set ``whole``.
+
+    ``configuration`` defines which features and particles the model reads."""
 
     whole: JetSet
     order: Ints
@@ -79,7 +81,7 @@ class Data:
 def open_jets(root: Path, cell: JetCell, stream: RunContext) -> Data:
     """Return the jets of a cell of the workspace ``root``.
 
-    Jets of the data ``simulated`` that are missing are simulated.
+    If the cell uses simulated jets, missing jets are simulated first.
 
     Raises CellError if a set has fewer jets than the cell needs, and PlannerError if files contain no jets.
     """
@@ -118,9 +120,9 @@ def missing(root: Path, cells: Iterable[JetCell]) -> int:
 
 
 def in_turn(labels: Ints) -> Ints:
-    """Return the order of the jets, (jets,), in which the classes alternate, so that the first n jets are balanced.
+    """Return indices (jets,) that sort the jets such that the classes alternate.
 
-    Jets of the same class keep their order.
+    The first n jets are then balanced for every n. Jets of the same class keep their relative order.
     """
     return np.lexsort((labels, ranks(labels)))
 
@@ -137,7 +139,7 @@ def ranks(labels: Ints) -> Ints:
 def toy(counts: Sequence[int], seed: int) -> JetSet:
     """Return random jets, ``counts`` of each class, for tests of the training without simulation.
 
-    They have realistic numbers of particles. The means of the features differ slightly between the classes.
+    The jets have realistic numbers of particles. The means of the features differ slightly between the classes.
     """
     labels = np.repeat(np.arange(len(KINDS)), counts)
     rng = np.random.default_rng([seed, len(labels)])
@@ -148,7 +150,9 @@ def toy(counts: Sequence[int], seed: int) -> JetSet:
 
 
 def _open(root: Path, cell: JetCell, name: str, asked: Mapping[str, Mapping[str, int]], stream: RunContext) -> JetSet:
-    """Return the jets of the set ``name``; ``asked`` has the number of jets of each class, by set."""
+    """Return the jets of the set ``name``.
+
+    ``asked`` contains the number of jets that the cell needs, by set and class."""
     if cell.data == TOY:
         return toy(list(asked[name].values()), STREAMS[name])
     folder = root / FOLDER / cell.data / name
@@ -168,7 +172,7 @@ def _open(root: Path, cell: JetCell, name: str, asked: Mapping[str, Mapping[str,
 def chunks(counts: Mapping[str, int], seed: int) -> list[Chunk]:
     """Return the parts of a set that contain at least ``counts`` jets of each class.
 
-    The parts for a smaller number are also the first parts for a larger number.
+    For larger counts, the result begins with the same parts.
     """
     most = max(counts.values())
     rungs = list(itertools.takewhile(lambda rung: rung[1] < most, _ladder()))
@@ -181,9 +185,9 @@ def chunks(counts: Mapping[str, int], seed: int) -> list[Chunk]:
 
 
 def _ladder() -> Iterator[tuple[int, int, int]]:
-    """Yield, for each part of a class, its index, the number of jets in earlier parts, and its number of jets.
+    """Yield (index, number of jets in all earlier parts, number of jets in this part) for each part of a class.
 
-    The first parts are small, so that small cells simulate few jets.
+    The first parts are small, so small training runs need few simulated jets.
     """
     before = 0
     for index in itertools.count():
@@ -193,9 +197,10 @@ def _ladder() -> Iterator[tuple[int, int, int]]:
 
 
 def _simulate(folder: Path, wanted: list[Chunk], every: Mapping[Path, int], stream: RunContext) -> None:
-    """Simulate the parts in ``wanted`` that are missing. Cells that need the same parts share the work.
+    """Simulate the missing parts of ``wanted``. Cells that need the same parts share the work.
 
-    ``every`` has the number of jets of all parts that the cell needs, by file; the reported progress is that of all.
+    ``every`` maps the files of all parts that the cell needs to their numbers of jets. The reported progress is the
+    number of jets in all of these parts.
     """
     if all((folder / chunk.name).exists() for chunk in wanted):
         return
@@ -207,7 +212,7 @@ def _simulate(folder: Path, wanted: list[Chunk], every: Mapping[Path, int], stre
     def said(_: int) -> None:
         nonlocal shown
         done = sum(jets for path, jets in every.items() if path.exists())
-        # Report a point only after 5 % more jets, so that the stored curve keeps all points.
+        # Report a point only after each 5 % more jets: the stored curve has a limited number of points.
         if done > 1.05 * shown:
             shown = float(done)
             stream.step(0, None, simulated=shown, to_simulate=whole)
@@ -219,9 +224,9 @@ def _simulate(folder: Path, wanted: list[Chunk], every: Mapping[Path, int], stre
 
 
 def _prepared(folder: Path, files: list[Path], stream: RunContext) -> JetSet:
-    """Return the jets of the files as features, which the first cell computes and stores.
+    """Return the features of the jets in ``files``. The first cell computes and stores these features.
 
-    Waits while another cell computes them. Raises Stopped if the cell must end.
+    Waits while another cell computes the features. Raises Stopped if the cell must end.
     """
     while True:
         with hold_lock(folder / ".lock", patience=0.5) as mine:

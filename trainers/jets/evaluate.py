@@ -1,8 +1,8 @@
 """Evaluation of a tagger: cross-entropy, accuracy, and the rejection of QCD jets for each of the nine signal classes.
 
-The score of signal s is p_s / (p_s + p_QCD) (Particle Transformer, arXiv:2202.03772, Sec. 5). The rejection is 1 / the
-fraction of QCD jets that pass a cut on this score. The cut is set to the signal efficiency of the jet paper (Sec. 4 and
-Fig. 5).
+The score of signal s is p_s / (p_s + p_QCD) (Particle Transformer, arXiv:2202.03772, Sec. 5). The rejection is 1 /
+(fraction of QCD jets that pass a cut on this score). The cut is set to the signal efficiency of the jet paper (Sec. 4
+and Fig. 5).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isoplan.trainers.backend.store.files import replace
 from isoplan.trainers.jets.features import KINDS
 
 FEWEST = 20
-"""If fewer QCD jets than this pass the cut, only a lower limit of the rejection is reported."""
+"""Minimum number of QCD jets that pass the cut. If fewer pass, only a lower limit of the rejection is reported."""
 INTERVAL, LIMIT = 0.68, 0.95
 """Confidence levels of the two-sided interval of a rejection, and of its one-sided limit."""
 METRICS: dict[str, Literal["min", "max"]] = {"accuracy": "max", **{kind.metric: "max" for kind in KINDS if kind.metric}}
@@ -36,17 +36,17 @@ BLOCK = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """``metrics`` are finite numbers by name; ``curves`` are ROC curves (points, 2) by the name of the signal class.
+    """Result of an evaluation: ``metrics`` by name, and ROC ``curves`` (points, 2) by the name of the signal class.
 
-    A point of a curve is the signal efficiency and the QCD efficiency of one cut. A signal class has metrics if there
-    are jets of this class and of QCD. With R as the name of its rejection, they are:
+    A point of a curve is (signal efficiency, QCD efficiency) of one cut. A signal class has metrics if there are jets
+    of this class and QCD jets. With R as the name of its rejection, the metrics are:
 
     - ``R_survivors``: the number of QCD jets that pass the cut.
     - If ``R_survivors`` is at least ``FEWEST``: the rejection ``R``, the ends ``R_low`` and ``R_high`` of its 68 %
       interval, and its relative standard error ``R_error``.
     - Otherwise: ``R_above``, the lower limit of the rejection at 95 % confidence.
 
-    A run table therefore has no value of R if only a limit is known, and fits of R omit this run.
+    If only a limit is known, a run table therefore contains no value of R, and fits of R omit this run.
     """
 
     metrics: dict[str, float]
@@ -89,8 +89,8 @@ def evaluate(logits: NDArray[np.floating], labels: Ints) -> Evaluation:
 def score(logits: NDArray[np.floating], signal: int) -> Floats:
     """Return the log of p_s / p_QCD for the signal s, (jets,).
 
-    It orders jets as p_s / (p_s + p_QCD) does, but two jets are never equal because both probabilities are rounded to
-    1.
+    It orders the jets in the same way as p_s / (p_s + p_QCD). It is more precise, because p_s / (p_s + p_QCD) is
+    rounded to 1 for many jets.
     """
     return logits[:, signal].astype(np.float64) - logits[:, 0].astype(np.float64)
 
@@ -98,8 +98,8 @@ def score(logits: NDArray[np.floating], signal: int) -> Floats:
 def survivors(signal: Floats, background: Floats, efficiencies: Floats) -> tuple[Ints, Ints]:
     """Return the numbers of ``signal`` and of ``background`` jets that pass a cut, (efficiencies,) each.
 
-    For each of the ``efficiencies``, the cut is the highest one that at least this fraction of the signal jets passes.
-    Jets of equal score pass together, as in ``sklearn.metrics.roc_curve``.
+    For each of the ``efficiencies``, the cut is the largest score that at least this fraction of the signal jets
+    passes. Jets with equal scores pass together, as in ``sklearn.metrics.roc_curve``.
     """
     up, below = np.sort(signal), np.sort(background)
     wanted = np.ceil(efficiencies * len(up) - 1e-9).astype(np.int64).clip(1, len(up))
@@ -110,8 +110,8 @@ def survivors(signal: Floats, background: Floats, efficiencies: Floats) -> tuple
 def cut_error(signal: Floats, background: Floats, efficiency: float) -> float:
     """Return the relative standard error of a rejection that is due to the uncertainty of the cut.
 
-    The cut is determined by a finite number of signal jets. The error is half of the change of the log rejection
-    between the efficiencies that are one standard error lower and higher.
+    The cut is uncertain because the number of signal jets is finite. The log rejection is computed at two efficiencies,
+    one standard error below and one above ``efficiency``. The error is half of the difference.
     """
     sigma = np.sqrt(efficiency * (1 - efficiency) / len(signal))
     around = np.clip(np.array([efficiency - sigma, efficiency + sigma]), 0.5 / len(signal), 1)

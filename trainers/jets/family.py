@@ -75,7 +75,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 
 def simulation(root: Path, cells: Sequence[JetCell]) -> float:
-    """Return the core time in seconds for the simulation of all jets that ``cells`` need and the workspace lacks."""
+    """Return the core time in seconds to simulate all missing jets of the workspace that ``cells`` need."""
     from isoplan.trainers.jets.data import missing
 
     return missing(root, cells) / JETS_A_SECOND

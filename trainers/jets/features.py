@@ -5,8 +5,8 @@ JetClass: H. Qu, C. Li, S. Qian, a large-scale dataset for deep learning in jet 
 The first 17 features and their constants are those of the configuration "full" of Particle Transformer (H. Qu, C. Li,
 S. Qian, arXiv:2202.03772, Table 2; jet-universe/particle_transformer, data/JetClass/JetClass_full.yaml). Variables that
 Particle Transformer standardises are shifted, scaled, and clipped at -5 and 5. Its other variables are not changed. The
-jet paper adds momentum and energy but does not give their unit. Here they are in units of 100 GeV and not clipped, so
-they are small for most particles and of order one for the hardest particles.
+jet paper adds momentum and energy but does not give their unit. Here, both are in units of 100 GeV and are not clipped.
+They are small for most particles and of order one for the hardest particles.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ PARTICLE_FLAGS = (
 
 
 Columns = Mapping[str, Singles]
-"""Branches by name, with one number per particle. A number that belongs to a jet is repeated for each of its
-particles.
+"""Branches (columns of a ROOT file) by name, with one number per particle.
+
+A number that belongs to a jet is repeated for each particle of the jet.
 """
 
 MOMENTUM_UNIT = 100.0
@@ -71,7 +72,7 @@ MOMENTUM_UNIT = 100.0
 class Feature:
     """A feature of a particle: (value - ``centre``) * ``scale``, clipped to ``low`` and ``high``.
 
-    ``value`` is a function that returns the value from the ``branches`` of the particle.
+    The function ``value`` computes the value from the ``branches`` (columns of a ROOT file) of the particle.
     """
 
     name: str
@@ -136,7 +137,7 @@ KINEMATIC = (*DIRECTION, LOG_PT)
 
 @dataclass(frozen=True)
 class Configuration:
-    """Inputs of the model for a jet: ``features`` of its hardest particles, at most ``particles`` of them."""
+    """Inputs of the model for a jet: the ``features`` of at most ``particles`` particles, those with the largest pT."""
 
     name: str
     features: tuple[Feature, ...]
@@ -146,7 +147,7 @@ class Configuration:
     def branches(self) -> tuple[str, ...]:
         """The distinct branches from which the inputs are computed.
 
-        They include the branches of pT, by which particles are ordered.
+        They include the branches of pT, because particles are ordered by pT.
         """
         return tuple(dict.fromkeys((*_PT, *(branch for feature in self.features for branch in feature.branches))))
 
@@ -171,10 +172,10 @@ CONFIGURATIONS = {
 
 
 def hardest(pt: Singles, starts: Ints, most: int) -> tuple[Ints, Ints]:
-    """Return the indices of at most ``most`` hardest particles of each jet, and the new offsets of the jets.
+    """Return the indices of the ``most`` hardest particles of each jet (or of all), and the new offsets of the jets.
 
-    Particles are in the order of falling ``pt`` (particles,), and those of equal pT keep their order. ``starts`` (jets
-    + 1,) are the offsets of the jets in ``pt``.
+    The particles of a jet are sorted by decreasing ``pt`` (particles,). Particles with equal pT keep their order.
+    ``starts`` (jets + 1,) contains the offsets of the jets in ``pt``.
     """
     lengths = np.diff(starts)
     jet = np.repeat(np.arange(len(lengths)), lengths)

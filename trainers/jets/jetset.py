@@ -1,8 +1,8 @@
 """Sets of jets: features of all particles in one array, stored on disk, from ROOT files with JetClass's branches.
 
-A set of jets is a folder of plain .npy files. They are mapped into memory and never loaded completely. ROOT files are
-those of JetClass, or those that Isoplan simulated. A file is read in steps of some thousand jets. In addition to one
-step, memory contains one basket of each branch (the unit of compression in ROOT), but never a whole file or set.
+A set of jets is a folder of .npy files, which are memory-mapped and never loaded completely. The ROOT files are files
+of JetClass or files that Isoplan simulated. A ROOT file is read in steps of several thousand jets. The memory contains
+one step and one basket of each branch (the unit of compression in ROOT), but never a whole file.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ TYPES: dict[str, np.dtype[Any]] = {"features": np.dtype("<f4"), "starts": np.dty
 class JetSet:
     """Jets with any number of particles.
 
-    ``features`` (particles, F) contains the particles of the first jet by falling pT, then those of the second jet, and
-    so on. ``starts`` (jets + 1,) are the offsets of the jets in ``features``: the first is 0, the last the number of
-    particles. ``labels`` (jets,) is the index of each jet's class in ``isoplan.trainers.jets.features.KINDS``.
+    ``features`` (particles, F) contains the particles of all jets, one jet after the other. The particles of a jet are
+    sorted by decreasing pT. ``starts`` (jets + 1,) are the offsets of the jets in ``features``: the first is 0, the
+    last the number of particles. ``labels`` (jets,) is the index of each jet's class in
+    ``isoplan.trainers.jets.features.KINDS``.
     """
 
     features: Singles
@@ -81,10 +82,10 @@ class JetSet:
 
 
 def write(pieces: Iterable[JetSet], folder: Path) -> JetSet:
-    """Write the jets of all ``pieces``, in order, to ``folder`` and return them mapped from there.
+    """Write the jets of all ``pieces``, in order, to ``folder``, and return them as memory-mapped arrays.
 
-    One piece at a time is in memory. The write is atomic. Raises PlannerError if there are no jets, DiskFull if the
-    disk is full, and OSError if the folder exists.
+    Only one piece at a time is in memory. The write is atomic. Raises PlannerError if there are no jets, DiskFull if
+    the disk is full, and OSError if the folder exists.
     """
     place = folder.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{folder.name}")
     with room(folder.parent):
@@ -102,8 +103,8 @@ def write(pieces: Iterable[JetSet], folder: Path) -> JetSet:
 def _fill(pieces: Iterable[JetSet], place: Path) -> None:
     """Write the pieces to .npy files, one after the other.
 
-    The final number of jets is not known at the beginning. The header of each file, which numpy pads for this purpose,
-    is therefore written again at the end.
+    The number of jets is not known at the beginning. Therefore, the header of each file is overwritten at the end.
+    Numpy pads headers for this purpose.
     """
     jets = particles = width = 0
     with ExitStack() as files:
@@ -141,7 +142,7 @@ def _header(file: BinaryIO, name: str, shape: tuple[int, ...]) -> None:
 def gather(jets: JetSet, chosen: Ints, most: int = MOST_PARTICLES) -> tuple[Singles, Ints, Ints]:
     """Return the particles (P, F) of the ``chosen`` jets (B,), jet after jet, with lengths (B,) and labels (B,).
 
-    At most the first ``most`` particles of each jet are read, which are its hardest ones.
+    At most the first ``most`` particles of each jet are read. These are the particles with the largest pT.
     """
     starts = jets.starts[chosen]
     lengths = np.minimum(jets.starts[chosen + 1] - starts, most)
@@ -152,14 +153,14 @@ STEP = 5_000
 """Number of jets that are read in one step."""
 POSITIVE = ("jet_pt", "jet_energy")
 VERSION = 1
-"""Version of the stored features. Increase it if the same files give other features."""
+"""Version of the stored features. Increase it if a change of the code changes the features of the same files."""
 
 
 def read_jets(files: Sequence[Path], configuration: Configuration) -> Iterator[JetSet]:
     """Yield the jets of ``files`` in order, a few thousand at a time.
 
-    Jets without particles are included, because a tagger must classify them too. Every file is opened once before the
-    first jet is read, so invalid files are found early. Raises PlannerError with the file and the branch for invalid
+    Jets without particles are included, because a tagger must classify these jets too. All files are opened and checked
+    before the first jet is read. Raises PlannerError with the file and the branch for invalid
     data.
     """
     branches = (*configuration.branches, *LABELS)
@@ -174,10 +175,11 @@ def read_jets(files: Sequence[Path], configuration: Configuration) -> Iterator[J
 
 
 def prepare(files: Sequence[Path], configuration: Configuration, folder: Path) -> JetSet:
-    """Return the jets of ``read_jets``, mapped from a subfolder of ``folder``. The first call reads and stores them.
+    """Return the jets of ``read_jets``, memory-mapped from a subfolder of ``folder``.
 
-    The name of the subfolder is a hash of the files (name, size, modification time) and of ``configuration``, so other
-    jets never replace these jets. Each feature of a particle takes 4 bytes. Raises as ``read_jets`` and ``write`` do.
+    The first call reads the jets and writes the subfolder. The name of the subfolder is a hash of ``configuration`` and
+    of the files (name, size, modification time). Different inputs therefore have different subfolders. Each feature of
+    a particle needs 4 bytes. Raises the errors of ``read_jets`` and ``write``.
     """
     features = [(f.name, f.branches, f.centre, f.scale, f.low, f.high) for f in configuration.features]
     states = [(p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in files]
@@ -186,7 +188,7 @@ def prepare(files: Sequence[Path], configuration: Configuration, folder: Path) -
     if place.is_dir():
         try:
             return JetSet.open(place)
-        except PlannerError:  # damaged: written again below
+        except PlannerError:  # a damaged set is written again below
             shutil.rmtree(place, ignore_errors=True)
     return write(read_jets(files, configuration), place)
 
@@ -239,7 +241,7 @@ def _check_tree(path: Path, branches: Sequence[str]) -> None:
 
 
 def _jets(path: Path, first: int, arrays: Any, configuration: Configuration) -> JetSet:
-    """Return the jets of one step as features. ``first`` is the number of its first jet in the file."""
+    """Return the jets of one step as features. ``first`` is the position of the first jet of this step in the file."""
     lengths, flat = _flat(path, first, arrays, configuration.branches)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     order, new = hardest(np.hypot(flat["part_px"], flat["part_py"]), starts, configuration.particles)

@@ -1,8 +1,8 @@
 """The set Transformer of the jet paper (jets, Sec. 2), computed on rectangles of jets with little padding.
 
 Logits, losses and gradients are equal, up to rounding, to those of ``torch.nn.TransformerEncoder`` with padding and a
-key-padding mask. The weights have the same names and shapes. This module needs less time because it computes almost no
-padding, in the last layer only what [CLS] needs, and few random numbers for dropout.
+key-padding mask. The weights have the same names and shapes. This module is faster for three reasons: it computes
+almost no padding, computes only the [CLS] output of the last layer, and needs few random numbers for dropout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CLS_SPREAD = 0.02
 class SetTransformer(nn.Module):
     """Transformer from the particles of a jet to its logits.
 
-    It has no positions, so the order of particles has no effect.
+    There are no positional encodings, so the order of the particles has no effect.
     """
 
     def __init__(self, shape: Shape) -> None:
@@ -38,7 +38,7 @@ class SetTransformer(nn.Module):
         self.head = nn.Linear(shape.width, shape.classes)
 
     def forward(self, particles: Tensor, lengths: Tensor) -> Tensor:
-        """Return the logits (B, classes) of jets. ``particles`` (P, F) are those of all jets, one jet after the other.
+        """Return the logits (B, classes) of jets. ``particles`` (P, F) contains all jets, one jet after the other.
 
         ``lengths`` (B,) int64, on the CPU, is the number of particles of each jet. A jet without particles has only its
         [CLS] token.
@@ -66,7 +66,7 @@ class SetTransformer(nn.Module):
 def loss_of(model: SetTransformer, particles: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
     """Return the mean cross-entropy of a batch in nats.
 
-    ``labels`` (B,) are on the device of the particles. Matrix products are in bf16 on a GPU.
+    ``labels`` (B,) must be on the device of ``particles``. On a GPU, matrix products are computed in bf16.
     """
     with torch.autocast("cuda", torch.bfloat16, enabled=particles.is_cuda):
         return F.cross_entropy(model(particles, lengths), labels)
@@ -81,9 +81,9 @@ class JetLayer(Layer):
     def of_cls(self, x: Tensor, blocks: Sequence[Block], cls: Tensor) -> Tensor:
         """Return the output (B, d) of the layer for the [CLS] tokens, which are in the rows ``cls`` of ``x`` (rows, d).
 
-        With one query q per jet, q (W x) = (q W) x and sum a (W x) = W (sum a x), so the keys and values W x of the
-        particles x are not computed. Here a are the attention weights. The bias of the keys adds the same constant to
-        all scores of a jet, which does not change the weights.
+        Each jet has only one query q. Therefore the keys and values W x of the particles x need not be computed: q (W
+        x) = (q W) x and sum a (W x) = W (sum a x), where a are the attention weights. The bias of the keys adds the
+        same constant to all scores of a jet and does not change the attention weights.
         """
         attention, heads, d = self.self_attn, self.heads, self.width
         w_q, w_k, w_v = attention.in_proj_weight.view(3, heads, d // heads, d)
@@ -98,9 +98,10 @@ class JetLayer(Layer):
 
 
 def _pool(n: Tensor, asked: Tensor, blocks: Sequence[Block], p: float) -> tuple[Tensor, Tensor]:
-    """Return the weighted means of each jet's tokens (B, heads, d), and the sums of the weights (B, heads).
+    """Return the weighted sums of each jet's tokens (B, heads, d), and the sums of the weights (B, heads).
 
-    The weights are the softmax of the products of the tokens and ``asked`` (B, heads, d), after dropout.
+    The weights are softmax(``n`` · ``asked``) after dropout, with the tokens ``n`` and the queries ``asked`` (B, heads,
+    d).
     """
     pooled, shares = [], []
     parts = torch.split(n, [b.rows.stop - b.rows.start for b in blocks])

@@ -1,4 +1,4 @@
-"""Training of a cell: random batches, AdamW, the best of several passes, and checkpoints for an exact resume."""
+"""One training run: random batches, AdamW, selection of the best pass, and checkpoints for an exact resume."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ from isoplan.trainers.jets.model import SetTransformer, loss_of
 from isoplan.trainers.training_loop import check_memory, set_determinism, warm_cosine
 
 UNTRAINED = 0.1
-"""A cell counts as untrained if its loss in nats is larger than ln 10 - ``UNTRAINED``; guessing has the loss ln 10."""
+"""A model counts as untrained if its loss exceeds ln 10 - ``UNTRAINED`` nats. Random guessing has the loss ln 10."""
 POINTS = 200
-"""Number of progress reports of a cell with one pass."""
+"""Number of progress reports of a training run with one pass over the jets."""
 SILENCE = 30.0
-"""Minimum time in seconds between two progress reports within a pass, for cells with several passes.
+"""Minimum time in seconds between two progress reports within a pass, if there are several passes.
 
-The stored curve has a limited number of points. More reports would displace the points of complete passes.
+The stored curve has a limited number of points. More reports within a pass would displace the points at the ends of
+passes.
 """
 STRIDE = 0.25
-"""Number of jets that are trained on before the next validation, as a fraction of the number of validation jets."""
+"""Minimum number of training jets between two validations, divided by the number of validation jets."""
 STALL = 1000
-"""Minimum number of steps without a better loss after which a cell ends. An early plateau must not end it."""
+"""Minimum number of steps without a better loss before early stopping, so that an early plateau does not end training.
+"""
 AT_ONCE = 512
 """Number of jets per batch of an evaluation."""
 ROC = "roc.csv"
@@ -50,9 +52,9 @@ SMOOTH, PART = 5, 3
 class State:
     """Progress of a cell.
 
-    ``updates`` is the number of steps, ``looked`` the number of completed passes, and ``checked`` the last pass with a
-    validation. ``losses`` are the validation losses so far. ``best`` is the pass with the smallest validation loss
-    ``best_loss``, or 0 before the first validation.
+    ``updates`` is the number of training steps, ``looked`` the number of completed passes, and ``checked`` the last
+    pass with a validation. ``losses`` contains the validation losses so far. ``best`` is the pass with the smallest
+    validation loss, ``best_loss``; ``best`` is 0 before the first validation.
     """
 
     updates: int = 0
@@ -138,8 +140,8 @@ class Trainer:
 def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
     """Train and evaluate a cell of the workspace ``root``. Return the measured values by name.
 
-    They are loss, accuracy, rejections, and N, D, U and C. Raises CellError if the cell needs more memory than there
-    is, or if there are fewer jets than it needs.
+    The values are loss, accuracy, rejections, and N, D, U and C. Raises CellError if the memory or the number of jets
+    is not sufficient.
     """
     check_memory(memory(cell), stream.device, "make its width, its batch or the particles of its inputs smaller")
     data = open_jets(root, cell, stream)
@@ -153,7 +155,7 @@ def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
 
 
 def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: RunContext) -> None:
-    """Train for the number of epochs, or until the validation loss rises or no longer improves."""
+    """Train for the given number of epochs, or until the validation loss no longer improves (early stopping)."""
     cell, per = trainer.cell, trainer.cell.updates_a_pass
     total = per * cell.epochs
     every, talked = max(total // POINTS, 1), time.monotonic()
@@ -178,7 +180,9 @@ def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: RunContext)
 
 
 def _batches(cell: JetCell, epoch: int, first: int) -> Iterator[Ints]:
-    """Yield the batches of a pass from batch ``first`` on. A pass has all jets once, in a random order of its own."""
+    """Yield the batches of a pass, starting with batch ``first``.
+
+    Each pass contains all jets once, in a new random order."""
     order = np.random.default_rng([cell.seed, epoch]).permutation(cell.jets)
     for k in range(first, cell.updates_a_pass):
         yield order[k * cell.jets_a_batch : (k + 1) * cell.jets_a_batch]
@@ -189,7 +193,7 @@ def _rate(cell: JetCell, update: int, total: int) -> float:
 
 
 def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
-    """Report the mean loss since the last report. If every jet is new, it is an unbiased estimate of the loss."""
+    """Report the mean training loss since the last report. If every jet is new, this mean is an unbiased estimate."""
     cell, done = trainer.cell, trainer.state.updates
     mean = float(torch.stack(said).mean())
     if not math.isfinite(mean):
@@ -199,9 +203,9 @@ def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
 
 
 def _look(trainer: Trainer, validation: Jets, stream: RunContext) -> None:
-    """Measure the validation loss after a pass, unless the last validation is too recent.
+    """Measure the validation loss after a pass, and store the weights if it is the smallest loss so far.
 
-    Keeps the weights of the best pass.
+    The measurement is skipped if the last one is too recent (see ``STRIDE``).
     """
     cell, epoch = trainer.cell, trainer.state.looked + 1
     trainer.state = state = replace(trainer.state, looked=epoch)
@@ -219,22 +223,22 @@ def _look(trainer: Trainer, validation: Jets, stream: RunContext) -> None:
 
 
 def _over(trainer: Trainer) -> bool:
-    """Return whether the best pass is so long ago that training ends."""
+    """Return whether training ends now, because the last passes did not improve on the best validation loss."""
     state = trainer.state
     return bool(state.best) and state.checked - state.best >= _waits(trainer)
 
 
 def _waits(trainer: Trainer) -> float:
-    """Return the number of passes without a better validation loss after which the cell ends."""
+    """Return the early-stopping patience: number of passes without a better validation loss before training ends."""
     cell = trainer.cell
     stride = max(math.ceil(STRIDE * cell.validation / cell.jets), 1)
     return max(cell.patience * trainer.state.best, 3 * stride, STALL / cell.updates_a_pass)
 
 
 def _end(trainer: Trainer) -> int:
-    """Return the step after which the cell ends if no later pass has a better loss.
+    """Return the training step after which the cell ends, if no later pass has a better loss.
 
-    The remaining time of the cell is estimated from it.
+    The remaining time of the cell is estimated from this step.
     """
     cell, state = trainer.cell, trainer.state
     passes = min(cell.epochs, math.ceil(state.best + _waits(trainer)))
@@ -242,10 +246,7 @@ def _end(trainer: Trainer) -> int:
 
 
 def rise(losses: Sequence[float]) -> float:
-    """Return how far the final validation loss is above the minimum, as a fraction of the minimum.
-
-    Both are taken from the running median of ``losses``.
-    """
+    """Return (final loss - lowest loss) / lowest loss, computed on the running median of the validation ``losses``."""
     some = min(SMOOTH, -(-len(losses) // PART))
     shown = np.lib.stride_tricks.sliding_window_view(np.asarray(losses), some)
     smooth = np.median(shown, axis=1)
@@ -262,7 +263,7 @@ def _measured(
 ) -> dict[str, float]:
     """Return the metrics, sizes and compute of a finished cell by name.
 
-    If there were several passes, they are those of the best pass.
+    If there were several passes, the values are those of the best pass.
     """
     cell, state = trainer.cell, trainer.state
     if trainer.kept:

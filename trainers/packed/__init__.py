@@ -1,1 +1,1 @@
-"""Transformers on sets and sequences of varying length, packed with little padding; used by several families."""
+"""Transformers on sets and sequences of varying length, which are packed into one batch with little padding."""

@@ -1,8 +1,7 @@
 """A pre-norm Transformer layer on packed sequences: attention within rectangles, and dropout.
 
-On a CPU, dropout draws the positions of the zeros instead of a random number for each element. The gaps between zeros
-have a geometric distribution, so this is exact. It needs only as many random numbers as there are zeros. On a GPU, the
-kernels of torch are used.
+On a CPU, dropout draws the gaps between zeros from a geometric distribution. The result has the exact distribution of
+dropout, but needs only one random number per zero instead of one per element. On a GPU, the kernels of torch are used.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from torch.nn import functional as F
 from isoplan.trainers.packed.rectangles import Layout
 
 FEW = 16
-"""If a matrix product has fewer columns than this number, its transpose is computed instead, which is faster."""
+"""If a matrix product has fewer columns than ``FEW``, the transposed product is computed, which is faster."""
 
 
 @dataclass(frozen=True)
 class Block:
     """A rectangle of sequences of similar length, with ``tokens`` rows per sequence.
 
-    ``rows`` are the rows of the packed batch that belong to the rectangle, and ``members`` the numbers of its sequences
-    in the order of the layout. ``mask`` is 0 where a query (second axis) can attend to a key (third axis), and -inf
-    elsewhere. Its shape is (sequences, 1, tokens) for a mask against padding, and (1, tokens, tokens) for a causal
+    ``rows`` are the rows of the packed batch that belong to the rectangle. ``members`` are the numbers of its
+    sequences, in the order of the layout. ``mask`` is 0 if a query (second axis) can attend to a key (third axis), and
+    -inf otherwise. Its shape is (sequences, 1, tokens) for a mask against padding, and (1, tokens, tokens) for a causal
     mask.
     """
 
@@ -42,8 +41,8 @@ class Block:
 def attend(qkv: Tensor, blocks: Sequence[Block], heads: int, p: float) -> Tensor:
     """Return the result of attention within each sequence, (rows, d).
 
-    ``qkv`` (rows, 3 d) has the queries, keys and values side by side. ``p`` is the dropout rate of the attention
-    weights.
+    ``qkv`` (rows, 3 d) contains queries, keys and values, concatenated along the second axis. ``p`` is the dropout rate
+    of the attention weights.
     """
     if not qkv.is_cuda:
         return _Attention.apply(qkv, blocks, heads, p)  # type: ignore[no-untyped-call]
@@ -67,7 +66,7 @@ def drop(x: Tensor, p: float) -> Tensor:
 def gelu_dropped(x: Tensor, p: float) -> Tensor:
     """Return GELU(x) with a fraction ``p`` of the elements set to 0.
 
-    The factor 1 / (1 - p) of dropout is missing: the weights that are applied next must include it.
+    The result is not divided by 1 - p. The caller must divide the weights of the next matrix product by 1 - p.
     """
     return F.dropout(F.gelu(x), p) * (1 - p) if x.is_cuda else _Gelu.apply(x, p)  # type: ignore[no-untyped-call]
 
@@ -78,7 +77,7 @@ def add_dropped(x: Tensor, y: Tensor, p: float) -> Tensor:
 
 
 def zeros(n: int, p: float) -> Tensor:
-    """Return the increasing positions among ``n`` that dropout sets to 0, each independently with probability ``p``."""
+    """Return the sorted indices below ``n`` that dropout sets to 0, each independently with probability ``p``."""
     if p == 0:
         return torch.empty(0, dtype=torch.int64)
     most = int(n * p + 10 * math.sqrt(n * p) + 20)  # ten standard deviations above the mean
@@ -95,17 +94,16 @@ def _zeroed(x: Tensor, at: Tensor) -> Tensor:
 def _product(a: Tensor, b: Tensor) -> Tensor:
     """Return the products a @ b of a batch of matrices.
 
-    If b has few columns, the faster transposed product is computed.
-
-    MKL takes three times as long for few columns as for few rows.
+    If b has few columns, the transposed product is computed, because MKL is three times faster for few rows than for
+    few columns.
     """
     return torch.bmm(b.mT, a.mT).mT if b.shape[-1] < FEW else torch.bmm(a, b)
 
 
 class _Attention(Function):
-    """Attention on packed rows. It reads q, k and v and writes its result through views of the rows.
+    """Attention on packed rows. Queries, keys, values and the result are views of these rows.
 
-    Matrix products use contiguous arrays, which torch can batch.
+    The matrix products use contiguous arrays, because torch can batch only these.
     """
 
     @staticmethod
@@ -212,7 +210,7 @@ class Layer(nn.TransformerEncoderLayer):
 
 
 def blocks_of(layout: Layout, like: Tensor) -> list[Block]:
-    """Return the rectangles of a layout with masks against padding, on the device and in the dtype of ``like``."""
+    """Return the rectangles of a layout with masks that exclude padding, on the device and in the dtype of ``like``."""
     filled = torch.from_numpy(layout.filled)
     found = []
     for r in layout.rectangles:

@@ -1,7 +1,7 @@
 """Jets of the ten JetClass classes, simulated with Pythia and FastJet, with the branches of JetClass.
 
-This module imports none of the packages that it needs. Pythia, FastJet, Awkward Array and uproot belong to the extra
-``jets`` of the installation, and ``need_extra`` checks whether they are installed.
+The simulation needs Pythia, FastJet, Awkward Array and uproot, which belong to the extra ``jets`` of the installation.
+``need_extra`` checks whether these packages are installed. This module does not import them.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ from isoplan.trainers.jets.simulate.generate import SEEDS, Columns, Generator, P
 from isoplan.trainers.jets.simulate.processes import ETA, PROCESSES, PT, RADIUS, Process
 
 LEAST_BATCH, BATCH = 16, 128
-"""Minimum and maximum number of events per batch of Pythia. Larger batches need more memory and save no time."""
+"""Minimum and maximum number of events per batch of Pythia. Larger batches need more memory without saving time."""
 PATIENCE = 3000
-"""If the first events of a class, as many as this, give no jet at all, the simulation ends with an error."""
+"""Number of events of a class. If the first ``PATIENCE`` events give no jet, the simulation ends with an error."""
 
 
 def make_jets(
@@ -40,9 +40,10 @@ def make_jets(
     """Return ``n`` jets of the class ``kind``.
 
     The result is a record array with the branches of JetClass, including the branches ``aux_*`` of the decayed
-    particles. The jets depend only on the class, ``seed`` and ``chunk``. A smaller ``n`` gives the first of the same
-    jets. Two chunks of a seed share no events. After every batch, ``said`` is called with the number of jets, and
-    ``stop`` is checked. Raises Stopped, and PlannerError for an unknown class or one without jets.
+    particles. The jets depend only on the class, ``seed`` and ``chunk``. The first jets are the same for every ``n``.
+    Two chunks of a seed share no events. After every batch, ``said`` is called with the number of jets so far, and
+    ``stop`` is checked. Raises Stopped if ``stop`` returns true, and PlannerError if the class is unknown or gives no
+    jets.
     """
     if kind not in PROCESSES:
         raise PlannerError(f"There is no class {kind!r} of jets: use {', '.join(NAMES)}.")
@@ -70,8 +71,8 @@ def make_jets(
 def _batch(wanted: int, jets: int, events: int) -> int:
     """Return the number of events of the next batch.
 
-    It is estimated from the rate of jets per event so far, such that the batch gives the ``wanted`` jets. It is within
-    the batch limits.
+    The number is estimated from the jets per event so far, such that the next batch completes the ``wanted`` jets. It
+    is limited to the range from ``LEAST_BATCH`` to ``BATCH``.
     """
     expected = wanted * events / jets if jets else 4 * wanted + events
     return int(np.clip(np.ceil(1.1 * expected), LEAST_BATCH, BATCH))
@@ -86,7 +87,7 @@ def jets_of(generator: Generator, events: ak.Array, process: Process, kind: str,
 def select(
     generator: Generator, events: ak.Array, process: Process, noise: detector.Noise
 ) -> tuple[Seen, Jets, dict[str, Floats]]:
-    """Return the reconstructed particles of these events, the jets of the class, and the decayed particle of each."""
+    """Return the reconstructed particles of these events, the jets of the class, and the decayed particles."""
     columns = Columns(events)
     seen = detector.detect(particles(columns, generator.charges), noise)
     decays = partons(columns, process.parent)
@@ -105,7 +106,9 @@ def empty(kind: str) -> ak.Array:
 
 
 def branches(seen: Seen, jets: Jets, kind: str, parents: dict[str, Floats]) -> ak.Array:
-    """Return jets with the branches of JetClass: at most 128 particles each, by falling pT, in single precision."""
+    """Return jets with the branches of JetClass, in single precision.
+
+    At most 128 particles of a jet are returned, sorted by decreasing pT."""
     pt = ak.unflatten(np.hypot(seen.px, seen.py)[_flat(jets.rows)], ak.num(jets.rows))
     rows = jets.rows[ak.argsort(pt, ascending=False, stable=True)][:, :MOST_PARTICLES]
     many = ak.to_numpy(ak.num(rows))
@@ -237,7 +240,7 @@ def _momenta(seen: Seen) -> ak.Array:
 
 
 def turn(phi: Floats) -> Floats:
-    """Return the angles ``phi`` shifted by multiples of 2 pi to between -pi and pi."""
+    """Return the angles ``phi``, shifted by multiples of 2 pi into the range from -pi to pi."""
     return (phi + np.pi) % (2 * np.pi) - np.pi
 
 

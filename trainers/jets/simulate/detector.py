@@ -6,9 +6,9 @@ no pile-up. ``docs/jets.md`` explains each number.
 
 - A charged particle leaves a track with the probability ``_efficiency`` if it was produced inside the tracker. The
   momentum of the track is smeared; its direction is exact.
-- Energy is deposited in cells: that of photons and electrons in small cells (electromagnetic), and that of all hadrons
-  in large cells (hadronic). The energy of a cell is smeared, and the energy of the tracks that point to the cell is
-  subtracted. If the rest is significant, it becomes a photon or a neutral hadron.
+- Photons and electrons deposit their energy in small (electromagnetic) cells, hadrons in large (hadronic) cells. The
+  energy of a cell is smeared. Then the energy of the tracks that point to the cell is subtracted. If the remaining
+  energy is significant, it becomes a photon or a neutral hadron.
 - Impact parameters are those of the helix through the production vertex, smeared by their errors.
 """
 
@@ -31,8 +31,9 @@ BEND = 2.998e-4 * FIELD
 TRACKER_ETA, TRACKER_RADIUS, TRACKER_LENGTH = 2.5, 1290.0, 3000.0
 """Maximum absolute pseudorapidity of tracks, and the radius and the length of the tracker in mm."""
 BORN_RADIUS = 250.0
-"""Maximum distance from the beam in mm at which a particle with a track is produced. Farther out, it leaves too few
-hits.
+"""Maximum distance from the beam in mm at which a particle with a track is produced.
+
+A particle that is produced farther out causes too few hits in the tracker.
 """
 SOFTEST_TRACK = 1.0
 """Minimum pT of tracks in GeV."""
@@ -48,8 +49,9 @@ class Calorimeter:
     """Calorimeter cells and their energy resolution.
 
     A cell has the width ``size`` in pseudorapidity and in azimuth, and twice this width at absolute pseudorapidities
-    above ``wide``. With E in GeV, sigma^2 = (constant E)^2 + stochastic^2 E + noise^2. The rest of a cell (its energy
-    without that of tracks) counts if it is above ``least`` GeV and above ``significance`` sigma.
+    above ``wide``. The standard error sigma of an energy E in GeV is given by sigma^2 = (constant E)^2 + stochastic^2 E
+    + noise^2. The energy that remains after the subtraction of tracks counts if it is above ``least`` GeV and above
+    ``significance`` sigma.
     """
 
     size: float
@@ -93,7 +95,8 @@ class Noise:
 class Seen:
     """Reconstructed particles of ``events`` events, one row per particle, sorted by event.
 
-    Momenta and energies are in GeV. Impact parameters and their errors are in mm, and 0 for a particle without a track.
+    Momenta and energies are in GeV. Impact parameters and their errors are in mm; they are 0 for particles without a
+    track.
     ``kind`` is one of the constants ``CHARGED`` to ``MUON``.
     """
 
@@ -139,8 +142,9 @@ def detect(made: Particles, noise: Noise) -> Seen:
 
 
 Rows = tuple[Ints, Floats, Ints]
-"""The event of each row; an array (9, rows) of px, py, pz, energy, charge, d0, its error, dz, its error; the kind of
-each row.
+"""Reconstructed particles as a tuple: event of each row, values (9, rows), kind of each row.
+
+The values are px, py, pz, energy, charge, d0, error of d0, dz and error of dz.
 """
 
 
@@ -153,7 +157,7 @@ def _kinds(pid: Ints, charge: Floats) -> Ints:
 
 
 def _efficiency(pt: Floats, eta: Floats, kind: Ints) -> Floats:
-    """Return the probability that a particle leaves a track, which is 0 for neutral particles."""
+    """Return the probability that the tracker detects a particle. It is 0 for neutral particles."""
     soft, central = pt < 1.0, eta < 1.5
     hadron = np.where(central, np.where(soft, 0.70, 0.95), np.where(soft, 0.60, 0.85))
     electron = np.where(central, np.where(soft, 0.73, 0.95), np.where(soft, 0.50, 0.85))
@@ -195,7 +199,7 @@ def _tracks(
 def errors(pt: Floats, eta: Floats) -> tuple[Floats, Floats]:
     """Return the standard errors of the impact parameters d0 and dz in mm.
 
-    They have a term for the resolution of hits, and one for multiple scattering that falls with pT.
+    Each error combines the resolution of the hits with multiple scattering, which decreases with pT.
     """
     long = np.cosh(eta)
     return np.hypot(0.012, 0.075 * np.sqrt(long) / pt), np.hypot(0.025, 0.090 * long**1.5 / pt)
@@ -206,8 +210,9 @@ def impact(
 ) -> tuple[Floats, Floats]:
     """Return the transverse and longitudinal impact parameter in mm of helices through the points (x, y, z).
 
-    They are relative to the collision at the origin. The sign is that of (x p_y - y p_x) at the point of closest
-    approach in the transverse plane, as in Delphes. If ``charge`` is 0, the particle moves on a straight line.
+    The impact parameters are distances from the collision at the origin. The sign is that of (x p_y - y p_x) at the
+    point of closest approach in the transverse plane, as in Delphes. If ``charge`` is 0, the particle moves on a
+    straight line.
     """
     along, across = x * np.cos(phi) + y * np.sin(phi), x * np.sin(phi) - y * np.cos(phi)
     with np.errstate(divide="ignore"):
@@ -231,17 +236,17 @@ def _cells(
     rngs: tuple[Rng, Rng],
     left: int,
 ) -> Rows:
-    """Return what remains of the energy of each cell, as reconstructed particles of the kind ``left``.
+    """Return the remaining energy of each cell after the subtraction of tracks, as particles of the kind ``left``.
 
-    Particles with ``energy`` are in the cells at ``eta`` and ``phi``. The energy ``taken`` of their tracks is
-    subtracted.
+    ``energy`` is deposited in the cells at ``eta`` and ``phi``. ``taken`` is the energy of the tracks of the same
+    particles.
     """
     key = _cell(cells, event, eta, phi)
     unique, number = np.unique(key, return_inverse=True)
     total, tracks = (np.bincount(number, of, len(unique)).astype(float) for of in (energy, taken))
     sigma = cells.sigma(total)
     rest = total + sigma * rngs[0].standard_normal(len(unique)) - tracks
-    # Use a random position in the cell. The centres of cells would form a grid that no real detector has.
+    # Use a random position in the cell. Positions at the centres of cells would form an artificial grid.
     event, at_eta, at_phi = _place(cells, unique, rngs[1].random((len(unique), 2)))
     kept = rest > np.maximum(cells.least, cells.significance * sigma)
     event, at_eta, at_phi, rest = event[kept], at_eta[kept], at_phi[kept], rest[kept]

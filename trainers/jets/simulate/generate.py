@@ -19,7 +19,7 @@ from isoplan.trainers.jets.simulate.processes import NEUTRINOS, RADIUS, SCALE, B
 SEEDS = 900_000_000
 """Largest seed of Pythia. Seeds start at 1, and each seed gives a different sequence of events."""
 FARTHEST = 3.2
-"""Maximum absolute pseudorapidity of particles. Others cannot be in a jet whose axis is within 2."""
+"""Maximum absolute pseudorapidity of particles. Particles beyond it cannot belong to a jet with an axis within 2."""
 
 BOUNDS = Bounds()
 
@@ -49,8 +49,8 @@ class Particles:
 class Partons:
     """Visible products of the decays that define jets, one row per product, sorted by event.
 
-    ``parent`` is the index of the decay of each product, and ``pid`` the code of the product. ``parents`` are the
-    decayed particles by this index, as columns ``pid``, ``pt`` in GeV, ``eta`` and ``phi``.
+    ``pid`` is the code of each product, and ``parent`` the index of its decay. ``parents`` describes the decayed
+    particle of each decay in the columns ``pid``, ``pt`` (in GeV), ``eta`` and ``phi``.
     """
 
     event: Ints
@@ -62,10 +62,10 @@ class Partons:
 
 
 class _Wanted(pythia8mc.UserHooks):  # type: ignore[misc]  # no stubs
-    """Hook of Pythia that rejects events that cannot give a jet of the class, which saves most of their computing time.
+    """Hook of Pythia that rejects events early if they cannot give a jet of the class. This saves computing time.
 
-    First it rejects hard processes with the wrong number of neutrinos. Then, when the shower has evolved to ``SCALE``,
-    it rejects events in which no jet candidate has the pT and the direction of a jet within the window.
+    First, the hook rejects hard processes with the wrong number of neutrinos. When the shower has evolved to ``SCALE``,
+    the hook also rejects events whose jet candidates are all outside the window of pT and pseudorapidity.
     """
 
     def __init__(self, process: Process, bounds: Bounds) -> None:
@@ -100,7 +100,7 @@ class _Wanted(pythia8mc.UserHooks):  # type: ignore[misc]  # no stubs
 
 
 def _latest(event: Any, made: int) -> Hope:
-    """Return pT and pseudorapidity of the particle ``made`` of the hard process, after all recoil so far."""
+    """Return pT and pseudorapidity of the particle ``made`` of the hard process after all recoils so far."""
     one = event[event[made].iBotCopyId()]
     return one.pT(), one.eta()
 
@@ -125,7 +125,7 @@ class Generator:
                 raise PlannerError(
                     f"This version of Pythia does not know the setting {line!r}: install pythia8mc 8.317."
                 )
-        self._hook = _Wanted(process, bounds)  # Pythia holds no reference to it
+        self._hook = _Wanted(process, bounds)  # keep a reference, because Pythia keeps none
         self._pythia.setUserHooksPtr(self._hook)
         if not self._pythia.init():
             raise PlannerError("Pythia could not start with the settings of this class: see what it printed above.")
@@ -147,7 +147,7 @@ class Generator:
 
 
 class Columns:
-    """Columns of all particles of some events, as views of Pythia's records. ``offsets`` are those of the events."""
+    """Columns of all particles of some events, as views of Pythia's records. Event i begins at row ``offsets[i]``."""
 
     def __init__(self, events: ak.Array) -> None:
         particles = events.layout.content("prt")
@@ -166,7 +166,7 @@ class Columns:
     def vertex(self, rows: Ints) -> Floats:
         """Return the production vertices of the particles ``rows`` in mm, (3, rows).
 
-        They are 0 for particles from the collision itself.
+        A vertex is 0 for particles from the collision itself.
         """
         option = self._rows.content("vProd")
         at = option.index.data[rows]
@@ -195,7 +195,7 @@ def particles(columns: Columns, charges: Callable[[NDArray[Any]], Floats]) -> Pa
 
 
 def partons(columns: Columns, parent: int) -> Partons:
-    """Return the visible products (Pythia's status 23) of the decays of ``parent``, or of the hard process if it is 0.
+    """Return the visible products (Pythia's status 23) of the decays of ``parent``; 0 means the hard process.
 
     Other products of the hard process are omitted.
     """

@@ -23,14 +23,14 @@ from isoplan.trainers.jets.simulate import need_extra
 CHUNK = 1000
 """Number of jets of a part. It takes one core about one minute, so an interrupted run loses little."""
 VERSION = 1
-"""Version of the parts. Increase it if the same seed gives other jets. Parts of other versions are ignored."""
+"""Version of the parts. Increase it if a change of the code changes the jets of a seed. Other versions are ignored."""
 LOOK = 0.3
 """Time in seconds between two checks whether the parts that other processes simulate are complete."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part: ``jets`` jets of the class ``kind``. It is part number ``index`` of this class for the ``seed``."""
+    """Part number ``index`` of the simulated jets of the class ``kind`` for a ``seed``. It contains ``jets`` jets."""
 
     kind: str
     seed: int
@@ -68,7 +68,7 @@ class Request:
     def groups(self) -> list[list[Chunk]]:
         """Return the parts in groups.
 
-        A group contains one part of each class, all with the same index, so its classes are balanced.
+        A group contains one part of each class. All parts of a group have the same index, so the classes are balanced.
         """
         most, more = divmod(self.n, len(self.kinds))
         shares = {kind: most + (i < more) for i, kind in enumerate(self.kinds)}
@@ -89,8 +89,8 @@ class Request:
 def make_part(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Callable[[int], None]) -> None:
     """Simulate one part into ``folder``.
 
-    ``said`` is called with the number of jets so far. Raises Stopped, DiskFull, and PlannerError for a class without
-    jets.
+    ``said`` is called with the number of jets so far. Raises Stopped if ``stop`` returns true, DiskFull if the disk is
+    full, and PlannerError if the class gives no jets.
     """
     from isoplan.trainers.jets.simulate.chain import make_jets
 
@@ -107,8 +107,8 @@ def make_parts(
     """Simulate the missing parts until all parts exist. Several processes can do this at the same time.
 
     A part that another process simulates is skipped. If that process dies, the part is simulated here. ``said`` is
-    called with the number of jets of the current part, and with 0 when the part is complete. Raises as ``make_part``
-    does.
+    called with the number of jets of the current part, and with 0 when the part is complete. Raises the errors of
+    ``make_part``.
     """
     while missing := [chunk for chunk in chunks if not (folder / chunk.name).exists()]:
         if not any([_make_free(folder, chunk, stop, said) for chunk in missing]):
@@ -140,7 +140,7 @@ RUN_LOOK = 0.2
 
 @dataclass(frozen=True)
 class Shared:
-    """State that the processes share: the jets of the current part of each, a stop flag, and error messages."""
+    """State that the processes share: a stop flag, error messages, and the number of jets in each current part."""
 
     jets: Any
     stop: Any
@@ -152,8 +152,8 @@ def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None
 
     Until the file is complete, its parts are in the folder ``parts_of(out)``. If the simulation is interrupted or
     killed, the same call continues from these parts. ``said`` is called with the number of jets several times per
-    second. Raises as ``need_place`` does, and PlannerError if the disk is full or a class has no jets. After Ctrl+C it
-    raises KeyboardInterrupt as soon as the processes have ended.
+    second. Raises the errors of ``need_place``, and PlannerError if the disk is full or a class gives no jets. After
+    Ctrl+C, raises KeyboardInterrupt as soon as the processes have ended.
     """
     need_place(out)
     folder, chunks = parts_of(out), request.chunks()
@@ -240,8 +240,9 @@ def _work(number: int, folder: Path, chunks: list[Chunk], shared: Shared) -> Non
 
 
 COUNTER = "npart"
-"""Branch with the number of particles of each jet, which uproot writes for branches of variable length. The files of
-JetClass use vectors and do not have this branch.
+"""Name of the branch with the number of particles of each jet.
+
+Uproot writes this branch because other branches have a variable length per jet. JetClass files do not have it.
 """
 
 

@@ -1,8 +1,8 @@
 """Pythia settings for each class of jets: processes, decays, and bounds of pT.
 
 The events are proton collisions at 13 TeV at leading order, with Pythia's parton showers, multiparton interactions,
-hadronisation and decays. Every signal particle recoils against a Z that decays to neutrinos, or against the other top
-quark. An event therefore contains no other object that resembles a jet of its class.
+hadronisation and decays. Every signal particle recoils against a Z that decays to neutrinos, or against a second top
+quark. An event therefore contains no second object that resembles a jet of its class.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 PT = (500.0, 1000.0)
-"""Minimum and maximum transverse momentum of jets in GeV: the window of the jets."""
+"""Minimum and maximum transverse momentum of jets in GeV."""
 ETA = 2.0
 """Maximum absolute pseudorapidity of the axis of a jet."""
 RADIUS = 0.8
@@ -32,7 +32,7 @@ Hope: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits that save time: an event outside of them gives no jet in the window, up to a small loss.
+    """Limits that save time: an event outside these limits almost never gives a jet in the window of pT.
 
     ``pt_hat`` is the minimum pT of the hard process in GeV. ``hope`` is the minimum pT in GeV and ``eta`` the maximum
     absolute pseudorapidity of a jet candidate when its shower has evolved to ``SCALE``. The benchmark ``python -m
@@ -54,7 +54,7 @@ class Process:
 
     A jet represents the decay of a particle with the absolute PDG code ``parent``, or a parton of the hard process if
     ``parent`` is 0. The jet must contain all products of the decay except neutrinos, which are ``visible`` in number.
-    Events whose hard process does not have exactly ``neutrinos`` neutrinos are rejected.
+    Only events whose hard process has exactly ``neutrinos`` neutrinos are used.
     """
 
     settings: tuple[str, ...]
