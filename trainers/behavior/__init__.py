@@ -1,4 +1,4 @@
-"""Recommender cells: the two-stage behavioural model on real or synthetic event logs."""
+"""Training runs of recommenders: the two-part behavioural model on real or synthetic event logs."""
 
 from __future__ import annotations
 

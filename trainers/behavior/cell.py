@@ -1,4 +1,4 @@
-"""Cells of the behavior family: their fields, and the values that are computed from the fields before training."""
+"""Training runs (cells) of the behavior family: fields, and values that are computed from them before training."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from isoplan.trainers.cell import AUTOMATIC, NAME, ZERO, Cell, Device, Sizes
 
 SYNTHETIC = "synthetic"
 SHORT_USERS, SHORT_ITEMS, SHORT_STEPS = 200, 5_000, 20
-"""Users, items and steps of a calibration cell, which takes about one second."""
+"""Users, items and steps of a calibration cell, a training run of about one second that measures the speed."""
 UNREAD = Facts(
     items=100_000, vocabulary=10_000, categories=(), numbers=0, buckets=0, targets=1_000_000, windows=100_000, t=8
 )
-"""Facts that are assumed for a log that no cell has read yet."""
+"""Assumed properties of a log that no training run has read yet."""
 
 
 class BehaviorCell(Cell):
     """One training run of a two-part recommender on an event log.
 
-    A field that is 0 is set by the budget or by a default.
+    If a field is 0, its value follows from the budget or from a default.
     """
 
     data: Annotated[
@@ -222,40 +222,40 @@ class BehaviorCell(Cell):
 
     @property
     def world(self) -> World:
-        """The description of the synthetic log.
+        """Parameters of the synthetic log.
 
-        Cells with equal ``items``, ``users`` and ``user_events`` share one log.
+        Training runs with equal ``items``, ``users`` and ``user_events`` share one log.
         """
         return World(users=self.users, items=self.items, mean_length=self.user_events)
 
     @property
     def peak_rate(self) -> float:
-        """The learning rate at the peak of the schedule.
+        """Learning rate at the peak of the schedule.
 
-        It is the field ``rate``, or the default for the batch if ``rate`` is 0.
+        This is the field ``rate``, or the default for the batch if ``rate`` is 0.
         """
         return self.rate or learning_rate(self.batch)
 
     @property
     def tried_rates(self) -> tuple[float, ...]:
-        """The learning rates that are tried in each stage, in rising order.
+        """Learning rates that are tried in each stage, in rising order.
 
-        They are a factor of 2 apart, and their geometric mean is ``peak_rate``.
+        Neighbouring rates differ by a factor of 2. Their geometric mean is ``peak_rate``.
         """
         return tuple(self.peak_rate * 2.0 ** (k - (self.rates - 1) / 2) for k in range(self.rates))
 
     @property
     def backbone(self) -> BehaviorCell:
-        """The stage 1 cell whose embedder this stage 2 cell freezes.
+        """The stage 1 cell (training run) that trains the frozen embedder of this stage 2 cell.
 
-        Fields that do not affect the training of stage 1 have fixed values. Cells that differ only in them share its
-        result.
+        Fields without effect on stage 1 have fixed values. Stage 2 cells that differ only in such fields share one
+        result of stage 1.
         """
         alone = {"stage": 1, "negatives": 0, "softmax": "mean", "judge": "validation", "looks": 0, "rivals": 0}
         return self.model_copy(update={**alone, "pool": 2})
 
     def asked(self, facts: Facts) -> Asked:
-        """Return the inputs of ``sizing``: the fields of the cell, and the facts of its log that determine the cost."""
+        """Return the inputs of ``sizing``: fields of the cell, and properties of its log that determine the cost."""
         return Asked(
             budget=self.budget, fields=facts.fields, batch=self.batch, t=facts.t, ratio=self.ratio,
             share=0.0 if self.h else self.share, h=self.h, width=self.width, layers=self.layers,
@@ -263,7 +263,10 @@ class BehaviorCell(Cell):
         )  # fmt: skip
 
     def sized(self, facts: Facts) -> Sized:
-        """Return the model and the number of steps of stage 1. Raises PlannerError if the budget is too small."""
+        """Return the size of the model and the number of steps of stage 1.
+
+        Raises PlannerError if the budget is too small.
+        """
         asked = self.asked(facts)
         found = size(asked) if self.budget else Sized(given(asked), self.batch, self.steps, facts.t, asked.reads)
         return replace(found, shape=replace(found.shape, dropout=self.dropout))
@@ -271,7 +274,8 @@ class BehaviorCell(Cell):
     def more_steps(self, facts: Facts) -> int:
         """Return the number of steps of stage 2.
 
-        They are those that the budget pays for, or the field ``steps`` if the budget is 0.
+        If ``budget`` (in FLOPs) is positive, the steps together cost this budget. If it is 0, the number is the field
+        ``steps``.
         """
         if not self.budget:
             return self.steps
@@ -280,18 +284,19 @@ class BehaviorCell(Cell):
 
 
 def name_of(cell: BehaviorCell, data: int) -> str:
-    """Return the file name under which the result of a stage 1 cell is stored, a hash of 20 hexadecimal digits.
+    """Return the file name for the stored result of a stage 1 cell (training run): a hash of 20 hexadecimal digits.
 
-    It depends on the fields of the cell and on ``data``, the checksum of its log.
+    The hash depends on the fields of the cell and on ``data``, the checksum of its log.
     """
     whole = [VERSION, cell.model_dump(mode="json", exclude={"threads", "device"}), data]
     return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def sizes(root: Path, cell: BehaviorCell) -> Sizes:
-    """Return N, D, U and C, computed for batches of mean size. The result of a finished cell has the exact values.
+    """Return estimates of N, D, U and C for batches of mean size. The result of a finished cell has exact values.
 
-    If the log has not been read, only C is returned, and only if the cell has a budget.
+    N is the number of parameters, D the number of training events, U the number of unique training events, and C the
+    FLOPs. If no training run has read the log, only C is returned, and only if the cell has a budget.
     """
     facts = facts_of(root, cell)
     if facts is None:
@@ -303,7 +308,10 @@ def sizes(root: Path, cell: BehaviorCell) -> Sizes:
 
 
 def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:
-    """Return the FLOPs of a step with sequences and texts of mean length and as many distinct targets as possible."""
+    """Return the FLOPs of a training step with sequences and texts of mean length.
+
+    The number of distinct targets is assumed to be as large as possible.
+    """
     lengths = np.full(cell.batch, facts.events)
     unique = min(lengths.sum(), facts.items)
     if cell.stage == 2:
@@ -313,13 +321,13 @@ def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:
 
 
 def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
-    """Return the facts of a cell's log, or None if no cell has read the log.
+    """Return the properties of the log of a cell, or None if no training run has read the log.
 
-    They are approximate for a synthetic log.
+    For a synthetic log, the properties are approximate.
     """
     if cell.data == SYNTHETIC:
         world = cell.world
-        targets = round(cell.users * max(cell.user_events - 3, 1))  # 2 events are held out, the first is not predicted
+        targets = round(cell.users * max(cell.user_events - 3, 1))  # 2 events are held out, the first has no target
         windows = max(cell.users, -(-targets // cell.length))
         return Facts(
             items=cell.items, vocabulary=world.vocabulary, categories=(world.categories + 1,), numbers=1,
@@ -332,7 +340,7 @@ def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
 
 
 def check(root: Path, cell: BehaviorCell) -> None:
-    """Check that the fields of a cell are compatible and that its log exists. Raises PlannerError if not."""
+    """Check that the fields of a cell are compatible and that its log exists. Raises PlannerError otherwise."""
     if not cell.budget and not cell.width:
         raise PlannerError("Width 0 needs a budget, which then sets the width: give a budget or a width.")
     if cell.split == "last-one" and cell.judge == "validation":
@@ -355,7 +363,7 @@ def check(root: Path, cell: BehaviorCell) -> None:
 
 
 def check_batch(cell: BehaviorCell, windows: int) -> None:
-    """Check that the log has at least one batch of training sequences (``windows``). Raises PlannerError if not."""
+    """Check that the log has at least one batch of training sequences (``windows``). Raises PlannerError otherwise."""
     if not windows:
         raise PlannerError(
             f"{cell.data} leaves nothing to train on: no user has two events beside those that the split {cell.split} "
@@ -369,7 +377,7 @@ def check_batch(cell: BehaviorCell, windows: int) -> None:
 
 
 def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
-    """Check that the catalogue has at least as many items as the cell draws negatives. Raises PlannerError if not."""
+    """Check that the number of negatives is at most the number of items. Raises PlannerError otherwise."""
     if cell.negatives > facts.items:
         raise PlannerError(
             f"K = {cell.negatives:,} extra negatives are more than the {facts.items:,} items of the catalogue: ask for "
@@ -378,9 +386,9 @@ def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
 
 
 def calibration_cell(root: Path, cell: BehaviorCell) -> BehaviorCell:
-    """Return a short cell that measures the training speed of this machine.
+    """Return a short training run that measures the speed of this machine.
 
-    It trains the same model for a few steps on a small synthetic log, and its evaluation is short.
+    The run trains the model of ``cell`` for a few steps on a small synthetic log. Its evaluation is short.
     """
     shape = cell.sized(facts_of(root, cell) or UNREAD).shape
     items = min(cell.items, SHORT_ITEMS)

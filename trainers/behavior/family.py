@@ -1,7 +1,7 @@
-"""The family of recommender cells: fields, presets and trainer. Importing this module loads no training library.
+"""The family of recommenders: fields, presets and trainer. Importing this module loads no training library.
 
-The presets have budgets that two CPU cores can train on a synthetic log of a million events. To use another budget or
-an uploaded log, change the fields ``budget`` and ``data`` of a preset.
+The budgets of the presets suit two CPU cores and a synthetic log of a million events. To use another budget or an
+uploaded log, change the fields ``budget`` and ``data`` of a preset.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from isoplan.trainers.cell import Family, Preset, TableColumns
 from isoplan.trainers.pytorch import train_with_torch
 
 LOG = {"users": "50000", "items": "5000", "user_events": "20", "length": "32"}
-"""Fields of a synthetic log. It has enough events that small models train on each event at most once."""
+"""Fields of a synthetic log. The log is large enough that small models train on each event at most once."""
 BUDGETS = "1e11, 3e11, 1e12"
 TRIED = {"rates": "3"}
-"""Each cell tries three learning rates and keeps the run with the smallest training loss (behavioural, Secs. 3.1 and
-5).
+"""Field of presets whose training runs try three learning rates.
+
+The training with the smallest loss counts (behavioural paper, Secs. 3.1 and 5).
 """
 
 PRESETS = {
@@ -50,10 +51,11 @@ PRESETS = {
 
 
 OWN = tuple(directions(histories=()))
-"""Metrics of a stage over its own candidates: those of the batch in stage 1, the full catalogue in stage 2."""
+"""Metrics of a stage over its default candidates: the items of the batch in stage 1, the full catalogue in stage 2."""
 OTHER = ("loss", "entropy", "recall@10", "NDCG@10", "NDCG@100", "MRR@10", "coverage@10")
-"""Metrics that are reported for both kinds of candidates (batch-local and full catalogue), for the rank correlations of
-behavioural Tables 15 to 17.
+"""Metrics that are reported for both kinds of candidates, batch-local and full catalogue.
+
+They are needed for the rank correlations of Tables 15 to 17 of the behavioural paper.
 """
 COLUMNS = TableColumns(
     fields=("data", "stage", "budget", "share", "batch", "negatives", "softmax", "schedule", "seed"),
@@ -69,7 +71,10 @@ COLUMNS = TableColumns(
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
-    """Return the families of this package, which train two-part models on the event logs of the workspace ``root``."""
+    """Return the families of this package.
+
+    They train two-part models on the event logs of the workspace ``root``.
+    """
     return (
         Family(
             name="behavior",

@@ -1,4 +1,4 @@
-"""Memory that a cell of the behavior family needs, and the check that the embeddings of its catalogue fit."""
+"""Memory that a training run of a recommender needs, and a check that the embeddings of the catalogue fit."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ ADAM = 16
 FLOAT, PLACE = 4, 8
 """Bytes of a number in single precision, and bytes of the index of an item."""
 A_LAYER = 22 * FLOAT
-"""Measured memory of the activations in bytes: per token, per layer and per unit of the layer's width."""
+"""Measured memory of the activations in bytes per token, per layer, and per unit of the layer width."""
 EMBEDDED = 14 * FLOAT * 2048
-"""Memory in bytes while a catalogue is embedded: per word of a text and per unit of the width h. Items are embedded in
-blocks of 2048, so the factor 2048 is included.
+"""Memory in bytes while a catalogue is embedded, per word of a text and per unit of the width h.
+
+The factor 2048 is the number of items in a block.
 """
 SCORES = {"cpu": 4 * FLOAT * 2**20, "gpu": 3 * FLOAT * 2**27}
-"""Bytes of one block of scores and of the arrays computed from it, by type of device."""
+"""Memory in bytes of one block of scores and the arrays computed from the scores, by type of device."""
 JUDGED = 4 * PLACE * 2**22
-"""Minimum memory of an evaluation in bytes, measured with few sequences per batch."""
+"""Minimum memory of an evaluation in bytes. It was measured with few sequences per batch."""
 
 
 def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
-    """Return the memory of a cell in bytes, without the memory of a process that has only imported torch.
+    """Return the memory of a training run in bytes, without the memory of a process that has only imported torch.
 
-    It is the sum of the parameters with their gradients and moments, the activations of a batch, a block of scores, the
-    evaluation, and the embeddings of all items.
+    It is the sum for the parameters with their gradients and moments, the activations of a batch, a block of scores,
+    the evaluation, and the embeddings of all items.
     """
     shape = cell.sized(facts).shape
     rows = cell.batch * facts.events
@@ -54,7 +55,7 @@ def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
 def judged_bytes(cell: BehaviorCell, facts: Facts, h: int) -> float:
     """Return the memory of an evaluation in bytes.
 
-    It is that of the queries of one pool with their best items, and of a block of scores.
+    This is the sum of the queries of one pool with their best items, and of a block of scores.
     """
     queries = cell.pool * (ceil(facts.events) if cell.split == "time" else 1)
     at_once = min(queries, QUERIES)
@@ -63,14 +64,14 @@ def judged_bytes(cell: BehaviorCell, facts: Facts, h: int) -> float:
 
 
 def catalogue_bytes(items: int, h: int) -> float:
-    """Return the bytes of the embeddings of all items, which stage 2 and full-catalogue metrics keep in memory."""
+    """Return the memory in bytes of the embeddings of all items. Stage 2 and full-catalogue metrics need them."""
     return float(FLOAT * items * h)
 
 
 def needs(root: Path, cell: BehaviorCell) -> Resources:
-    """Return the cores and the memory that a cell needs.
+    """Return the numbers of cores and the memory that a training run needs.
 
-    If no cell has read its log, the facts ``UNREAD`` are assumed.
+    If no training run has read the log, the properties ``UNREAD`` of a log are assumed.
     """
     facts = facts_of(root, cell) or UNREAD
     took = [PROCESS + memory(cell, facts, device) for device in ("cpu", "cuda")]
@@ -78,10 +79,7 @@ def needs(root: Path, cell: BehaviorCell) -> Resources:
 
 
 def check_catalogue(cell: BehaviorCell, facts: Facts, there: float) -> None:
-    """Check that the embeddings of the catalogue fit into ``there`` bytes of memory.
-
-    Raises CellError if they do not.
-    """
+    """Check that the embeddings of the catalogue fit into ``there`` bytes of memory. Raises CellError otherwise."""
     h = cell.sized(facts).shape.h
     takes = catalogue_bytes(facts.items, h)
     if takes > there:

@@ -1,8 +1,9 @@
-"""Sizing of a cell: its model, events and steps from a budget in FLOPs, by the step formula (behavioural, eq. 1).
+"""Sizing of a training run: its model, events and steps for a budget in FLOPs, by eq. 1 of the behavioural paper.
 
-If the ratio D / N is given, the budget determines N (Sec. 3.1). The share s then determines h, and the layers and the
+N is the number of parameters, D the number of training events, and s the fraction of N in the embedder. If the ratio D
+/ N is given, the budget determines N (Sec. 3.1). Then s determines the width h of the embedder, and the layers and the
 width of the contextualiser follow. If the contextualiser is given, the budget determines D (Sec. 5). Widths are whole
-numbers, so the model differs slightly from the request; the run table contains the actual values.
+numbers, so the model differs slightly from the request. The run table contains the actual values.
 """
 
 from __future__ import annotations
@@ -25,28 +26,35 @@ from isoplan.trainers.behavior.model.shape import (
 )
 
 ASPECT = 32
-"""Ratio of width to layers of the contextualiser if the number of layers is free. Models of Table 8 have 16 to 51."""
+"""Ratio of width to layers of the contextualiser if the number of layers is free.
+
+The models in Table 8 of the behavioural paper have ratios from 16 to 51.
+"""
 MOST_LAYERS = 64
 NARROWEST = 4
-"""Minimum of the widths h and d. The text encoder is never removed, so a share of 0 becomes a small share (Sec.
+"""Minimum of the widths h (embedder) and d (contextualiser).
+
+The text encoder is never removed, so a requested embedder share of 0 becomes a small share (behavioural paper, Sec.
 3.1).
 """
 STEP = 4
-"""If the budget determines the width of the contextualiser, the width is a multiple of this number, so that it can be
-divided into attention heads.
+"""If the budget determines the width of the contextualiser, the width is a multiple of this number.
+
+The width can then be divided into attention heads.
 """
 LEAST, MOST = 1e2, 1e14
-"""Smallest and largest number of parameters N that the search considers."""
+"""Smallest and largest number of parameters N in the search for the model size."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Inputs of the sizing. A number that is 0 is free.
+    """Inputs of the sizing of a training run. A number that is 0 is free.
 
-    ``budget`` is in FLOPs of stage 1, ``batch`` in sequences per step and ``t`` in tokens per event. Exactly one of the
-    ``share`` s = p_e / N and the width ``h`` determines the embedder. If ``width`` is 0, the ``ratio`` D / N determines
-    N. Otherwise the contextualiser is given, and D follows from the budget. A sequence has ``events`` events on
-    average, or ``length`` events if ``events`` is 0.
+    ``budget`` is in FLOPs of stage 1, ``batch`` in sequences per step and ``t`` in tokens per event. Either ``share``
+    (p_e / N, the fraction of parameters in the embedder) or the width ``h`` determines the embedder. Exactly one of
+    them is set. If ``width`` is 0, the ``ratio`` D / N (training events per parameter) determines N. Otherwise, the
+    contextualiser is given, and D follows from the budget. A sequence has ``events`` events on average, or ``length``
+    events if ``events`` is 0.
     """
 
     budget: float
@@ -64,13 +72,13 @@ class Asked:
 
     @property
     def reads(self) -> int:
-        """The mean number of events per sequence, rounded, at least 1."""
+        """Mean number of events per sequence, rounded, at least 1."""
         return max(round(self.events or self.length), 1)
 
 
 @dataclass(frozen=True)
 class Sized:
-    """A model and its number of training steps. ``C`` is the compute of behavioural eq. 1 in FLOPs."""
+    """A model and its number of training steps. ``C`` is the compute by eq. 1 of the behavioural paper in FLOPs."""
 
     shape: Shape
     batch: int
@@ -80,30 +88,30 @@ class Sized:
 
     @property
     def parts(self) -> TwoPart:
-        """The arguments of behavioural eq. 1 for this model and batch."""
+        """Arguments of eq. 1 of the behavioural paper for this model and batch."""
         return two_part(self.shape, self.batch, self.t, self.events)
 
     @property
     def N(self) -> int:
-        """The number of parameters without lookup tables."""
+        """Number of parameters without lookup tables."""
         return sum(parameters(self.shape))
 
     @property
     def D(self) -> float:
-        """The number of training events: steps T times batch B times mean events per sequence L."""
+        """Number of training events: training steps T times batch size B times mean number of events per sequence L."""
         return self.steps * self.parts.events
 
     @property
     def C(self) -> float:
-        """The compute T F_step of behavioural eq. 1 in FLOPs."""
+        """Compute in FLOPs by eq. 1 of the behavioural paper: T F_step, with T steps of F_step FLOPs each."""
         return float(self.parts.stage1.flops(np.asarray(float(self.N)), np.asarray(self.D)))
 
 
 def size(asked: Asked) -> Sized:
-    """Return a model and the number of steps whose compute differs from the budget by at most half a step.
+    """Return a model and a number of steps whose compute differs from the budget by at most half a step.
 
-    Raises PlannerError unless exactly one of share and h is set, or if the budget is too small for a model or for one
-    step.
+    Raises PlannerError unless exactly one of ``share`` and ``h`` is set. Also raises PlannerError if the budget is too
+    small for a model or for one step.
     """
     if (asked.share > 0) == (asked.h > 0):
         raise PlannerError("The embedder is sized by its share or by its width h: give one of them.")
@@ -126,7 +134,7 @@ def stage2_steps(shape: Shape, budget: float, batch: int, events: int, K: int) -
 
 
 def steps_of(budget: float, step: float) -> int:
-    """Return the rounded number of steps that ``budget`` FLOPs pay for, where one step costs ``step`` FLOPs.
+    """Return the number of steps in a ``budget`` in FLOPs, rounded. One step costs ``step`` FLOPs.
 
     Raises PlannerError if the result is 0.
     """
@@ -142,8 +150,9 @@ def steps_of(budget: float, step: float) -> int:
 def given(asked: Asked) -> Shape:
     """Return the shape with a contextualiser of the given ``width``.
 
-    The embedder has the width ``h`` if it is set. Otherwise its width is that whole number for which its share of the
-    parameters is closest to s, that is p_e (1 - s) = s p.
+    If ``h`` is set, it is the width of the embedder. Otherwise, the width is the whole number with the parameter
+    fraction closest to s. The exact solution is p_e (1 - s) = s p, with p_e parameters of the embedder and p of the
+    contextualiser.
     """
     layers = asked.layers or max(round(asked.width / ASPECT), 1)
     if asked.h:
@@ -156,12 +165,13 @@ def given(asked: Asked) -> Shape:
 
     a, b = _of_h(asked)
     c = -contextualiser_parameters(_shape(asked, 1, asked.width, layers)) * s / (1 - s)
-    about = _root(a, b - 2 * asked.width * s / (1 - s), c)  # p grows as 2 d h with h
+    # The number of parameters p of the contextualiser contains the term 2 d h, which depends on h.
+    about = _root(a, b - 2 * asked.width * s / (1 - s), c)
     return _shape(asked, min(_around(about), key=excess), asked.width, layers)
 
 
 def _at_ratio(asked: Asked) -> Shape:
-    """Return the shape whose N spends the budget if D = ratio * N."""
+    """Return the shape whose number of parameters N uses up the budget if D = ratio * N."""
     p_e = float(embedder_parameters(asked.fields, asked.h, asked.text_layers)) if asked.h else 0.0
 
     def excess(log_N: Floats, log_C: Floats) -> Floats:
@@ -210,13 +220,13 @@ def _of_h(asked: Asked) -> tuple[float, float]:
 
 
 def _width_of_embedder(asked: Asked, p_e: Floats) -> Floats:
-    """Return the width h at which an embedder has ``p_e`` parameters, before rounding."""
+    """Return the width h, not rounded, at which an embedder has ``p_e`` parameters."""
     a, b = _of_h(asked)
     return (np.sqrt(b * b + 4 * a * p_e) - b) / (2 * a)
 
 
 def _width_of_context(asked: Asked, p: float, h: int, layers: int) -> float:
-    """Return the width d at which a contextualiser has ``p`` parameters, before rounding."""
+    """Return the width d, not rounded, at which a contextualiser has ``p`` parameters."""
     return _root(12 * layers, 13 * layers + 2 * h + asked.length + 3, h - p)
 
 

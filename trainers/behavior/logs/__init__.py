@@ -1,1 +1,1 @@
-"""Event logs: files, columns, splits, synthetic logs, and their facts."""
+"""Event logs: files, columns, splits, synthetic logs, and properties of logs."""

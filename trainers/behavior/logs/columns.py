@@ -1,7 +1,7 @@
 """Columns of a table as arrays, read in batches of rows: names, numbers, times, categories and words of texts.
 
-Each function converts one column of a batch from ``table_files`` and checks every cell. It raises PlannerError with the
-column and the row of the first invalid cell. ``Column`` and ``Texts`` collect the converted batches.
+Each function converts one column of a batch of rows and checks each cell of the table. The PlannerError for an invalid
+cell contains its column and row. ``Column`` and ``Texts`` collect the converted batches of a column.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ WRITTEN = {"date": "date like 2024-05-31 12:30:00", "zoned date": "date with a z
 
 AS_CATEGORY = "name the column as a category"
 LARGEST = float(np.finfo(np.float32).max)
-"""Largest accepted number. Larger ones cannot be stored in single precision, as features are."""
+"""Largest accepted number. Features are stored in single precision, which has no larger numbers."""
 WORD = re.compile(r"\w+")
 
 
 def names(table: Table, batch: Batch, column: str) -> Any:
-    """Return the names of users or items in a column as an Arrow array of texts.
+    """Return the names of users or items in a column as an Arrow array of strings.
 
-    Whole numbers have no decimal point. Raises PlannerError for empty cells and for numbers that are not whole.
+    Whole numbers become strings without a decimal point. Raises PlannerError for empty cells and for fractional
+    numbers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -56,7 +57,10 @@ def names(table: Table, batch: Batch, column: str) -> Any:
 
 
 def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
-    """Return cells of any scalar type as an Arrow array of texts. Empty cells stay empty."""
+    """Return a column of any scalar type as an Arrow array of strings. Empty cells stay empty.
+
+    ``cells`` replaces the column if it is given.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -72,9 +76,8 @@ def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
 def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> Floats:
     """Return the numbers of a column, (rows,).
 
-    Raises PlannerError for empty cells and for cells that are not finite numbers.
-
-    ``instead`` is the advice in the error if a cell is a text.
+    ``instead`` is the advice in the error for a cell with text. Raises PlannerError for empty cells and for cells that
+    are not finite numbers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -96,7 +99,7 @@ def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY)
 
 
 def clock(batch: Batch, column: str) -> Clock:
-    """Return the format of a column of times, determined from the type of the column and from its first cell."""
+    """Return the format of a column of times. It depends on the type of the column and on its first cell."""
     import pyarrow as pa
 
     cells = batch.columns[column]
@@ -111,9 +114,9 @@ def clock(batch: Batch, column: str) -> Clock:
 
 
 def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
-    """Return the times of a column, (rows,): numbers as they are, and dates as seconds since 1970.
+    """Return the times of a column, (rows,): numbers without change, and dates as seconds since 1970.
 
-    A date without a time zone is taken as UTC. Digits of a second beyond the sixth decimal are dropped.
+    Dates without a time zone are interpreted as UTC. Digits of a second beyond the sixth decimal are ignored.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -141,9 +144,9 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
 
 
 def _written(cells: Any) -> Any:
-    """Return dates with at most six decimals of a second, and with "Z" in place of the time zone "UTC".
+    """Shorten the seconds of dates to six decimals, and replace the time zone "UTC" by "Z".
 
-    Only cells that are texts are changed.
+    Only cells with text are changed.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -154,7 +157,7 @@ def _written(cells: Any) -> Any:
 
 
 def parses(text: str | None) -> bool:
-    """Return whether ``text`` can be read as a number, finite or not."""
+    """Return whether ``text`` is a number. NaN and infinity count as numbers."""
     try:
         float(text or "")
     except ValueError:
@@ -163,12 +166,12 @@ def parses(text: str | None) -> bool:
 
 
 def is_number(text: str | None) -> bool:
-    """Return whether ``text`` can be read as a finite number."""
+    """Return whether ``text`` is a finite number."""
     return parses(text) and math.isfinite(float(text or ""))
 
 
 def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoReturn:
-    """Raise the PlannerError for a ``number`` that is not finite, in the given row."""
+    """Raise a PlannerError about a ``number`` in row ``row`` that is not finite."""
     raise PlannerError(
         f"Column {column} of {table.name} has {number:g} in row {row}, which is no finite number: correct the row, or "
         f"leave the column out."
@@ -176,22 +179,22 @@ def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoRet
 
 
 def refuse_text(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> NoReturn:
-    """Raise the PlannerError for the first text in a column of numbers. ``instead`` is the advice in the error."""
+    """Raise a PlannerError about the first text in a column of numbers. ``instead`` is the advice in the message."""
     _refuse_mixed(table, batch, column, lambda text: not parses(text), instead)
 
 
 class Coder:
-    """Integer codes of texts, counted from ``first`` in the order in which the texts first appear."""
+    """Integer codes of strings. New strings get the next code, counted from ``first``."""
 
     def __init__(self, known: Iterable[str] = (), first: int = 0) -> None:
         self.first = first
         self.codes = {text: code for code, text in enumerate(known, first)}
 
     def code(self, cells: Any, grow: bool = True) -> tuple[Codes, list[str]]:
-        """Return the code of each cell, (rows,), and the list of texts that had no code before.
+        """Return the code of each cell, (rows,), and the list of strings that had no code before.
 
-        If ``grow`` is true, these texts get codes; otherwise the code of their cells is -1. Empty cells always have the
-        code -1.
+        If ``grow`` is True, these strings get new codes. Otherwise, the code of their cells is -1. Empty cells always
+        have the code -1.
         """
         held = cells.dictionary_encode()
         distinct = held.dictionary.to_pylist()
@@ -224,7 +227,7 @@ def _refuse_mixed(table: Table, batch: Batch, column: str, odd: Callable[[str | 
 
 
 def _first_that(cells: Any, cast: Callable[[Any], Any]) -> int:
-    """Return the index of the first cell for which ``cast`` raises, by bisection."""
+    """Return the index of the first cell for which ``cast`` raises an error, found by bisection."""
     import pyarrow as pa
 
     low, high = 0, len(cells)
@@ -239,17 +242,17 @@ def _first_that(cells: Any, cast: Callable[[Any], Any]) -> int:
 
 
 MOST_CATEGORIES = 2**16
-"""Maximum number of distinct texts in a column of categories."""
+"""Maximum number of distinct strings in a column of categories."""
 MOST_WORDS = 64
-"""Maximum number of words of an item's text that are stored."""
+"""Maximum number of words that are stored for the text of an item."""
 VOCABULARY = 2**15
-"""Word numbers are below this limit. The rarest words, whose numbers would exceed it, share the number ``RARE``."""
+"""Upper limit of word numbers. Rarer words that would exceed the limit all have the number ``RARE``."""
 RARE = 1
-"""Number of all words that have no number of their own."""
+"""Number that all words without their own number share."""
 
 
 class Column:
-    """One column of features while a table is read. If ``kind`` is None, the first cells determine the kind."""
+    """A column of features while a table is read. If ``kind`` is None, the first cells determine the kind."""
 
     def __init__(self, table: Table, name: str, kind: Kind | None) -> None:
         self.table, self.name, self.kind, self.said = table, name, kind, kind is not None
@@ -257,7 +260,7 @@ class Column:
         self.parts: list[NDArray[Any]] = []
 
     def add(self, batch: Batch) -> None:
-        """Add the cells of one batch. Raises PlannerError if a cell is not of the kind of the column."""
+        """Add the cells of one batch. Raises PlannerError if a cell does not have the kind of the column."""
         cells = batch.columns[self.name]
         if self.kind is None and cells.null_count < len(cells):
             self.kind = self._told(batch)
@@ -277,9 +280,9 @@ class Column:
         self.parts.append(np.maximum(codes, UNKNOWN))
 
     def _told(self, batch: Batch) -> Kind | None:
-        """Return the kind of the first cell of a batch that is a text or a finite number.
+        """Return the kind of the column from the first cell that is a text or a finite number.
 
-        It is None if all cells are empty, NaN or infinite.
+        The result is None if all cells of the batch are empty, NaN or infinite.
         """
         import pyarrow as pa
 
@@ -295,7 +298,10 @@ class Column:
         return "number" if is_number(first) else "category"
 
     def _refuse_first(self) -> NoReturn:
-        """Raise the PlannerError for row 1, which is empty or infinite in a column whose later cells are numbers."""
+        """Raise a PlannerError about row 1 of a column of numbers.
+
+        Row 1 is empty or infinite, which was accepted before a later cell determined the kind of the column.
+        """
         if self.parts[0][0] == UNKNOWN:
             raise PlannerError(
                 f"Column {self.name} of {self.table.name} is empty in row 1: fill it in, or leave the row out."
@@ -310,7 +316,7 @@ class Column:
 
 
 def gathered(columns: Sequence[Column], rows: int) -> Features:
-    """Return the features of ``rows`` rows from their ``columns``."""
+    """Return the features of a table with ``rows`` rows from its ``columns``."""
     categories = [column for column in columns if column.kind != "number"]
     values = [column for column in columns if column.kind == "number"]
     codes = _stacked(categories, np.zeros((rows, len(categories)), np.int32))
@@ -320,17 +326,20 @@ def gathered(columns: Sequence[Column], rows: int) -> Features:
 
 
 def _stacked(columns: Sequence[Column], whole: NDArray[Any]) -> NDArray[Any]:
-    """Write the columns into ``whole`` (rows, columns) and return it. Only one column at a time is in memory twice."""
+    """Write the columns into ``whole`` (rows, columns) and return ``whole``.
+
+    The memory of each column is freed after its copy, to limit the peak memory.
+    """
     for place, column in enumerate(columns):
         whole[:, place] = column.finish()
     return whole
 
 
 class Texts:
-    """The words of the texts of rows while a table is read: the first words of each text, in lower case.
+    """The first words of each text of a table, in lower case, while the table is read.
 
-    Until ``finish``, words are numbered from 0 in the order in which they first appear. ``finish`` numbers them by
-    frequency.
+    Until ``finish``, words are numbered from 0 in the order in which they first appear. ``finish`` renumbers the words
+    by frequency.
     """
 
     def __init__(self, table: Table, columns: Sequence[str]) -> None:
@@ -338,7 +347,7 @@ class Texts:
         self.codes, self.lengths, self.parts = dict[str, int](), list[int](), list[Codes]()
 
     def add(self, batch: Batch, rows: Ints | None = None) -> None:
-        """Add the words of all rows of a batch, or only those of the given ``rows``."""
+        """Add the words of all rows of a batch, or only of the given ``rows``."""
         import pyarrow as pa
 
         found = [texts(self.table, batch, name) for name in self.columns]
@@ -351,7 +360,7 @@ class Texts:
         self.parts.append(np.fromiter(chain.from_iterable(lists), np.int32))
 
     def finish(self, rows: int) -> tuple[Codes, Ints, int]:
-        """Return the tokens (words,), the offsets of the rows in them (rows + 1,), and the vocabulary size.
+        """Return the tokens (words,), the offsets of the rows in the tokens (rows + 1,), and the vocabulary size.
 
         Frequent words have small numbers.
         """

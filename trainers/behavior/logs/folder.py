@@ -1,4 +1,4 @@
-"""The folder of a log: its tables, the roles of their columns in ``columns.toml``, and its arrays, mapped into memory.
+"""The folder of an event log: its tables, the roles of the columns in ``columns.toml``, and memory-mapped arrays.
 
 Each table is a CSV, TSV or Parquet file. The table ``events`` can also be a file of lines ``user item``
 (``events.txt``). ``columns.toml`` has one section per table, with the fields of
@@ -43,11 +43,11 @@ TYPES = {
     "starts": "<i8", "events": "<i4", "times": "<f8", "event_categories": "<i4", "event_numbers": "<f4",
     "tokens": "<i4", "token_starts": "<i8", "item_categories": "<i4", "item_numbers": "<f4",
 }  # fmt: skip
-"""Data types of the arrays of a log. Each array is stored in a file with its name, such as ``times.npy``."""
+"""Data types of the arrays of a log. Each array has its own file, such as ``times.npy``."""
 
 
 def save_arrays(log: Log, folder: Path) -> Log:
-    """Write a log to ``folder`` atomically, and return the log mapped from there.
+    """Write a log to ``folder`` atomically, and return it memory-mapped from this folder.
 
     An existing folder is not changed. Raises PlannerError if the folder cannot be written or opened.
     """
@@ -69,7 +69,10 @@ def save_arrays(log: Log, folder: Path) -> Log:
 
 
 def load_arrays(folder: Path) -> Log:
-    """Load the log from ``folder``. Raises PlannerError if a file is missing, damaged, or has another data type."""
+    """Load a log from the arrays in ``folder``.
+
+    Raises PlannerError if a file is missing, damaged, or has a wrong data type.
+    """
     try:
         about: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
         a = {name: _array(folder / f"{name}.npy", kind) for name, kind in TYPES.items()}
@@ -119,14 +122,15 @@ EVENTS, ITEMS, COLUMNS = "events", "items", "columns.toml"
 ENDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 PREPARED = "prepared"
 VERSION = 3
-"""Version of the stored arrays. Increase it if the same files give other arrays."""
+"""Version of the stored arrays. Increase it if a change of the code gives other arrays for given files."""
 
 
 def open_log(folder: Path) -> Log:
-    """Return the log of a folder, mapped into memory.
+    """Return the log of a folder, memory-mapped.
 
-    Its files are read once, and the arrays are stored in the subfolder ``prepared`` until a file changes. Raises
-    PlannerError if the folder has no events, and also as ``read_log`` and ``read_items`` do.
+    The tables are read once, and the arrays are stored in the subfolder ``prepared``. After a change of a table, the
+    tables are read again. Raises PlannerError if the folder has no table of events, and in the cases of ``read_log``
+    and ``read_items``.
     """
     events, items, said = _file(folder, EVENTS), _file(folder, ITEMS), _columns(folder)
     if events is None:
@@ -140,14 +144,15 @@ def open_log(folder: Path) -> Log:
         shutil.rmtree(place, ignore_errors=True)
     catalogue = None if items is None else read_items(items, said.get(ITEMS, AUTO))
     log = save_arrays(read_log(events, said.get(EVENTS, AUTO), catalogue), place)
-    for other in (folder / PREPARED).iterdir():  # delete arrays of older files; processes keep those they mapped
+    # Delete the arrays of older files. A process that has mapped these arrays can still use them.
+    for other in (folder / PREPARED).iterdir():
         if other.is_dir() and other != place and not other.name.startswith("."):
             shutil.rmtree(other, ignore_errors=True)
     return log
 
 
 def _file(folder: Path, name: str) -> Path | None:
-    """Return the file called ``name`` with any supported extension, or None. Case is ignored.
+    """Return the file with the given ``name`` and any supported extension, or None. Case is ignored.
 
     Raises PlannerError if there are two such files.
     """
@@ -161,9 +166,9 @@ def _file(folder: Path, name: str) -> Path | None:
 
 
 def _columns(folder: Path) -> dict[str, Columns]:
-    """Return the columns of each table from ``columns.toml``, by the name of the table.
+    """Return the column roles in ``columns.toml`` by the name of the table.
 
-    Empty if the file does not exist.
+    The result is empty if the file does not exist.
     """
     path = folder / COLUMNS
     if not path.is_file():

@@ -1,9 +1,9 @@
-"""An event log as arrays, and the facts of a log.
+"""An event log as arrays, and the properties of a log.
 
-A log has the user, the item and the time of each event, and features of items and events. The facts of a log are the
-numbers that determine the size of a cell; they are stored next to the log after its first read. Modules of this folder:
-``read`` reads a log from files, ``synthetic`` generates one, and ``split`` selects the events for training and for
-scoring. Metrics are computed in ``isoplan.trainers.behavior.scores.metrics``.
+A log has the user, the item and the time of each event, and features of items and events. The properties (facts) of a
+log are numbers that determine the size of a training run. They are stored in the folder of the log after its first use.
+Other modules of this folder: ``read`` reads a log from files, ``synthetic`` generates a log, and ``split`` selects the
+events for training and for scoring. Metrics are computed in ``isoplan.trainers.behavior.scores.metrics``.
 """
 
 from __future__ import annotations
@@ -26,24 +26,27 @@ from isoplan.trainers.behavior.model.shape import VERSION, Fields
 
 Codes = NDArray[np.int32]
 Names = NDArray[Any]
-"""Array of texts of any length (numpy's ``StringDType``)."""
+"""Array of strings of any length (NumPy's ``StringDType``)."""
 
 UNKNOWN = 0
 """Code of an empty cell in a column of categories."""
 
 
 def texts(values: Sequence[str]) -> Names:
-    """Return texts as an array of variable-length strings."""
+    """Return strings as an array of variable-length strings."""
     return np.array(values, np.dtypes.StringDType())
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Features of rows, where a row is an item or an event.
+    """Features of the rows of a table, where each row is an item or an event.
 
-    ``categories`` (rows, columns) are codes from 1, or ``UNKNOWN`` for an empty cell. ``sizes`` has, for each of these
-    columns, the largest code plus 1. ``numbers`` (rows, columns) are finite and as in the file; a model scales them.
-    ``category_names`` and ``number_names`` are the names of the columns. Without such columns the arrays are (rows, 0).
+    - ``categories`` (rows, columns): codes from 1, or ``UNKNOWN`` for an empty cell.
+    - ``sizes``: the largest code plus 1 for each column of ``categories``.
+    - ``numbers`` (rows, columns): finite numbers from the file, not scaled.
+    - ``category_names``, ``number_names``: names of the columns.
+
+    Without such columns, the arrays have the shape (rows, 0).
     """
 
     categories: Codes
@@ -63,7 +66,7 @@ class Features:
 
     @classmethod
     def none(cls, rows: int) -> Features:
-        """Return features of ``rows`` rows without any column."""
+        """Return features with ``rows`` rows and without columns."""
         return cls(np.zeros((rows, 0), np.int32), (), np.zeros((rows, 0), np.float32))
 
     def take(self, rows: Ints | slice) -> Features:
@@ -75,10 +78,10 @@ class Features:
 class Items:
     """The catalogue: all items of a log. Item i is row i of every array.
 
-    ``names`` (items,) are the ids of the items in the log, as texts. ``tokens`` (words,) are the words of the items'
-    texts, concatenated in the order of the items. A word is a number from 1 to ``vocabulary`` - 1. ``starts`` (items +
-    1,) are the offsets of the items in ``tokens``: the first is 0, the last the number of words. If items have no text,
-    ``vocabulary`` is 1 and ``tokens`` is empty.
+    ``names`` (items,) contains the ids of the items in the log, as strings. ``tokens`` (words,) contains the words of
+    the texts of all items, in the order of the items. A word is a number from 1 to ``vocabulary`` - 1. ``starts``
+    (items + 1,) contains the offset of each item in ``tokens``: the first is 0, the last is the number of words. If
+    items have no text, ``vocabulary`` is 1 and ``tokens`` is empty.
     """
 
     names: Names
@@ -99,14 +102,16 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Events sorted by user, and by time within a user.
+    """Events of a log, sorted by user, and by time within a user.
 
-    User u has the events from ``starts[u]`` up to ``starts[u + 1]``, without the latter; ``starts`` is (users + 1,).
-    Event e has the item ``items[e]``, a row of ``catalogue``, and the time ``times[e]``; both arrays are (events,). The
-    time of an event is in seconds since 1970 if the column has dates, and the number in the file otherwise. If the file
-    has no time, it is the number of the row. ``features`` are those of the events. ``users`` (users,) are the names in
-    the log. ``timed`` is true if ``times`` can be compared between users. ``notes`` are sentences for the user from the
-    reading of the log.
+    User u has the events from ``starts[u]`` (included) to ``starts[u + 1]`` (excluded). ``starts`` is (users + 1,).
+    Event e has the item ``items[e]``, a row of ``catalogue``, and the time ``times[e]``. The two arrays are (events,).
+
+    Times are seconds since 1970 if the column has dates, and otherwise the numbers in the file. If the file has no
+    times, they are row numbers. ``timed`` is True if the times of different users are comparable.
+
+    ``features`` contains the features of the events. ``users`` (users,) contains the names of the users in the log.
+    ``notes`` contains sentences for the user of Isoplan about the reading of the log.
     """
 
     users: Names
@@ -129,23 +134,24 @@ class Log:
 
     @property
     def lengths(self) -> Ints:
-        """The number of events of each user, (users,)."""
+        """Number of events of each user, (users,)."""
         return np.diff(self.starts)
 
     @cached_property
     def owners(self) -> Codes:
-        """The index of the user of each event, (events,)."""
+        """Index of the user of each event, (events,)."""
         return np.repeat(np.arange(len(self.users), dtype=np.int32), self.lengths)
 
     @cached_property
     def seen(self) -> Ints:
-        """The distinct pairs of user and item with an event, in rising order, as user * (number of items) + item."""
+        """Distinct (user, item) pairs of the events, as user * (number of items) + item, in rising order."""
         return np.unique(self.owners.astype(np.int64) * len(self.catalogue) + self.items)
 
 
 FOLDER = "behavior"
-"""Folder of the workspace for event logs. Each log is a folder in it, with a file ``events`` and optionally
-``items``.
+"""Folder of the workspace for event logs.
+
+Each log is a subfolder with a file ``events`` and optionally a file ``items``.
 """
 KEPT = "facts"
 
@@ -153,11 +159,11 @@ Cut = Literal["last", "last-one", "time"]
 
 
 class Facts(BaseModel):
-    """Facts of a log: the sizes of its catalogue and features, and of one pass over its training windows.
+    """Properties of a log: the sizes of its catalogue and features, and of one pass over its training windows.
 
-    ``targets`` is the number of events that one pass predicts, and ``windows`` the number of training windows
-    (sequences). ``t`` is the mean number of tokens of an item, at least 1. ``buckets`` is the number of rows of the id
-    table. The other fields are those of ``Fields``.
+    ``targets`` is the number of events that the model predicts in one pass, and ``windows`` the number of training
+    windows (sequences). ``t`` is the mean number of tokens of an item, at least 1. ``buckets`` is the number of rows of
+    the id table. The other fields have the meaning of those in ``Fields``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -174,25 +180,25 @@ class Facts(BaseModel):
 
     @property
     def fields(self) -> Fields:
-        """The inputs of the embedder for an item and for an event."""
+        """Inputs of the embedder for an item and for an event."""
         of_events = (self.event_categories, self.event_numbers)
         return Fields(self.vocabulary, self.categories, self.numbers, self.buckets, *of_events)
 
     @property
     def events(self) -> float:
-        """The mean number of events that a sequence reads."""
+        """Mean number of events that the model reads per sequence."""
         return self.targets / max(self.windows, 1)
 
 
 def read_facts(root: Path, data: str, split: Cut, length: int, buckets: int) -> Facts | None:
-    """Return the stored facts of a log, or None if no cell has read the current version of its files."""
+    """Return the stored properties of a log, or None if no training run has read the current version of its files."""
     with contextlib.suppress(OSError, ValidationError):
         return Facts.model_validate_json(_place(root, data, split, length, buckets).read_bytes())
     return None
 
 
 def keep_facts(root: Path, data: str, split: Cut, length: int, buckets: int, facts: Facts) -> None:
-    """Store the facts of a log, so that they are available before the next cell on this log runs."""
+    """Store the properties of a log, to make them available before the next training run on this log."""
     place = _place(root, data, split, length, buckets)
     if not place.exists():
         place.parent.mkdir(exist_ok=True)
@@ -200,9 +206,9 @@ def keep_facts(root: Path, data: str, split: Cut, length: int, buckets: int, fac
 
 
 def _place(root: Path, data: str, split: Cut, length: int, buckets: int) -> Path:
-    """Return the path of the stored facts.
+    """Return the path of the stored properties of a log.
 
-    Its name is a hash of the state of the log's files and of the other arguments.
+    The file name is a hash of the arguments and of the state of the files of the log.
     """
     folder = root / FOLDER / data
     files = sorted((p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in folder.iterdir() if p.is_file())

@@ -1,4 +1,4 @@
-"""Popularity of items in a log, random draws of unseen items, and sentences about items that cannot be learned."""
+"""Popularity of items in a log, random draws of unseen items, and sentences about items that a model cannot learn."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ from isoplan.trainers.behavior.model.item_features import MOST_BUCKETS, Known
 from isoplan.trainers.packed.rectangles import runs
 
 STEPS = 60
-"""Number of bisections with which the Zipf exponent is computed."""
+"""Number of bisection steps in the computation of the Zipf exponent."""
 LARGEST_EXPONENT = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """The number of events of each item, ``counts`` (items,)."""
+    """Popularity of the items of a log: the number of events of each item, ``counts`` (items,)."""
 
     counts: Ints
 
     @property
     def events(self) -> int:
-        """The total number of events."""
+        """Total number of events."""
         return int(self.counts.sum())
 
     @property
     def seen(self) -> int:
-        """The number of items with at least one event."""
+        """Number of items with at least one event."""
         return int(np.count_nonzero(self.counts))
 
     @cached_property
     def falling(self) -> Ints:
-        """The counts of the items that have events, most popular item first, (seen,)."""
+        """Counts of the items that have events, (seen,). The most popular item is first."""
         return np.sort(self.counts[self.counts > 0])[::-1]
 
     def head(self, share: float = 0.01) -> float:
         """Return the fraction of all events that belong to the most popular items.
 
-        ``share`` is the fraction of the items with events that counts as the most popular ones, at least one item.
+        The most popular items are the fraction ``share`` of all items with events, and at least one item.
         """
         return float(self.falling[: max(round(share * self.seen), 1)].sum() / max(self.events, 1))
 
     @property
     def gini(self) -> float:
-        """The Gini coefficient of the counts of the items with events; 0 if all counts are equal."""
+        """Gini coefficient of the counts of the items with events. It is 0 if all counts are equal."""
         up = self.falling[::-1].astype(np.float64)
         return float((2 * np.arange(1, len(up) + 1) - len(up) - 1) @ up / (len(up) * max(up.sum(), 1)))
 
     @property
     def zipf(self) -> float:
-        """The exponent a of a popularity proportional to rank^-a, by maximum likelihood over the items with events.
+        """Exponent a of a popularity proportional to rank^-a, by maximum likelihood over the items with events.
 
-        At the maximum, the mean log rank is equal to its expectation (Clauset, Shalizi and Newman 2009, Sec. 3, for
-        ranks). The ranks are derived from the same counts, so the exponent is slightly too large if most items have
-        only one or two events.
+        At the maximum, the mean log rank equals its expectation (Clauset, Shalizi and Newman 2009, Sec. 3, for ranks).
+        The ranks and the fit use the same counts, so the exponent is slightly too large if most items have only one or
+        two events.
         """
         logs = np.log(np.arange(1, self.seen + 1))
         wanted = float(self.falling @ logs) / max(self.events, 1)
@@ -73,7 +73,10 @@ class Popularity:
 
 
 def popularity(log: Log, split: Split | None = None) -> Popularity:
-    """Return the popularity of items in the training events of ``split``, or in all events if ``split`` is None."""
+    """Return the number of events of each item.
+
+    Only the training events of ``split`` count. If ``split`` is None, all events count.
+    """
     items = log.items
     if split is not None:
         ends = np.zeros(len(log) + 1, np.int64)
@@ -84,11 +87,11 @@ def popularity(log: Log, split: Split | None = None) -> Popularity:
 
 
 def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) -> Ints:
-    """Return items (Q, count), drawn uniformly from those that the user of each query has never seen.
+    """Return random items (Q, count), drawn uniformly from the items that the user of each query has never seen.
 
-    ``users`` (Q,) is the user of each query. The same item can be drawn twice for a query, as in the evaluation of
-    SASRec (Kang and McAuley 2018, arXiv:1808.09781, Sec. IV), which ranks the target among such items. Raises
-    PlannerError if ``count`` is larger than the number of items, or if a user has events with all items.
+    ``users`` (Q,) is the user of each query. An item can be drawn twice for a query. The evaluation of SASRec (Kang and
+    McAuley 2018, arXiv:1808.09781, Sec. IV) ranks the target among such items. Raises PlannerError if ``count`` is
+    larger than the number of items, or if a user has events with all items.
     """
     items = len(log.catalogue)
     if count > items:
@@ -112,13 +115,16 @@ def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) 
 
 
 SHARE = 0.1
-"""Fraction of the items with events that counts as the most popular ones in ``describe_spread``."""
+"""Fraction of the items with events that ``describe_spread`` counts as the most popular items."""
 FEWEST = round(1 / SHARE)
 """Minimum number of items with events for which ``describe_spread`` returns a sentence."""
 
 
 def describe_spread(found: Popularity) -> list[str]:
-    """Describe how unevenly the events are distributed over the items. Returns no sentence for fewer than ten items."""
+    """Describe how unevenly the events are distributed over the items.
+
+    The result is empty if fewer than ten items have events.
+    """
     if found.seen < FEWEST:
         return []
     of = "" if found.seen == len(found.counts) else f" that have events, of {len(found.counts):,},"
@@ -131,7 +137,7 @@ def describe_spread(found: Popularity) -> list[str]:
 def describe_equal_items(known: Known) -> list[str]:
     """Describe how many items have the same words, categories and numbers as another item.
 
-    Returns no sentence if ids are read, or if all items differ.
+    The result is empty if the model reads item ids, or if all items differ.
     """
     if known.ids.shape[1]:
         return []
@@ -145,9 +151,9 @@ def describe_equal_items(known: Known) -> list[str]:
 
 
 def describe_untrained(log: Log, train: Windows, judged: Windows, known: Known) -> list[str]:
-    """Describe how many scored events have an item that no training event contains.
+    """Describe how many scored events have an item that does not occur in the training events.
 
-    Returns a sentence only if items differ by nothing but their ids, because such an item has an untrained embedding.
+    The result is empty unless items differ only by their ids. In this case, such an item has an untrained embedding.
     """
     if known.ids.shape[1] != 1 or len(replace(known, ids=known.ids[:, :0]).groups) > 1:
         return []

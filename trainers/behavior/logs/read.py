@@ -1,16 +1,15 @@
 """Event logs and item tables from files, read in one pass with one batch of rows in memory.
 
-Ambiguous cases are resolved as follows:
+Ambiguous cases are resolved by these rules:
 
-- Events are sorted by time within their user. Events of the same time stay in the order of the file.
-- Without a column of time, the order of the file is the order in time.
-- A user with one event stays in the log: the event counts for the popularity of its item, but it is never
-  predicted.
-- Without an item table, the catalogue has the items of the events. A column whose value is the same in all events of
+- Events are sorted by time for each user. Events with equal times stay in the order of the file.
+- Without a column of times, the order of the file is the order in time.
+- A user with one event stays in the log. The event counts for the popularity of its item, but it is never predicted.
+- Without an item table, the catalogue contains the items of the events. A column with equal values in all events of
   each item becomes a feature of the items.
 
-Each of these cases adds a sentence to ``Log.notes``, and so does the distribution of the events over the items. Invalid
-values raise PlannerError with the column and the row.
+Each of these cases adds a sentence to ``Log.notes``. Another sentence describes how the events are distributed over the
+items. Invalid values raise PlannerError with the column and the row.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from isoplan.trainers.behavior.logs.table_files import ITEM, TEXT, TIME, USER, B
 
 @dataclass(frozen=True)
 class Columns:
-    """The roles of the columns of a table, as set by the user. Other columns get a role by their name or their cells.
+    """Column roles that the user sets. The role of any other column follows from its name or its cells.
 
-    ``user``, ``item`` and ``time`` are one column each; of these, an item table has only ``item``. ``text`` columns are
-    joined in the given order. A column without a role is a number if all its cells are numbers, otherwise a category.
-    Columns in ``leave`` are not read.
+    ``user``, ``item`` and ``time`` are one column each. An item table has only ``item``. The texts of all ``text``
+    columns are joined in the given order. A column without a role becomes numeric if all its cells are numbers, and
+    otherwise a category. Columns in ``leave`` are not read.
     """
 
     user: str = ""
@@ -49,14 +48,14 @@ class Columns:
 
 
 AUTO = Columns()
-"""No role is set: all columns get their role by their name or their cells."""
+"""No roles set by the user: the role of each column follows from its name or its cells."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The role of each column of a file. ``user`` and ``time`` are empty if the file has no such column.
+    """The role of each column of a file. ``user`` and ``time`` are "" if the file has no such column.
 
-    ``features`` are the remaining columns, each with its kind, or with None if the kind was not set.
+    ``features`` contains the remaining columns, each with its kind. The kind is None if the user has not set it.
     """
 
     user: str
@@ -67,12 +66,12 @@ class Roles:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """The names of all columns that are read."""
+        """Names of all columns to read."""
         return (*(name for name in (self.user, self.item, self.time) if name), *self.text, *self.features)
 
 
 def read_items(path: Path, columns: Columns = AUTO) -> Items:
-    """Return the catalogue from a table with one row per item, in the order of the table.
+    """Return the catalogue from a table with one row per item, in the order of the rows.
 
     Raises PlannerError if an item has two rows.
     """
@@ -97,8 +96,8 @@ def read_items(path: Path, columns: Columns = AUTO) -> Items:
 def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) -> Log:
     """Return the log from a table with one row per event, or from a ``.txt`` file of lines ``user item``.
 
-    ``items`` is the catalogue if there is an item table. Raises PlannerError if no user has two events, or if ``items``
-    is given and does not contain the item of an event.
+    ``items`` is the catalogue from an item table, or None if there is no item table. Raises PlannerError if no user has
+    two events, or if an event has an item that is missing in ``items``.
     """
     table = open_table(path)
     role = roles(table, columns, events=True)
@@ -136,7 +135,7 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
 
 @dataclass(frozen=True, eq=False)
 class _Raw:
-    """A log whose events are still in the order of its file."""
+    """A log with its events in the order of the file, before they are sorted."""
 
     users: Codes
     items: Codes
@@ -174,7 +173,7 @@ def _read(table: Table, role: Roles, items: Items | None) -> _Raw:
 
 
 def _first_rows(codes: Codes, before: int) -> NDArray[np.int64]:
-    """Return the rows in which the new items of a batch first appear, in the order of their codes.
+    """Return the first row of each item that is new in a batch, in the order of the item codes.
 
     An item is new if its code is at least ``before``.
     """
@@ -191,9 +190,10 @@ def _refuse_unknown(table: Table, batch: Batch, column: str, codes: Codes) -> No
 
 
 def _order(users: Codes, times: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, int]:
-    """Return the order of the events by user and time, and how often the next event of a user has an earlier time.
+    """Return the order of the events by user and time, and the number of events in the wrong order.
 
-    The order is None if the events of the file are already in it.
+    An event is in the wrong order if it is earlier than the previous event of its user in the file. The order is None
+    if the file is already sorted.
     """
     order = np.argsort(users, kind="stable")
     back = int(np.sum((np.diff(users[order]) == 0) & (np.diff(times[order]) < 0)))
@@ -203,7 +203,7 @@ def _order(users: Codes, times: NDArray[np.float64]) -> tuple[NDArray[np.int64] 
 
 
 def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequence[str]) -> list[str]:
-    """Describe the users with only one event. Raises PlannerError if every user has only one."""
+    """Describe the users that have only one event. Raises PlannerError if no user has more than one event."""
     alone = np.flatnonzero(counts == 1)
     if len(alone) == len(counts):
         raise PlannerError(
@@ -219,7 +219,7 @@ def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequenc
 
 
 def _lifted(items: Items, features: Features, codes: Codes) -> tuple[Items, Features, list[str]]:
-    """Move the feature columns that depend only on the item from the events to the items.
+    """Move feature columns that depend only on the item from the events to the items.
 
     Returns the items, the remaining features of the events, and the names of the moved columns.
     """
@@ -235,7 +235,7 @@ def _lifted(items: Items, features: Features, codes: Codes) -> tuple[Items, Feat
 
 
 def _some(features: Features, categories: NDArray[np.bool_], numbers: NDArray[np.bool_]) -> Features:
-    """Return the features with only the columns for which ``categories`` or ``numbers`` is True."""
+    """Return only the feature columns that are True in ``categories`` or ``numbers``."""
     return Features(
         features.categories[:, categories],
         tuple(size for size, kept in zip(features.sizes, categories, strict=True) if kept),
@@ -248,7 +248,7 @@ def _some(features: Features, categories: NDArray[np.bool_], numbers: NDArray[np
 def roles(table: Table, columns: Columns, *, events: bool) -> Roles:
     """Return the roles of the columns of an event table, or of an item table if ``events`` is False.
 
-    Raises PlannerError if a column is missing or has two roles.
+    Raises PlannerError if a column is missing, or if two roles are set for a column.
     """
     named = (columns.user, columns.item, columns.time, *columns.text, *columns.categories, *columns.numbers)
     named = (*(name for name in named if name), *columns.leave)
@@ -280,7 +280,7 @@ def _needed(table: Table, free: Sequence[str], what: str, names: Sequence[str]) 
 
 
 def _guessed(free: Sequence[str], names: Sequence[str]) -> str:
-    """Return the column in ``free`` that matches the earliest of ``names``, ignoring case, or "" if none matches."""
+    """Return the column of ``free`` that matches the earliest of ``names``, or "" if none matches. Case is ignored."""
     lower = {name.lower(): name for name in reversed(free)}
     return next((lower[name] for name in names if name in lower), "")
 

@@ -1,8 +1,8 @@
 """Splits of a log into training and scored events, and windows of events for a model.
 
-The events of a user are ordered in time, and a split has two cuts per user: training events come first, then the
-validation set, then the test set. To score an event, a model reads the earlier events of its user from all sets, up to
-the maximum length of a sequence. These events are the history of the scored event.
+The events of a user are ordered in time, and a split cuts them twice. The training events come first, then the
+validation set, then the test set. To score an event, a model reads the history of the event: the earlier events of its
+user from all sets, limited by the maximum length of a sequence.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from isoplan.trainers.behavior.logs.log import Codes, Log
 Part = Literal["validation", "test"]
 
 SHARE = 0.1
-"""Share of all events in the validation set, and share in the test set, if a log is split by time."""
+"""Fraction of all events in the test set of a split by time. The validation set has the same fraction."""
 FEWEST = 3
-"""Users with fewer events than this have none in the validation and test sets if the last events are held out."""
+"""Minimum number of events of a user who has events in the validation and test sets of ``leave_last_out``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
     """The cuts of each user, as indices of events of the log. All arrays are (users,).
 
-    User u trains on the events from ``first[u]`` up to ``train[u]``, without the latter. The events from there up to
-    ``validation[u]`` are the validation set, and those from there up to ``test[u]`` the test set. Each set can be
-    empty.
+    For user u, the training events go from ``first[u]`` to ``train[u]``, the validation set from ``train[u]`` to
+    ``validation[u]``, and the test set from ``validation[u]`` to ``test[u]``. The end of each interval is excluded.
+    Each set can be empty.
     """
 
     first: Ints
@@ -43,11 +43,13 @@ class Split:
 class Windows:
     """Sequences of consecutive events, each of one user. All arrays are (windows,).
 
-    Window w has the events from ``first[w]`` up to ``stop[w]``, without the latter. The model reads all of them but the
-    last, and predicts all but the first. Only predictions of the events from ``scored[w]`` on count, with ``first[w] <
-    scored[w] < stop[w]``. In training, these are all predicted events. In evaluation, each event of a set counts in
-    exactly one window. ``length`` is L_seq, the maximum number of events that are read, so a window has at most
-    ``length`` + 1 events.
+    Window w contains the events from ``first[w]`` to ``stop[w]``, with ``stop[w]`` excluded. The model reads each event
+    except the last, and predicts each event except the first. Only predictions of the events from ``scored[w]`` on
+    count, with ``first[w] < scored[w] < stop[w]``. In training, all predicted events count. In evaluation, each event
+    of the scored set counts in exactly one window.
+
+    ``length`` is the maximum number of events that the model reads (L_seq). A window thus has at most ``length`` + 1
+    events.
     """
 
     first: Ints
@@ -61,12 +63,13 @@ class Windows:
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Some windows, concatenated in one row without padding.
+    """Several windows, concatenated in one row without padding.
 
-    ``inputs`` (positions,) and ``targets`` (positions,) are indices of events of the log: position p reads the event
-    ``inputs[p]`` and predicts the event ``targets[p]``. ``starts`` (windows + 1,) are the offsets of the windows: the
-    first is 0, the last the number of positions. ``scored`` (positions,) is true for the positions that count.
-    ``history`` (positions,) is the number of events of the window that the model has read at each position, from 1.
+    Position p reads the event ``inputs[p]`` and predicts the event ``targets[p]``. ``inputs`` and ``targets``
+    (positions,) are indices of events of the log. ``starts`` (windows + 1,) contains the offset of each window: the
+    first is 0, the last is the number of positions. ``scored`` (positions,) is True for positions that count.
+    ``history`` (positions,) is the number of events that the model has read in the window up to and including each
+    position.
     """
 
     inputs: Ints
@@ -77,7 +80,7 @@ class Packed:
 
 
 def leave_last_out(log: Log) -> Split:
-    """Return the split in which the test set is the last event of each user, and the validation set the one before.
+    """Return the split with the last event of each user in the test set, and the second to last in the validation set.
 
     Users with fewer than three events have only training events. Raises PlannerError if no user has three events.
     """
@@ -91,20 +94,20 @@ def leave_last_out(log: Log) -> Split:
 
 
 def leave_one_out(log: Log) -> Split:
-    """Return the split with the test set of ``leave_last_out``, and with all earlier events for training.
+    """Return the split with the last event of each user in the test set, and all earlier events for training.
 
-    It has no validation set, so it is for a model that is already selected.
+    There is no validation set, so this split is intended for a model that is already selected.
     """
     both = leave_last_out(log)
     return Split(both.first, both.validation, both.validation, both.test)
 
 
 def by_time(log: Log, validation: float, test: float) -> Split:
-    """Return the split of a log at two times, which are in the unit of ``log.times``.
+    """Return the split of a log at the times ``validation`` and ``test``, in the unit of ``log.times``.
 
-    Events before ``validation`` are for training, and events from ``test`` on are the test set. The events between them
-    are the validation set. The first event of a user belongs to a set but is not scored. Raises PlannerError if a set
-    has no event to predict, or if the log has no times.
+    Training events are before ``validation``, test events are at ``test`` or later, and the validation set is between.
+    The first event of a user belongs to a set but is not scored. Raises PlannerError if a set has no event to predict,
+    or if the log has no times.
     """
     if not log.timed:
         raise PlannerError("The log has no column of time: leave the last events of each user out instead.")
@@ -127,28 +130,29 @@ def by_time(log: Log, validation: float, test: float) -> Split:
 
 
 def by_share(log: Log) -> Split:
-    """Return the split of a log by time with the last ``SHARE`` of all events as the test set.
+    """Return a split by time with the fraction ``SHARE`` of the events in the test set, the last events.
 
-    An equal share of the events before them is the validation set. Events of the same time are in the same set. Raises
-    PlannerError as ``by_time`` does.
+    The last events before the test set are the validation set, with about the same number of events. Events with equal
+    times are in one set. Raises PlannerError in the cases of ``by_time``.
     """
     ends = np.quantile(log.times, [1 - SHARE - SHARE, 1 - SHARE], method="higher")
     return by_time(log, float(ends[0]), float(ends[1]))
 
 
 def training_windows(split: Split, length: int) -> Windows:
-    """Return windows in which each training event is predicted once, except the first event of each user.
+    """Return windows that predict each training event once, except the first event of each user.
 
-    The windows of a user are cut from the end. All but its first window therefore have ``length`` events to read.
+    The windows of a user are cut from the end. The model therefore reads ``length`` events in each window, and fewer
+    only in the first window of a user.
     """
     return _windows(split.first, split.first, split.train, length, length)
 
 
 def scored_windows(split: Split, part: Part, length: int) -> Windows:
-    """Return windows in which each event of a set is scored once, except the first event of each user.
+    """Return windows that score each event of a set once, except the first event of each user.
 
-    ``part`` is the set. A scored event has at least ``length`` / 2 earlier events in its window, or all earlier events
-    of its user if they are fewer.
+    ``part`` is the set, validation or test. In its window, a scored event has at least ``length`` / 2 earlier events,
+    or all earlier events of the user if there are fewer.
     """
     begin, end = (split.train, split.validation) if part == "validation" else (split.validation, split.test)
     return _windows(split.first, begin, end, length, (length + 1) // 2)
@@ -166,15 +170,15 @@ def pack(windows: Windows, chosen: Ints) -> Packed:
 
 
 def _before(log: Log, moment: float) -> Ints:
-    """Return the index of the first event of each user at or after the time ``moment``, (users,)."""
+    """Return the index of the first event of each user that is not earlier than the time ``moment``, (users,)."""
     counts = np.concatenate([[0], np.cumsum(log.times < moment)])
     return log.starts[:-1] + counts[log.starts[1:]] - counts[log.starts[:-1]]
 
 
 def _windows(first: Ints, begin: Ints, end: Ints, length: int, step: int) -> Windows:
-    """Return windows that score each user's events from ``begin`` up to ``end``, cut from the end.
+    """Return windows that score the events of each user from ``begin`` to ``end``, cut from the end.
 
-    Each window of a user scores ``step`` events, except its first window, which scores the rest.
+    A window scores ``step`` events. The first window of a user scores the remaining events.
     """
     if length < 1:
         raise ValueError(f"windows of {length} events")

@@ -1,16 +1,16 @@
 """Synthetic event logs from a known probabilistic model, for which the best possible prediction can be computed.
 
-At any time a user has one of a few interests. The interests lie on a ring. Between two events, the interest moves to a
-neighbour with probability ``drift``. Each item has a topic. An event is drawn in two steps. First, its topic z is drawn
-with a probability proportional to b_z exp(taste a_s . c_z), where s is the interest of the user, c_z is a vector of the
-topic, and the vectors a_s vary slowly along the ring. Then an item of this topic is drawn with a probability
-proportional to its popularity, rank^-zipf. The weights b_z are set such that the frequency of each item is equal to its
-popularity. The text, the category and the price of an item depend on its topic, but none of them determines the topic.
-The number of an item contains no information.
+At any time, a user has one of a few interests, which are arranged in a ring. Between two events, the interest of a user
+changes to a neighbour in the ring with probability ``drift``. Each item has a topic. An event is drawn in two steps.
+First, a topic z is drawn with a probability proportional to b_z exp(taste a_s . c_z). Here s is the interest of the
+user, a_s is a vector that varies slowly along the ring, and c_z is a vector of the topic. Then an item of this topic is
+drawn with a probability proportional to its popularity, rank^-zipf. The weights b_z are set such that the frequency of
+each item is equal to its popularity. The text, the category and the price of an item depend on its topic, but they do
+not determine the topic exactly. The number of an item contains no information.
 
-This is a hidden Markov model. The probability of the next event given the earlier ones can therefore be computed
-exactly by the forward recursion (Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A). It gives the lower limit of the
-expected loss of any model.
+This is a hidden Markov model. The forward recursion (Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A) therefore gives the
+exact probability of the next event from the earlier events. The expected loss of this probability is the lower limit
+for any model.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from isoplan.trainers.behavior.logs.log import Codes, Features, Items, Log, text
 DAY = 86_400.0
 """Mean time in seconds between two events of a user. The first events of the users are spread over one year."""
 SPREAD = 0.8
-"""Standard deviation of the log of a user's number of events."""
+"""Standard deviation of the logarithm of the number of events of a user."""
 SHORTEST = 3
 OWN_WORDS, OWN = 12, 0.7
-"""Number of words that are specific to a topic, and the probability that a word of an item's text is one of them."""
+"""Number of words that are specific to a topic, and probability that a word in the text of an item is such a word."""
 TOLD = 0.8
-"""Probability that an item has the category of its topic. Otherwise its category is drawn at random."""
+"""Probability that an item has the category of its topic. Otherwise, its category is random."""
 PRICE_SPREAD = 0.3
-"""Standard deviation of the log price of the items within a topic. That of the means of the topics is 1."""
+"""Standard deviation of the log price within a topic. The means of the topics have the standard deviation 1."""
 BALANCED, MOST_SCALINGS = 1e-12, 1000
-"""Tolerance with which the topics have their popularity, and the maximum number of iterations to reach it."""
+"""Tolerance of the topic frequencies in ``_balanced``, and maximum number of iterations to reach the tolerance."""
 MOST_TASTE = 10.0
 
 
@@ -44,10 +44,10 @@ class World:
     """Parameters of a synthetic log: its sizes, and how predictable it is.
 
     ``mean_length`` is the approximate mean number of events per user. Each user has from ``SHORTEST`` to ``longest``
-    events. If ``taste`` is 0, all users are equal. If ``drift`` is 0, a user keeps its interest; with 2/3 the past
-    interest is forgotten fastest. ``categories`` is the number of groups of topics. ``seed`` determines the catalogue,
-    which does not depend on the number of users. If the number of users is increased, the first users keep their
-    events.
+    events. If ``taste`` is 0, all users behave equally. If ``drift`` is 0, the interest of a user never changes. With
+    2/3, past interests are forgotten fastest. ``categories`` is the number of groups of topics. ``seed`` determines the
+    catalogue, which does not depend on the number of users. With more users, the events of the first users stay the
+    same.
     """
 
     users: int = 1000
@@ -81,9 +81,9 @@ class World:
 class Truth:
     """The model that generates the events of a synthetic log.
 
-    Item i has the topic ``topics[i]``, and within this topic the probability ``within[i]``; both arrays are (items,).
-    ``emission`` (S, Z) is the probability of each of Z topics given each of S interests. All interests are equally
-    probable at any time.
+    Item i has the topic ``topics[i]``, and the probability ``within[i]`` within this topic. The two arrays are
+    (items,). ``emission`` (S, Z) is the probability of each of Z topics for each of S interests. At any time, all
+    interests have equal probabilities.
     """
 
     topics: Ints
@@ -92,7 +92,7 @@ class Truth:
 
 
 def make(world: World) -> Log:
-    """Return the log of a world. It depends only on the parameters, which include the seed."""
+    """Return the synthetic log with the parameters ``world``. Equal parameters, including the seed, give equal logs."""
     truth = truth_of(world)
     lengths = _lengths(world)
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -107,9 +107,7 @@ STREAMS = (
     *("ranks", "topic", "tastes", "words", "text", "category", "price"),
     *("lengths", "interests", "drift", "topics", "choices", "times", "begin"),
 )
-"""Names of the streams of random numbers. The numbers of one stream do not depend on how many are drawn from
-another.
-"""
+"""Names of the streams of random numbers. The streams are independent: draws from one do not change another."""
 
 
 def _rng(world: World, stream: str) -> np.random.Generator:
@@ -117,7 +115,7 @@ def _rng(world: World, stream: str) -> np.random.Generator:
 
 
 def truth_of(world: World) -> Truth:
-    """Return the model that generates the events of a world."""
+    """Return the model that generates the events of a synthetic log with the parameters ``world``."""
     weights = np.arange(1, world.items + 1, dtype=np.float64) ** -world.zipf
     weights = _rng(world, "ranks").permutation(weights / weights.sum())
     topics = _rng(world, "topic").permutation(np.arange(world.items) % world.topics)
@@ -132,9 +130,9 @@ def truth_of(world: World) -> Truth:
 
 
 def _balanced(emission: Floats, shares: Floats) -> Floats:
-    """Return ``emission`` with rows and columns scaled: rows sum to 1, and the means of the columns are ``shares``.
+    """Scale the rows and columns of ``emission`` until rows sum to 1 and the means of the columns are ``shares``.
 
-    The scalings alternate until both hold (Sinkhorn and Knopp 1967).
+    Rows and columns are scaled alternately until the two conditions hold (Sinkhorn and Knopp 1967).
     """
     for _ in range(MOST_SCALINGS):
         emission = emission / emission.sum(axis=1, keepdims=True)
@@ -152,7 +150,7 @@ def _lengths(world: World) -> Ints:
 
 
 def interests_of(world: World, starts: Ints) -> Codes:
-    """Return the interest of the user at each event, (events,), which is a random walk on the ring."""
+    """Return the interest of the user at each event, (events,): a random walk on the ring of interests."""
     steps = _rng(world, "drift").random(starts[-1])
     moves = (steps < world.drift / 2).astype(np.int64) - (steps > 1 - world.drift / 2)
     moves[starts[:-1]] = _rng(world, "interests").integers(0, world.interests, world.users)
@@ -164,8 +162,8 @@ def interests_of(world: World, starts: Ints) -> Codes:
 def _drawn(cumulative: Floats, rows: Codes, chance: Floats) -> Ints:
     """Return indices (n,) that are drawn from discrete distributions by inversion.
 
-    Row r of ``cumulative`` (R, places) are the cumulative sums of a distribution. Draw i is from row ``rows[i]``, with
-    the uniform random number ``chance[i]``.
+    Row r of ``cumulative`` (R, places) contains the cumulative sums of distribution r. Draw i is from distribution
+    ``rows[i]`` with the uniform random number ``chance[i]``.
     """
     count = cumulative.shape[1]
     sums = (cumulative / cumulative[:, -1:] + np.arange(len(cumulative))[:, None]).ravel()
@@ -174,12 +172,12 @@ def _drawn(cumulative: Floats, rows: Codes, chance: Floats) -> Ints:
 
 
 def _items_of(truth: Truth, topics: Ints, chance: Floats) -> Codes:
-    """Return one item for each of the ``topics`` (n,), drawn by inversion of the random numbers ``chance`` (n,)."""
+    """Return a random item of each topic in ``topics`` (n,), drawn by inversion of the uniform ``chance`` (n,)."""
     order = np.argsort(truth.topics, kind="stable")
     sizes = np.bincount(truth.topics)
     ends = np.cumsum(sizes)
     sums = np.cumsum(truth.within[order])
-    found = np.searchsorted(sums, topics + chance, side="right")  # probabilities of a topic's items sum to 1
+    found = np.searchsorted(sums, topics + chance, side="right")  # the probabilities of each topic sum to 1
     return order[np.clip(found, (ends - sizes)[topics], ends[topics] - 1)].astype(np.int32)
 
 

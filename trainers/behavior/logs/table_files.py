@@ -1,7 +1,7 @@
 """Table files as streams of columns: CSV with a header, Parquet, and lines of ``user item``.
 
-Cells are not converted: those of text files are texts, and those of Parquet files have their stored type. Rows are
-counted from 1, without the header. Only one batch of rows is in memory.
+Table cells are not converted: text files give strings, and Parquet files give the stored type. Rows are counted from 1,
+without the header. Only one batch of rows is in memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TEXT = ("text", "title", "description", "name", "item_name", "product_name")
 
 
 WIDE = {" ": re.compile(rb"[ \t]{2,}|\t"), "\t": re.compile(rb" *\t[ \t]+| +\t")}
-"""For each delimiter, the pattern of runs of blanks that also count as one delimiter between two cells."""
+"""Pattern of runs of blanks that count as one delimiter between two cells, for each delimiter."""
 EDGES = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.MULTILINE)
 
 
@@ -51,14 +51,14 @@ def delimiter_of(line: str) -> str:
 def names_columns(line: str) -> bool:
     """Return whether a line of two cells is a header.
 
-    It is one if the first cell is a column name for the user or the second cell is one for the item.
+    A header has a name of the user column in the first cell or a name of the item column in the second.
     """
     cells = _cells(line)
     return len(cells) == 2 and (cells[0] in USER or cells[1] in ITEM)
 
 
 def names_item_first(line: str) -> bool:
-    """Return whether a line is a header in the wrong order: the item column comes before the user column."""
+    """Return whether a line is a header with the item column before the user column, which is the wrong order."""
     cells = _cells(line)
     return len(cells) == 2 and cells[0] in ITEM and cells[1] in USER
 
@@ -68,14 +68,14 @@ def _cells(line: str) -> list[str]:
 
 
 class Tidied(io.RawIOBase):
-    """A file of lines ``user item``, read ``block`` bytes at a time and passed through ``tidy``."""
+    """A file of lines ``user item``, passed through ``tidy`` in blocks of ``block`` bytes."""
 
     def __init__(self, file: Any, delimiter: str, block: int) -> None:
         self.file, self.delimiter, self.block = file, delimiter, block
         self.ready, self.rest, self.ended = b"", b"", False
 
     def readable(self) -> bool:
-        """Return True, as a file that can be read."""
+        """Return True: the file is readable."""
         return True
 
     def read(self, size: int = -1) -> bytes:
@@ -91,7 +91,7 @@ class Tidied(io.RawIOBase):
 
 
 BLOCK_BYTES = 2**22
-"""Number of bytes of a text file that are read at once. No row can be longer."""
+"""Maximum number of bytes that are read from a text file at once. A row cannot be longer."""
 BLOCK_ROWS = 2**16
 """Number of rows of a Parquet file that are read at once."""
 PLAIN = ("user", "item")
@@ -103,7 +103,7 @@ DELIMITERS = (",", ";", "\t", "|")
 class Table:
     """A table file: its path and format, its columns in order, and the delimiter of a text file.
 
-    ``header`` is true if the first line of a text file has the names of the columns.
+    ``header`` is True if the first line of a text file contains the names of the columns.
     """
 
     path: Path
@@ -127,12 +127,12 @@ class Batch:
 
 
 def open_table(path: Path) -> Table:
-    """Return the table of a file. Only its header is read.
+    """Return the table of a file. The function reads only the header.
 
     The extension determines the format: ``.parquet`` and ``.pq`` are Parquet, ``.txt`` is lines of ``user item``, and
-    any other is CSV. Text files can be compressed (``.gz``). The case of extensions is ignored, and so are spaces
-    around the names of columns. Raises PlannerError if a file is missing, empty or damaged, or if a ``.txt`` file
-    begins with column names for the item and the user in this order.
+    any other extension is CSV. Text files can be compressed (``.gz``). The case of extensions and spaces around column
+    names are ignored. Raises PlannerError if a file is missing, empty or damaged, or if a ``.txt`` file starts with a
+    header that has the item column before the user column.
     """
     suffix = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:]
     if not path.is_file():
@@ -196,7 +196,7 @@ def _parquet_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[
 
 
 def _plain(cells: Any) -> Any:
-    """Return ``cells`` with texts in one type of Arrow array, whichever way the Parquet file encodes them."""
+    """Convert texts to a single type of Arrow array. Parquet files can encode texts in several ways."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -269,7 +269,7 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
     )
     rows, last = 0, ""
     try:
-        file = _stream(table.path)  # closed with its last reference, because blocks are read ahead
+        file = _stream(table.path)  # No explicit close, because blocks are read ahead
         source = file if quoted else Tidied(file, table.delimiter, BLOCK_BYTES)
         for batch in csv.open_csv(source, read, parse, convert):
             yield {name: batch.column(name) for name in names}, batch.num_rows
@@ -295,7 +295,7 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
 
 
 def _ends_quoted(path: Path) -> bool:
-    """Return whether the last character of a text file that is not whitespace is a quotation mark."""
+    """Return whether the last non-blank character of a text file is a quotation mark."""
     end = b""
     with _stream(path) as file:
         while block := file.read(BLOCK_BYTES):

@@ -1,1 +1,1 @@
-"""The two-part model: embedder, contextualiser, losses, parameters and FLOPs."""
+"""The two-part recommender model: embedder, contextualiser, losses, parameters and FLOPs."""

@@ -1,7 +1,8 @@
 """Features of items and events for the embedder, and groups of items whose features are equal.
 
-Two items with equal embeddings can get scores that differ in the last digit, because the order in which a processor
-adds the terms depends on the position in the array. Equal items are therefore found by comparing features, not scores.
+Two items with equal embeddings can have scores that differ in the last digit. The reason is that the order of the
+additions in a processor depends on the position in the array. Equal items are therefore determined from features, not
+from scores.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from isoplan.trainers.behavior.model.shape import TEXT, Fields
 from isoplan.trainers.packed.rectangles import runs
 
 GROUP_ROWS = 2**14
-"""Number of embeddings that are hashed at once."""
+"""Number of embeddings that are hashed together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
     """Groups of equal items.
 
-    ``first`` (groups,) is the first item of each group, in rising order; ``of`` (items,) is the group of each item.
+    ``first`` (groups,) contains the first item of each group, in rising order. ``of`` (items,) contains the group of
+    each item.
     """
 
     first: Ints
@@ -35,7 +37,7 @@ class Groups:
 
     @classmethod
     def apart(cls, items: int) -> Groups:
-        """Return the groups of ``items`` different items, with one item in each group."""
+        """Return groups of ``items`` different items, with one item per group."""
         return cls(np.arange(items), np.arange(items))
 
     def __len__(self) -> int:
@@ -43,23 +45,23 @@ class Groups:
 
     @property
     def distinct(self) -> bool:
-        """Whether every group has one item."""
+        """Whether every group contains only one item."""
         return len(self.first) == len(self.of)
 
     @cached_property
     def sizes(self) -> Ints:
-        """The number of items in each group, (groups,)."""
+        """Number of items in each group, (groups,)."""
         return np.bincount(self.of, minlength=len(self))
 
     @cached_property
     def members(self) -> Ints:
-        """All items, (items,), sorted by group, and by item number within a group."""
+        """All items, (items,), sorted by group and then by item number."""
         return np.argsort(self.of, kind="stable")
 
     def expand(self, best: Ints, top: int) -> Ints:
         """Return the items (Q, K) of the groups ``best`` (Q, k), in the order of the groups.
 
-        Only the first K = ``top`` items of a row are returned, or all if the groups of the row have fewer items.
+        Each row contains the first K = ``top`` items of its groups, or all their items if there are fewer.
         """
         ends = np.minimum(np.cumsum(self.sizes[best], axis=1), top)
         lengths = np.diff(ends, axis=1, prepend=0)
@@ -68,7 +70,7 @@ class Groups:
 
 
 def group_keys(keys: Ints) -> Groups:
-    """Return the groups of the items whose ``keys`` (items,) are equal, numbered in the order of their first items."""
+    """Return the groups of items with equal ``keys`` (items,), numbered in the order of their first items."""
     _, first, of = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty_like(order)
@@ -77,9 +79,9 @@ def group_keys(keys: Ints) -> Groups:
 
 
 def group_vectors(vectors: NDArray[np.floating[Any]]) -> Groups:
-    """Return the groups of items whose ``vectors`` (items, h) are equal; 0 and -0 are equal.
+    """Return the groups of items with equal ``vectors`` (items, h); 0 and -0 count as equal.
 
-    Vectors are compared by a hash: two different vectors are in one group with a probability of 2^-64.
+    The function compares hashes of the vectors. Two different vectors are in one group with a probability of 2^-64.
     """
     blocks = (vectors[begin : begin + GROUP_ROWS] + 0.0 for begin in range(0, len(vectors), GROUP_ROWS))
     hashes = (hash(row.tobytes()) for block in blocks for row in block)
@@ -87,25 +89,26 @@ def group_vectors(vectors: NDArray[np.floating[Any]]) -> Groups:
 
 
 HASHES = 2
-"""Number of rows of the id table that are summed for one item if the table has fewer rows than there are items. Two
-items rarely share both rows.
+"""Number of rows of the id table that are summed for one item if the table has fewer rows than items.
+
+Two items rarely have the same pair of rows.
 """
 DECADES = 100.0
-"""Ratio of the largest to the smallest value of a column above which the column is replaced by its logarithm."""
+"""Minimum ratio of the largest to the smallest value of a column that is replaced by its logarithm."""
 ROWS = 2**20
-"""Number of rows of a column that are scaled at once."""
+"""Number of rows of a column that are scaled together."""
 MOST_BUCKETS = 2**20
-"""Maximum number of rows of the id table if the cell sets none."""
+"""Maximum number of rows of the id table if a training run does not set the number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
     """Scaling of the columns of a table to mean 0 and variance 1.
 
-    A column is replaced by its logarithm if ``logs`` (columns,) is True: these are positive columns whose values span
-    more than a factor of 100, such as prices. Values of such a column below ``low``, the smallest value of the table
-    from which the scaling was computed, are set to ``low``. A constant column becomes 0. ``low``, ``mean`` and ``std``
-    are (columns,).
+    Columns with True in ``logs`` (columns,) are replaced by their logarithm. These are positive columns whose values
+    vary by more than a factor of 100, such as prices. In such a column, values below ``low`` are set to ``low``, the
+    smallest value in the computation of the scaling. A constant column becomes 0. ``low``, ``mean`` and ``std`` are
+    (columns,).
     """
 
     logs: NDArray[np.bool_]
@@ -118,7 +121,7 @@ class Scale:
         return ((self.wide(numbers) - self.mean) / np.where(self.std > 0, self.std, 1)).astype(np.float32)
 
     def wide(self, numbers: Singles) -> NDArray[np.float64]:
-        """Return ``numbers`` (rows, columns) in double precision, with the logarithm of the columns in ``logs``."""
+        """Return ``numbers`` (rows, columns) in double precision, with the logarithm of each column in ``logs``."""
         wide = numbers.astype(np.float64)
         wide[:, self.logs] = np.log(np.maximum(wide[:, self.logs], self.low[self.logs]))
         return wide
@@ -126,9 +129,9 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Circumstances:
-    """Features of events other than those of their items, such as the price paid.
+    """Features of events that are not features of their items, such as the price paid.
 
-    ``features`` are as read from the log, and ``scale`` is the scaling of their numbers.
+    ``features`` are the unscaled features from the log, and ``scale`` is the scaling of the numeric features.
     """
 
     features: Features
@@ -137,7 +140,8 @@ class Circumstances:
     def take(self, events: NDArray[np.integer]) -> tuple[Ints, Singles]:
         """Return the features of the given events.
 
-        They are the rows of the category table (events, columns), and the scaled numbers (events, columns).
+        The first result contains rows of the category table (events, columns), the second the scaled numbers (events,
+        columns).
         """
         some = self.features
         return _rows_of(some.categories[events], some.sizes), self.scale(some.numbers[events])
@@ -145,13 +149,13 @@ class Circumstances:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Features of items as the embedder reads them.
+    """Features of items in the form that the embedder reads.
 
-    ``words`` (words,) are the token numbers of all texts, from 1: first those of item 0, then those of item 1, and so
-    on. ``lengths`` (items,) is the number of words of each item. Row i of every other array belongs to item i.
-    ``categories`` (items, columns) are rows of one table that all category columns share. ``numbers`` (items, columns)
-    are scaled over the catalogue. ``ids`` (items, rows) are the rows of the id table that are summed for an item,
-    (items, 0) if ids are not read.
+    - ``words`` (words,): token numbers, from 1, of the texts of item 0, then of item 1, and so on.
+    - ``lengths`` (items,): number of words of each item.
+    - ``categories`` (items, columns): rows of the one table that all category columns share.
+    - ``numbers`` (items, columns): numbers that are scaled over the catalogue.
+    - ``ids`` (items, rows): rows of the id table that are summed for an item; (items, 0) if ids are not read.
     """
 
     words: Codes
@@ -165,20 +169,20 @@ class Known:
 
     @cached_property
     def starts(self) -> Ints:
-        """The index in ``words`` of the first word of each item, (items,)."""
+        """Index in ``words`` of the first word of each item, (items,)."""
         return np.cumsum(self.lengths) - self.lengths
 
     @cached_property
     def groups(self) -> Groups:
-        """Groups of items with equal features, which an embedder cannot distinguish.
+        """Groups of items with equal features. An embedder cannot distinguish the items of a group.
 
-        Items are compared by a hash: two different items are in one group with a probability of 2^-64.
+        The function compares hashes of the features. Two different items are in one group with a probability of 2^-64.
         """
         if self.ids.shape[1] == 1 and np.array_equal(self.ids[:, 0], np.arange(len(self))):
             return Groups.apart(len(self))
         ends = np.cumsum(self.lengths)
         texts = zip(ends - self.lengths, ends, strict=True)
-        columns = zip(self.categories, self.numbers + np.float32(0), self.ids, strict=True)  # 0 and -0 are equal
+        columns = zip(self.categories, self.numbers + np.float32(0), self.ids, strict=True)  # + 0 makes -0 equal to 0
         rows = (
             (self.words[a:b].tobytes(), *(x.tobytes() for x in one)) for (a, b), one in zip(texts, columns, strict=True)
         )
@@ -193,10 +197,10 @@ class Known:
 def fields_of(items: Items, buckets: int = 0, events: Features | None = None) -> Fields:
     """Return the inputs of the embedder for a catalogue, and for the features of ``events`` if the log has any.
 
-    Ids are read in two cases: if neither text nor any column differs between items, or if ``buckets`` sets the number
-    of rows of the id table. If ids are not read, some items can have equal features, which
-    ``popularity.describe_equal_items`` reports. If the table has at least as many rows as there are items, each item
-    has its own row. The default number of rows is the number of items, at most 2^20.
+    ``buckets`` is the number of rows of the id table; 0 means the default. Item ids are read in two cases: if
+    ``buckets`` is positive, or if no text and no column differs between items. The default number of rows is the number
+    of items, but at most 2^20. If the table has at least one row per item, each item has its own row. If ids are not
+    read, some items can have equal features, which ``popularity.describe_equal_items`` reports.
     """
     features = items.features
     vocabulary = items.vocabulary if len(items.tokens) else 0
@@ -209,7 +213,7 @@ def fields_of(items: Items, buckets: int = 0, events: Features | None = None) ->
 
 
 def known_of(items: Items, fields: Fields) -> Known:
-    """Return the features of the items of a catalogue that ``fields`` names, with the first 24 words of each text."""
+    """Return the features of the catalogue that ``fields`` selects, with at most 24 words of each text."""
     lengths = np.minimum(np.diff(items.starts), TEXT) if fields.vocabulary else np.zeros(len(items), np.int64)
     words = items.tokens[runs(items.starts[:-1], lengths)]
     numbers = items.features.numbers
@@ -218,7 +222,7 @@ def known_of(items: Items, fields: Fields) -> Known:
 
 
 def circumstances(features: Features, trained: Ints) -> Circumstances:
-    """Return the features of events. Their scaling is computed from the training events ``trained``."""
+    """Return the features of events. The scaling is computed from the training events ``trained``."""
     return Circumstances(features, scale_of(features.numbers[trained]))
 
 
@@ -237,14 +241,14 @@ def scale_of(numbers: Singles) -> Scale:
 
 
 def _rows_of(codes: Codes, sizes: tuple[int, ...]) -> Ints:
-    """Return the category codes (rows, columns) as rows of one table in which the columns follow one another."""
+    """Return category codes (rows, columns) as row numbers of one table that contains all columns."""
     return codes.astype(np.int64) + np.cumsum([0, *sizes])[: len(sizes)]
 
 
 def _rows(items: Items, buckets: int) -> Ints:
     """Return the rows of the id table for each item, (items, rows).
 
-    An item has its own row, or two hashes of its name if the table has fewer rows than there are items.
+    An item has its own row if the table has enough rows. Otherwise, it has two rows, which are hashes of its name.
     """
     if not buckets:
         return np.zeros((len(items), 0), np.int64)

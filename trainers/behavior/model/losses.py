@@ -1,23 +1,25 @@
-"""The sampled softmax of both stages (behavioural, Secs. 2 and 7, App. E).
+"""The sampled softmax of both training stages (behavioural paper, Secs. 2 and 7, App. E).
 
 Every loss is the mean over positions of -log softmax of the true next item among some candidates. There are three sets
 of candidates:
 
 - **in-batch**: the unique targets of the batch. An item that is the target of several positions is one candidate, so
-  the target of a position is never among its negatives. Other later items of the same user are negatives.
+  the target of a position is never among its negatives. Later items of the same user can be negatives.
 - **extra**: the true item and K distinct items drawn uniformly. If the true item is also drawn (an accidental hit), it
   counts only once at this position.
-- **joint**: the unique targets of the batch, and the drawn items that are not among these targets, in one softmax.
+- **joint**: the unique targets of the batch and all other drawn items, in one softmax.
 
-Stage 1 without drawn items minimises the in-batch loss. With drawn items, both stages minimise the mean of the in-batch
-and the extra loss, or the joint loss if the cell sets ``joint``. Frequent items are targets more often. The in-batch
-loss is therefore smallest if a score is the log of p(y | history) / p(y), in which popularity cancels. With more drawn
-items, the candidates approach a uniform sample, and the minimum approaches p(y | history) (behavioural, Sec. 7).
+Stage 1 without drawn items minimises the in-batch loss. With drawn items, each stage minimises the mean of the in-batch
+and the extra loss, or the joint loss if the field ``softmax`` is ``joint``.
 
-``log q`` subtracts from each score the log of the probability that the item is a candidate. The minimum is then p(y |
-history) for any candidates (Bengio and Senecal 2008). The scores then include popularity, which improves full-catalogue
-metrics but not batch-local metrics. The extra loss is not changed by ``log q``, because all items are drawn with equal
-probability.
+Let y be the next item. Frequent items are more often targets. The in-batch loss is therefore smallest if a score is the
+log of p(y | history) / p(y), where p(y) is the popularity. With more drawn items, the candidates approach a uniform
+sample, and the optimal score approaches the log of p(y | history) (behavioural paper, Sec. 7).
+
+``log_q`` is the log of the probability that an item is a candidate. It is subtracted from each score, and the optimal
+score is then the log of p(y | history) for any candidates (Bengio and Senecal 2008). The scores then include
+popularity. This improves full-catalogue metrics but not batch-local metrics. ``log_q`` does not change the extra loss,
+because all items are drawn with equal probability.
 
 The gradients are computed together with the loss, in blocks of positions. Each score is therefore computed once. At
 most ``chunk`` scores, or those of one position, are in memory at a time.
@@ -34,7 +36,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 CHUNK = 2**20
-"""Number of scores in memory at once on a CPU: 4 MB in single precision, which fits in the cache."""
+"""Number of scores in memory at once on a CPU: 4 MB in single precision, which fits into the cache."""
 CHUNK_OF_GPU = 2**27
 """Number of scores in memory at once on a GPU: 0.5 GB in single precision, plus 0.25 GB in bf16."""
 
@@ -43,11 +45,11 @@ Softmax = Literal["mean", "joint"]
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Embeddings (M, h) of the candidates.
+    """Candidates of a softmax, with their embeddings (M, h).
 
-    ``own`` (P,) is the index of each position's true item among the candidates, or -1 if the true item is not a
+    For each of P positions, ``own`` (P,) is the index of the true item among the candidates, or -1 if it is not a
     candidate. ``offset`` (M,) is subtracted from the scores of the candidates, and ``own_offset`` (P,) from the score
-    of the true item; None means 0.
+    of the true item. None means 0.
     """
 
     embeddings: Tensor
@@ -58,7 +60,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The loss of a step in nats, and its parts by name: ``in_batch`` and ``extra``, or ``joint``."""
+    """The loss of a training step in nats, and its components by name: ``in_batch`` and ``extra``, or ``joint``."""
 
     total: Tensor
     parts: dict[str, Tensor]
@@ -68,8 +70,9 @@ def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: in
     """Return the mean over positions of -log softmax of the true item among itself and the candidates.
 
     ``queries`` (P, h) and ``targets`` (P, h) are the query and the embedding of the true item of each position. The
-    candidate ``own`` of a position is omitted, because it is the true item. At most ``chunk`` scores, or those of one
-    position, are in memory. The first derivatives by queries, targets and embeddings are available.
+    candidate ``own`` of a position is omitted from the candidates, because it is the true item. At most ``chunk``
+    scores, or those of one position, are in memory. The first derivatives with respect to queries, targets and
+    embeddings are available.
     """
     found: Tensor = _CrossEntropy.apply(
         queries, targets, among.embeddings, among.own, among.offset, among.own_offset, chunk
@@ -79,10 +82,10 @@ def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: in
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Extra negatives of a step. ``items`` (K,) are their rows in the array of embeddings.
+    """Extra negatives of a training step. ``items`` (K,) contains their rows in the array of embeddings.
 
-    ``hits`` (P,) is the index in ``items`` of each position's true item, or -1 if the true item is not drawn. ``fresh``
-    (F,) are the indices in ``items`` of the drawn items that are not candidates of the batch.
+    For each of P positions, ``hits`` (P,) is the index of the true item in ``items``, or -1 if the true item is not
+    drawn. ``fresh`` (F,) contains the indices in ``items`` of drawn items that are not candidates of the batch.
     """
 
     items: Tensor
@@ -94,7 +97,7 @@ def draw(catalogue: int, K: int, candidates: Tensor, own: Tensor, random: torch.
     """Draw ``K`` distinct items uniformly from ``catalogue`` items.
 
     ``candidates`` (M,) are the unique targets of the batch, and ``own`` (P,) is the index of each position's target
-    among them. Both are on the device of ``random``.
+    among the candidates. The two tensors are on the device of ``random``.
     """
     if not K:
         none = torch.empty(0, dtype=torch.int64, device=random.device)
@@ -111,10 +114,10 @@ def draw(catalogue: int, K: int, candidates: Tensor, own: Tensor, random: torch.
 def in_batch(
     queries: Tensor, embeddings: Tensor, own: Tensor, log_q: Tensor | None = None, chunk: int = CHUNK
 ) -> Tensor:
-    """Return the loss of ``queries`` (P, h) over the ``embeddings`` (M, h) of the batch's unique targets.
+    """Return the loss of ``queries`` (P, h) over the ``embeddings`` (M, h) of the unique targets of a batch.
 
-    ``own`` (P,) is the index of each position's target among them. ``log_q`` (M,) is the log of the probability that
-    each of them is in a batch; it is subtracted from the scores.
+    ``own`` (P,) is the index of the target of each position among the unique targets. ``log_q`` (M,) is the log of the
+    probability that a unique target is in a batch. It is subtracted from the scores.
     """
     offset = () if log_q is None else (log_q, log_q[own])
     return cross_entropy(queries, embeddings.index_select(0, own), Candidates(embeddings, own, *offset), chunk)
@@ -132,10 +135,11 @@ def sampled(
 ) -> Losses:
     """Return the loss of ``queries`` (P, h) over the batch's unique targets and the extra negatives.
 
-    ``cache`` (items, h) are embeddings, frozen or not. ``candidates`` (M,) are the rows of the unique targets in
-    ``cache``, and ``own`` (P,) is the index of each position's target among the candidates. With ``mean``, the loss is
-    the mean of the in-batch and the extra loss (App. E), or the in-batch loss if no items are drawn. ``log_q`` are the
-    ``log_chances`` of the candidates (M,) and of the drawn items (K,); the latter are used only by the joint softmax.
+    ``cache`` (items, h) contains the embeddings, frozen or not. ``candidates`` (M,) are the rows of the unique targets
+    in ``cache``, and ``own`` (P,) is the index of each position's target among the candidates. If ``softmax`` is
+    "mean", the loss is the mean of the in-batch and the extra loss (App. E), or the in-batch loss if no items are
+    drawn. ``log_q`` contains the ``log_chances`` of the candidates (M,) and of the drawn items (K,). Only the joint
+    softmax uses the values of the drawn items.
     """
     embeddings = cache.index_select(0, candidates)
     true = embeddings.index_select(0, own)
@@ -155,10 +159,11 @@ def sampled(
 
 
 def log_chances(shares: Tensor, positions: int, drawn: float = 0.0) -> Tensor:
-    """Return log q (items,): the log of the probability that each item is a candidate in a batch of ``positions`` P.
+    """Return log q (items,): the log of the probability that each item is a candidate in a batch of P ``positions``.
 
-    ``shares`` (items,) is the share of each item in all targets, above 0. An item is a unique target with probability 1
-    - (1 - share)^P. In a joint softmax, it is also drawn with probability ``drawn`` = K / items.
+    ``shares`` (items,) contains the fraction of all targets that each item has, above 0. An item is a unique target
+    with the probability 1 - (1 - share)^P. In a joint softmax, the item is also drawn with the probability ``drawn`` =
+    K / items.
     """
     missed = positions * torch.log1p(-shares.double().clamp(max=1 - 1e-12)) + math.log1p(-min(drawn, 1 - 1e-12))
     return torch.log(-torch.expm1(missed)).to(shares.dtype)
@@ -225,9 +230,12 @@ class _CrossEntropy(Function):
 def _add(grads: list[Tensor | None], rows: slice, p: Tensor, q: Tensor, t: Tensor, e: Tensor, less: Tensor) -> None:
     """Add the gradients of a block of positions to ``grads``.
 
-    They are sum_j p_j e_j + (p - 1) t for the query, (p - 1) q for the target, and p_j q for the embedding of candidate
-    j. Here q is the query, t the embedding of the target, p its probability (``less`` is p - 1), and p_j and e_j are
-    the probability and the embedding of candidate j.
+    For a position, q is the query, t the embedding of the target, and p the probability of the target; ``less`` is p -
+    1. Candidate j has the probability p_j and the embedding e_j. The gradients are:
+
+    - query: sum_j p_j e_j + (p - 1) t
+    - target: (p - 1) q
+    - embedding of candidate j: p_j q
     """
     of_queries, of_targets, of_embeddings = grads
     if of_queries is not None:

@@ -4,9 +4,10 @@ A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``,
 forward pass, the gradient of the weights, and the gradient of the inputs if the inputs are trained. This module does
 not import torch.
 
-The column C of a run is this count, and the column C_step is the C of behavioural eq. 1. They differ because eq. 1
-omits attention, assumes t tokens in every text, and counts 18 B L h FLOPs per event for scoring. Scoring against B L
-candidates takes three matrix products (the scores and two gradients), which are 6 B L h FLOPs per event.
+The run table has two columns of compute. C is the count of this module, and C_step is the compute of eq. 1 of the
+behavioural paper, for B sequences of L events. Eq. 1 omits attention, assumes t tokens in every text, and counts 18 B L
+h FLOPs per event for scoring. This module counts 6 B L h FLOPs per event, because scoring against B L candidates takes
+three matrix products (the scores and two gradients).
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ from isoplan.engine.errors import PlannerError
 
 HEAD_WIDTH = 64
 TEXT = 24
-"""Maximum number of tokens of a text that the model reads. The number of tokens is t in behavioural eq. 1."""
+"""Maximum number of tokens of a text that the model reads (t in eq. 1 of the behavioural paper)."""
 
 
 @dataclass(frozen=True)
 class Fields:
     """The inputs of the embedder for an item and for an event.
 
-    ``vocabulary`` is the number of different tokens of texts (0: no text). ``categories`` has the number of values of
-    each category column. ``numbers`` is the number of numeric columns. ``buckets`` is the number of rows of the table
-    for hashed ids (0: ids are not read). ``event_categories`` and ``event_numbers`` are the same for features of an
-    event.
+    - ``vocabulary``: number of different tokens of texts (0: no text).
+    - ``categories``: number of values of each category column.
+    - ``numbers``: number of numeric columns.
+    - ``buckets``: number of rows of the table for hashed ids (0: ids are not read).
+    - ``event_categories``, ``event_numbers``: ``categories`` and ``numbers`` for the features of an event.
     """
 
     vocabulary: int = 0
@@ -47,19 +49,19 @@ class Fields:
 
     @property
     def rows(self) -> int:
-        """The total number of rows of all lookup tables, the vocabulary of behavioural Sec. 2.
+        """Total number of rows of all lookup tables (the vocabulary in Sec. 2 of the behavioural paper).
 
-        N excludes their parameters.
+        N, the number of model parameters, excludes the lookup tables.
         """
         return self.vocabulary + sum(self.categories) + self.buckets + sum(self.event_categories)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """An event embedder of width ``h`` followed by a causal Transformer of ``width`` d (behavioural, Sec. 2).
+    """An event embedder of width ``h`` followed by a causal Transformer of ``width`` d (behavioural paper, Sec. 2).
 
-    Candidates are also scored in the width ``h`` (h_emb of behavioural Table 8). ``text_layers`` is the number of
-    layers that encode the text of an item, and ``layers`` the number of layers that read a sequence of at most
+    Candidates are also scored in the width ``h`` (h_emb in Table 8 of the behavioural paper). ``text_layers`` is the
+    number of layers that encode the text of an item. ``layers`` is the number of layers that read a sequence of at most
     ``length`` events. Raises PlannerError for invalid numbers.
     """
 
@@ -80,23 +82,24 @@ class Shape:
 
     @property
     def heads(self) -> int:
-        """The number of attention heads of the contextualiser."""
+        """Number of attention heads of the contextualiser."""
         return heads_of(self.width)
 
     @property
     def text_heads(self) -> int:
-        """The number of attention heads of the text encoder."""
+        """Number of attention heads of the text encoder."""
         return heads_of(self.h)
 
 
 def heads_of(width: int) -> int:
-    """Return the number of attention heads for a ``width``: its largest divisor n with width / n >= 64, or 1."""
+    """Return the number of attention heads: the largest divisor n of ``width`` with width / n >= 64, or 1."""
     return next(n for n in range(max(1, width // HEAD_WIDTH), 0, -1) if width % n == 0)
 
 
 VERSION = 1
-"""Version of the model and its training, part of the name of a cell. Increase it if the same cell gives other
-results.
+"""Version of the model and its training, included in the name of a stored result.
+
+Increase it if a change of the code changes the results of a training run.
 """
 RATE, BATCH = 2.0e-3, 512
 LARGEST = 1e-2
@@ -105,8 +108,8 @@ LARGEST = 1e-2
 def learning_rate(batch: int) -> float:
     """Return the default learning rate of AdamW for ``batch`` sequences per step.
 
-    It is 2e-3 sqrt(B / 512) (behavioural, Table 7), at most 1e-2. The paper trains each cell with three rates and keeps
-    the run with the smallest training loss. A cell with ``rates`` = 3 does the same.
+    The rate is 2e-3 sqrt(B / 512) (behavioural paper, Table 7), but at most 1e-2. The paper trains with three rates and
+    uses the training with the smallest loss. A training run with ``rates`` = 3 follows this procedure.
     """
     return float(min(RATE * (batch / BATCH) ** 0.5, LARGEST))
 
@@ -114,8 +117,9 @@ def learning_rate(batch: int) -> float:
 FORWARD = 2
 FORWARD_AND_BACKWARD = 2 * 3
 ON_DATA = 2 * 2
-"""FLOPs per multiply-add if the input of a product is not trained, such as numeric features or frozen embeddings: the
-forward pass and the gradient of the weights, 2 FLOPs each.
+"""FLOPs per multiply-add for untrained inputs of a product, such as numeric features or frozen embeddings.
+
+The forward pass and the gradient of the weights cost 2 FLOPs each.
 """
 
 
@@ -125,10 +129,10 @@ def layer_parameters(width: int) -> int:
 
 
 def embedder_parameters(fields: Fields, h: int, text_layers: int) -> int:
-    """Return p_e, the parameters of the embedder without lookup tables.
+    """Return p_e, the number of parameters of the embedder without lookup tables.
 
-    They are those of the text encoder with its positions, of the maps of numbers, and of the feed-forward layer of
-    width ``h`` with its norms.
+    The number includes the text encoder with its positions, the maps of numbers, and the feed-forward layer of width
+    ``h`` with its norms.
     """
     text = text_layers * layer_parameters(h) + TEXT * h if fields.vocabulary else 0
     numbers = sum((many + 1) * h for many in (fields.numbers, fields.event_numbers) if many)
@@ -136,31 +140,35 @@ def embedder_parameters(fields: Fields, h: int, text_layers: int) -> int:
 
 
 def contextualiser_parameters(shape: Shape) -> int:
-    """Return p, the parameters of the contextualiser.
+    """Return p, the number of parameters of the contextualiser.
 
-    They are those of the maps from h to d and back, the positions, the layers and the last norm.
+    The number includes the maps from the width h to d and back, the positions, the layers, and the last norm.
     """
     d, h = shape.width, shape.h
     return (h * d + d) + shape.length * d + shape.layers * layer_parameters(d) + 2 * d + (d * h + h)
 
 
 def parameters(shape: Shape) -> tuple[int, int]:
-    """Return the parameters (p_e, p) of embedder and contextualiser, without lookup tables.
+    """Return the numbers of parameters (p_e, p) of embedder and contextualiser, without lookup tables.
 
-    N is p_e + p, and the share of the embedder is s = p_e / N.
+    The total is N = p_e + p, and the fraction of the embedder is s = p_e / N.
     """
     return embedder_parameters(shape.fields, shape.h, shape.text_layers), contextualiser_parameters(shape)
 
 
 def vocabulary_parameters(shape: Shape) -> int:
-    """Return the number of parameters of the token, category and id tables. They are trained but are not part of N."""
+    """Return the number of parameters of the token, category and id tables.
+
+    These parameters are trained, but they are not included in N.
+    """
     return shape.fields.rows * shape.h
 
 
 def two_part(shape: Shape, batch: int, t: int, events: int, K: int = 0) -> TwoPart:
-    """Return the arguments of behavioural eq. 1 for a step of ``batch`` sequences with ``events`` events each.
+    """Return the arguments of eq. 1 of the behavioural paper for one training step.
 
-    An event has ``t`` tokens. In stage 2, a step draws ``K`` extra negatives.
+    The step has ``batch`` sequences with ``events`` events each. The item of each event has ``t`` tokens. In stage 2, a
+    step draws ``K`` extra negatives.
     """
     p_e, p = parameters(shape)
     return TwoPart(s=p_e / (p_e + p), h=shape.h, B=batch, L=events, t=t, K=K)
@@ -169,10 +177,8 @@ def two_part(shape: Shape, batch: int, t: int, events: int, K: int = 0) -> TwoPa
 def embedding_flops(shape: Shape, tokens: ArrayLike) -> float:
     """Return the FLOPs to embed items, forward and backward.
 
-    ``tokens`` (items,) is the number of text tokens of each item.
-
-    As in eq. 1, C counts an item once for each of its events in a batch. The code computes each distinct item only
-    once.
+    ``tokens`` (items,) is the number of text tokens of each item. C counts an item once for each of its events in a
+    batch, like eq. 1 of the behavioural paper, although the code computes each distinct item only once.
     """
     h, n = shape.h, np.asarray(tokens, np.float64)
     text = shape.text_layers * (12 * h**2 * n + 2 * h * n**2) * bool(shape.fields.vocabulary)
@@ -182,8 +188,8 @@ def embedding_flops(shape: Shape, tokens: ArrayLike) -> float:
 def context_flops(shape: Shape, lengths: ArrayLike, *, frozen: bool = False) -> float:
     """Return the FLOPs of the contextualiser, forward and backward, on sequences of ``lengths`` (sequences,) events.
 
-    The map of the numeric features of events is included. Attention is counted without the saving by the causal mask.
-    If the embedder is ``frozen``, the gradient of the inputs is not counted.
+    The result includes the map of the numeric features of events. Attention is counted over all pairs of events,
+    without the causal mask. If the embedder is ``frozen``, the gradient of the inputs is not counted.
     """
     d, h, n = shape.width, shape.h, np.asarray(lengths, np.float64)
     inner = shape.layers * (12 * d**2 * n + 2 * d * n**2) + h * d * n
@@ -193,30 +199,30 @@ def context_flops(shape: Shape, lengths: ArrayLike, *, frozen: bool = False) -> 
 
 
 def scoring_flops(h: int, positions: float, candidates: float, *, frozen: bool = False) -> float:
-    """Return the FLOPs to score ``positions`` queries against ``candidates`` items in width ``h``.
+    """Return the FLOPs to score ``positions`` queries against ``candidates`` items in the width ``h``.
 
-    Forward and backward pass are counted. The factor is 6 per multiply-add, or 4 if the embeddings are ``frozen``
-    (cached), because they need no gradient.
+    The result includes the forward and the backward pass. A multiply-add counts 6 FLOPs, or 4 FLOPs if the embeddings
+    are ``frozen`` (cached), because frozen embeddings need no gradient.
     """
     return (ON_DATA if frozen else FORWARD_AND_BACKWARD) * h * positions * candidates
 
 
 def stage1_flops(shape: Shape, lengths: ArrayLike, tokens: ArrayLike, candidates: float) -> float:
-    """Return C of a step of stage 1 in FLOPs.
+    """Return the compute C of a training step of stage 1 in FLOPs.
 
-    ``lengths`` (sequences,) is the number of events that each sequence reads. ``tokens`` (items,) is the number of text
-    tokens of the item of each event of the batch, followed by those of each drawn item. ``candidates`` is the number of
-    unique targets plus the number of drawn items.
+    ``lengths`` (sequences,) is the number of events that the model reads in each sequence. ``tokens`` (items,) is the
+    number of text tokens of the item of each event of the batch, followed by those of each drawn item. ``candidates``
+    is the number of unique targets plus the number of drawn items.
     """
     scoring = scoring_flops(shape.h, float(np.sum(lengths)), candidates)
     return embedding_flops(shape, tokens) + context_flops(shape, lengths) + scoring
 
 
 def stage2_flops(shape: Shape, lengths: ArrayLike, candidates: float, extras: float) -> float:
-    """Return C of a step of stage 2 in FLOPs, with cached embeddings.
+    """Return the compute C of a training step of stage 2 in FLOPs, with cached embeddings.
 
-    ``lengths`` (sequences,) is the number of events that each sequence reads. Each position is scored against
-    ``candidates`` unique targets and ``extras`` drawn negatives.
+    ``lengths`` (sequences,) is the number of events that the model reads in each sequence. Each position is scored
+    against ``candidates`` unique targets and ``extras`` drawn negatives.
     """
     scoring = scoring_flops(shape.h, float(np.sum(lengths)), candidates + extras, frozen=True)
     return context_flops(shape, lengths, frozen=True) + scoring

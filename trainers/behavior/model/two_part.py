@@ -3,10 +3,11 @@
 The sequences of a batch are packed into rectangles with hardly any padding. The result for a sequence does not depend
 on the other sequences of the batch or on the packing. A position attends to itself and to earlier positions.
 
-The words of an item's text pass through a small Transformer, and their outputs are averaged. Categories and hashed ids
-are rows of lookup tables, and numbers pass through a linear map. These vectors are added, and the sum passes through a
-feed-forward layer and a norm. The features of an event are embedded in the same way. They are added to the inputs of
-the contextualiser but not to the candidates, because the features of the next event are not known in advance.
+The words in the text of an item pass through a small Transformer, and its outputs are averaged. Categories and hashed
+ids are rows of lookup tables, and numbers pass through a linear map. The sum of these vectors passes through a
+feed-forward layer and a norm. The features of an event are embedded in the same way. The resulting vectors are added to
+the inputs of the contextualiser but not to the candidates, because the features of the next event are not known in
+advance.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from isoplan.trainers.packed.rectangles import lay_out, runs
 SPREAD = 0.02
 """Standard deviation of the initial weights of lookup tables and linear maps."""
 BESIDE = 0.5
-"""Standard deviation of the initial weights for event features. The vectors of items, to which they are added, have
-variance 1.
+"""Standard deviation of the initial weights for event features.
+
+The resulting vectors are added to the vectors of items, which have variance 1.
 """
 AT_ONCE = 2048
-"""Number of items that are embedded at once if no gradient is needed."""
+"""Number of items that are embedded together if no gradient is needed."""
 
 
 class Embedder(nn.Module):
@@ -74,8 +76,8 @@ class Embedder(nn.Module):
     def beside(self, items: Tensor, categories: Ints, numbers: Singles) -> Tensor:
         """Return the vectors (P, h) of events, which are the inputs of the contextualiser.
 
-        They are the embeddings ``items`` (P, h) of the items of the events plus the embedded features of the events.
-        ``categories`` (P, columns) are rows of the category table, and ``numbers`` (P, columns) are scaled.
+        A vector is the embedding of the item of the event, from ``items`` (P, h), plus the embedded features of the
+        event. ``categories`` (P, columns) contains rows of the category table. ``numbers`` (P, columns) is scaled.
         """
         x = items
         if self.event_categories is not None:
@@ -88,7 +90,7 @@ class Embedder(nn.Module):
     def all(self, known: Known) -> Tensor:
         """Return the embeddings (items, h) of all items of a catalogue without gradients, for stage 2 and evaluation.
 
-        Items with equal features are embedded only once, so that their embeddings are equal on every processor.
+        Items with equal features are embedded only once. This makes their embeddings equal on every processor.
         """
         weight, groups = self.norm2.weight, known.groups
         vectors = torch.empty(len(groups), self.width, device=weight.device, dtype=weight.dtype)
@@ -97,7 +99,7 @@ class Embedder(nn.Module):
         return vectors if groups.distinct else vectors[_there(groups.of, weight.device)]
 
     def tables(self) -> list[Tensor]:
-        """Return the weights of the lookup tables, which N excludes."""
+        """Return the weights of the lookup tables, which are not included in N."""
         tables = (self.words, self.categories, self.ids, self.event_categories)
         return [table.weight for table in tables if table is not None]
 
@@ -112,10 +114,10 @@ class TextEncoder(nn.Module):
         self.layers = nn.ModuleList(Layer(h, shape.text_heads, 4 * h, 0.0) for _ in range(shape.text_layers))
 
     def forward(self, words: Tensor, lengths: Ints) -> Tensor:
-        """Return one vector per text, (texts, h), which is 0 for an empty text.
+        """Return one vector per text, (texts, h). The vector of an empty text is 0.
 
-        ``words`` (words, h) are the embedded words of all texts, one text after the other. ``lengths`` (texts,) is the
-        number of words of each text.
+        ``words`` (words, h) contains the embedded words of all texts, one text after the other. ``lengths`` (texts,) is
+        the number of words of each text.
         """
         some = np.flatnonzero(lengths)
         counts = lengths[some]
@@ -163,7 +165,7 @@ class TwoPartModel(nn.Module):
         self.context = Contextualiser(shape)
 
     def groups(self, weight_decay: float) -> list[dict[str, object]]:
-        """Return two parameter groups for AdamW: with ``weight_decay``, and without it.
+        """Return two parameter groups for AdamW: with ``weight_decay``, and without weight decay.
 
         Weight decay applies to the matrices of layers, and not to tables, positions, norms and biases.
         """
@@ -181,7 +183,10 @@ class TwoPartModel(nn.Module):
 
 
 class Contextualiser(nn.Module):
-    """Causal Transformer from the vectors of events (width h, then d) to a query for the next item (width h)."""
+    """Causal Transformer from the vectors of events to queries for the next item.
+
+    The vectors and the queries have the width h. The layers have the width d.
+    """
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -192,13 +197,14 @@ class Contextualiser(nn.Module):
         self.layers = nn.ModuleList(Layer(d, shape.heads, 4 * d, shape.dropout) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(d)
         self.out = nn.Linear(d, h)
-        nn.init.normal_(self.out.weight, std=(d * h) ** -0.5)  # initial scores have variance 1
+        # This standard deviation gives the initial scores the variance 1.
+        nn.init.normal_(self.out.weight, std=(d * h) ** -0.5)
 
     def forward(self, events: Tensor, lengths: Ints) -> Tensor:
         """Return the query (P, h) at each event of ``events`` (P, h).
 
-        The events are those of several sequences, one after the other. ``lengths`` (S,) is the number of events of each
-        sequence, from 1 to L_seq.
+        The events of several sequences are concatenated. ``lengths`` (S,) is the number of events of each sequence,
+        from 1 to the maximum length L_seq.
         """
         if lengths.min() < 1 or lengths.max() > self.length:
             raise ValueError(f"sequences of {lengths.min()} to {lengths.max()} events, not of 1 to {self.length}")

@@ -1,1 +1,1 @@
-"""Scores of a trained model: ranks, metrics, counting baselines."""
+"""Evaluation of a trained model: ranks, metrics, and baselines from counts."""

@@ -1,16 +1,18 @@
-"""Baselines for the scored events of a log. A cell that is not better than they are has not trained.
+"""Baselines for the scored events of a log. A model that is not better than the baselines counts as untrained.
 
-- **guess**: all candidates are equally probable. The loss is the mean log of their number.
-- **popularity**: the probability of an item is its share of the training events. An item without training events counts
-  as half an event. Over the whole catalogue, the loss is the unigram cross-entropy of the log.
-- **last items**: a Markov chain of counts with gaps (Dirichlet smoothing). The weight of an item is the number of times
-  that it followed, in the training events and within ``REACH`` events, one of the last ``REACH`` items of the user. To
-  these counts, ``MASS`` events are added, distributed by popularity.
+- **guess**: all candidates have equal probabilities. The loss is the mean log of the number of candidates.
+- **popularity**: the probability of an item is its fraction of the training events. An item without training events
+  counts as half an event. For the whole catalogue, the loss is the unigram cross-entropy of the log.
+- **last items**: a Markov chain of counts with gaps (Dirichlet smoothing). The weight of an item counts how often, in
+  the training events, it followed one of the last ``REACH`` items of the user within ``REACH`` events. Then ``MASS``
+  events are added to the counts, distributed by popularity.
 
-A model trained with the in-batch softmax learns p(y | history) / p(y). This ratio is equal for all candidates if the
-model has learned nothing from the history. A model trained with uniform negatives learns p(y | history). A cell
-therefore counts as untrained in two cases: its loss over its own candidates is not below the smaller loss of guess and
-popularity, or its recall@10 over the whole catalogue is below that of the ten most popular items.
+Let y be the next item. A model trained with the in-batch softmax learns p(y | history) / p(y). If the model learns
+nothing from the history, this ratio is equal for all candidates. A model trained with uniform negatives learns p(y |
+history). A model therefore counts as untrained in two cases:
+
+- Its loss over its default candidates is not below the smaller loss of guess and popularity.
+- Its recall@10 over the whole catalogue is below the recall@10 of the ten most popular items.
 """
 
 from __future__ import annotations
@@ -36,14 +38,15 @@ from isoplan.trainers.behavior.scores.ranks import Ranked, join, rank_batch
 from isoplan.trainers.behavior.training.cell_data import Data
 
 KEPT = "baselines"
-"""Folder of a workspace with the computed baselines of each log, so that each is computed only once."""
+"""Folder of a workspace with the stored baselines of each log."""
 REACH = 5
 MASS = 100.0
 AT_ONCE = 2**22
 """Approximate number of scores that are in memory at once."""
 MOST = 2**28
-"""Approximate maximum number of scores that are computed for a log. If the log has more, a random part of its events is
-scored, with a fixed seed.
+"""Approximate maximum number of scores that are computed for a log.
+
+If a log needs more scores, only a random selection of its events is scored. The seed of the selection is fixed.
 """
 
 
@@ -51,8 +54,8 @@ scored, with a fixed seed.
 class Counts:
     """Counts of the training events.
 
-    ``shares`` (items,) is the share of each item in them. ``after`` (items, items) is the number of times that the item
-    of the column followed the item of the row within ``REACH`` events.
+    ``shares`` (items,) is the fraction of training events that each item has. Entry (a, b) of ``after`` (items, items)
+    is the number of times that item b followed item a within ``REACH`` events.
     """
 
     shares: Floats
@@ -60,7 +63,7 @@ class Counts:
 
 
 def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
-    """Return the columns ``BASELINES`` for one log, except those that depend on a model.
+    """Return the values of the columns ``BASELINES`` for one log, except the columns that depend on a model.
 
     ``scored`` is the number of scored events. Batch-local candidates are the unique targets of ``pool`` sequences.
     """
@@ -77,9 +80,9 @@ def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
 
 
 def kept_baselines(root: Path, data: Data, part: Part, pool: int, regime: Regime) -> dict[str, float]:
-    """Return the ``baselines`` for the scored events of ``part`` (validation or test).
+    """Return the ``baselines`` for the scored events of ``part`` (validation or test), from the workspace ``root``.
 
-    They are stored in the workspace ``root``, so that later cells on the same data do not compute them again.
+    If the workspace does not contain them, they are computed and stored. Later training runs on these data reuse them.
     """
     what = repr((VERSION, data.fingerprint, part, data.judged.length, len(data.judged), pool, regime))
     place = root / KEPT / f"{sha256(what.encode()).hexdigest()[:20]}.json"
@@ -93,14 +96,17 @@ def kept_baselines(root: Path, data: Data, part: Part, pool: int, regime: Regime
 
 
 def untrained(cell: Mapping[str, float], known: Mapping[str, float], regime: Regime) -> bool:
-    """Return whether a cell with the metrics ``cell`` did not train, by comparison with the baselines ``known``."""
+    """Return whether a model with the metrics ``cell`` counts as untrained, compared with the baselines ``known``."""
     recall = cell["recall@10" if regime == "full" else "full_recall@10"]
     no_better = cell["loss"] >= min(known["guess_loss"], known["popularity_loss"])
     return bool(no_better or recall < known["popularity_full_recall@10"])
 
 
 def count(log: Log, split: Split, shares: Floats) -> Counts:
-    """Return the counts of the training events of ``split``; ``shares`` (items,) are normalised to sum 1."""
+    """Return the counts of the training events of ``split``.
+
+    The result contains ``shares`` (items,), normalised to the sum 1.
+    """
     n = len(log.catalogue)
     place, lengths = np.arange(len(log)), np.diff(log.starts)
     trained = (place >= np.repeat(split.first, lengths)) & (place < np.repeat(split.train, lengths))
@@ -113,7 +119,7 @@ def count(log: Log, split: Split, shares: Floats) -> Counts:
 
 
 def _guess(data: Data, pool: int, regime: Regime) -> float:
-    """Return the loss of guessing: the mean over scored events of log(number of candidates), in nats."""
+    """Return the loss of guess: the mean over scored events of log(number of candidates), in nats."""
     if regime == "full":
         return float(np.log(data.facts.items))
     sizes = [(len(np.unique(own)), len(own)) for own, _, _ in _pools(data, data.judged, pool)]
@@ -144,9 +150,9 @@ def _ranked(
 
 
 def _pools(data: Data, windows: Windows, pool: int) -> Iterator[tuple[Ints, Ints, NDArray[np.integer]]]:
-    """Yield, for each pool of windows, the true items (Q,), the items before them, and the history lengths (Q,).
+    """Yield the true items (Q,), previous items (Q, REACH) and history lengths (Q,) of each pool of windows.
 
-    The items before them are (Q, REACH), the latest first, or -1 if the user has no such event.
+    The previous items of a true item are those of its user, latest first. Missing items are -1.
     """
     items = data.log.items.astype(np.int64)
     for chosen in np.array_split(np.arange(len(windows)), -(-len(windows) // pool) or 1):
@@ -160,7 +166,8 @@ def _pools(data: Data, windows: Windows, pool: int) -> Iterator[tuple[Ints, Ints
 def _scores(counts: Counts, recent: Ints, candidates: Ints, mass: float) -> Floats:
     """Return log p (Q, C) of the ``candidates`` (C,) after the items ``recent`` (Q, REACH), in nats.
 
-    ``mass`` is the number of events that are added by popularity; infinity gives the popularity alone.
+    ``mass`` is the number of events that are added, distributed by popularity. If it is infinite, only popularity
+    counts.
     """
     by_share = counts.shares[candidates]
     if np.isinf(mass):
@@ -174,7 +181,7 @@ def _scores(counts: Counts, recent: Ints, candidates: Ints, mass: float) -> Floa
 
 
 def _some(windows: Windows, most: int) -> Windows:
-    """Return a random choice of at most ``most`` of the ``windows``, with a fixed seed."""
+    """Return a random selection of at most ``most`` of the ``windows``. The seed is fixed."""
     if len(windows) <= most:
         return windows
     chosen = np.sort(np.random.default_rng(0).permutation(len(windows))[: max(most, 1)])

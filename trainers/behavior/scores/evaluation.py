@@ -31,16 +31,17 @@ from isoplan.trainers.behavior.training.trainer import Trainer
 from isoplan.trainers.cell import RunContext, Stopped
 
 SEQUENCES = 256
-"""Number of sequences that the model reads at once. The queries of a whole pool are in memory together."""
+"""Number of sequences that the model reads together. The queries of a whole pool are in memory at the same time."""
 LOOKED = 2_048
 """Approximate maximum number of events that are scored in each evaluation during training."""
 
 
 def evaluate_model(trainer: Trainer, windows: Windows, regime: Regime, stream: RunContext) -> Evaluation:
-    """Return the metrics over ``windows``.
+    """Return the metrics of the model on the scored events of ``windows``.
 
-    The candidates are the unique targets of a pool of windows if ``regime`` is "local", and all items if it is "full".
-    Raises Stopped if the cell was requested to stop, and PlannerError if there is no event to score.
+    If ``regime`` is "local", the candidates are the unique targets of a pool of windows. If ``regime`` is "full", the
+    candidates are all items. Raises Stopped if the training run must stop, and PlannerError if there is no event to
+    score.
     """
     catalogue = trainer.embeddings()
     items, batches = trainer.data.log.items, _batches(trainer, catalogue, windows, stream)
@@ -50,9 +51,9 @@ def evaluate_model(trainer: Trainer, windows: Windows, regime: Regime, stream: R
 
 
 def score_among_negatives(trainer: Trainer, windows: Windows, rivals: int, stream: RunContext) -> dict[str, float]:
-    """Return hit@10 and NDCG@10 of the true items, each ranked among random items that its user never saw.
+    """Return hit@10 and NDCG@10 of the true items, each ranked among random items that its user has never seen.
 
-    ``rivals`` is the number of random items per true item (protocol of SASRec).
+    ``rivals`` is the number of random items per true item, as in the evaluation of SASRec.
     """
     ranked = _beside(trainer, _batches(trainer, trainer.embeddings(), windows, stream), rivals)
     metrics = evaluate(ranked, trainer.data.facts.items, (RIVALS_AT,), ()).metrics
@@ -60,9 +61,9 @@ def score_among_negatives(trainer: Trainer, windows: Windows, rivals: int, strea
 
 
 def check_sampled_negatives(data: Data, rivals: int) -> None:
-    """Check, before training, that ``rivals`` unseen items can be drawn for each scored user.
+    """Check, before training, that ``rivals`` unseen items are available for each scored user.
 
-    Raises PlannerError if not.
+    Raises PlannerError otherwise.
     """
     if rivals:
         users = np.unique(data.log.owners[data.judged.first])
@@ -71,10 +72,7 @@ def check_sampled_negatives(data: Data, rivals: int) -> None:
 
 
 def sample_windows(windows: Windows, seed: int) -> Windows:
-    """Return a random choice of ``windows`` with about ``LOOKED`` scored events.
-
-    The same ``seed`` gives the same choice.
-    """
+    """Return a random selection of ``windows`` with about ``LOOKED`` scored events, determined by ``seed``."""
     order = np.random.default_rng([seed, len(windows)]).permutation(len(windows))
     scored = (windows.stop - windows.scored)[order]
     chosen = np.sort(order[: max(int(np.searchsorted(np.cumsum(scored), LOOKED)), 1)])
@@ -82,7 +80,7 @@ def sample_windows(windows: Windows, seed: int) -> Windows:
 
 
 def shown(found: Evaluation) -> dict[str, float]:
-    """Return the metrics that an evaluation during training reports.
+    """Return the metrics that are reported during training.
 
     They are loss, perplexity, entropy, recall@10, NDCG@10 and MRR@10.
     """
@@ -108,12 +106,12 @@ def _batches(
 
 
 def _groups(catalogue: Tensor) -> Groups:
-    """Return the groups of the items whose embeddings in ``catalogue`` (items, h) are equal."""
+    """Return the groups of items with equal embeddings in ``catalogue`` (items, h)."""
     return group_vectors(catalogue.float().cpu().numpy())
 
 
 def _queries(trainer: Trainer, catalogue: Tensor, packed: Packed, items: NDArray[np.integer]) -> Tensor:
-    """Return the queries (Q, h) of the scored positions of the windows ``packed``."""
+    """Return the queries (Q, h) of the scored positions in the windows ``packed``."""
     read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
     with torch.no_grad(), trainer.autocast():
         queries = trainer.queries(catalogue[read], packed.inputs, np.diff(packed.starts))
@@ -157,7 +155,10 @@ def _local(
 def _full(
     catalogue: Tensor, groups: Groups, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
 ) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
-    """Rank the true item of each query among all items, exactly, with the scores computed in blocks of items."""
+    """Yield the exact ranks of the true items among all items, and the history lengths, for each pool.
+
+    The scores are computed in blocks of items.
+    """
     distinct = catalogue if groups.distinct else catalogue[torch.from_numpy(groups.first).to(catalogue.device)]
     for queries, packed in batches:
         targets = log_items[packed.targets[packed.scored]].astype(np.int64)

@@ -1,8 +1,8 @@
-"""Metrics computed from the ranks of the true next items (behavioural, App. A).
+"""Metrics that are computed from the ranks of the true next items (behavioural paper, App. A).
 
-They are recall@K (equal to hit@K), NDCG@K and MRR@K by eq. 7, coverage@K and global_coverage@K by eq. 8, and
-cross-entropy, perplexity and entropy by eq. 9. All of them are also computed separately for the events with exactly 3,
-5, 10, 20, 50 or 100 earlier events of the same user (App. H).
+The metrics are recall@K (equal to hit@K), NDCG@K and MRR@K (eq. 7), coverage@K and global_coverage@K (eq. 8), and
+cross-entropy, perplexity and entropy (eq. 9). Each metric is also computed for the events with exactly 3, 5, 10, 20, 50
+or 100 earlier events of the user (App. H).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Regime = Literal["local", "full"]
 """Candidates of an evaluation: the unique targets of a batch (``local``), or the whole catalogue (``full``)."""
 CUTOFFS = (10, 100)
 TOP = max(CUTOFFS)
-"""Largest K of the metrics at K."""
+"""Largest cutoff K of the metrics."""
 HISTORIES = (3, 5, 10, 20, 50, 100)
-"""History lengths (number of earlier events of the user) for which metrics are also computed separately."""
+"""Numbers of earlier events of the user for which metrics are also computed separately."""
 PLAIN = ("loss", "perplexity", "entropy")
-"""Metrics that are better if they are smaller."""
+"""Metrics without a cutoff K. Smaller values are better."""
 AT = ("recall", "NDCG", "MRR", "coverage")
-"""Metrics with a cutoff K, which are better if they are larger."""
+"""Metrics with a cutoff K. Larger values are better."""
 
 
 SHORT = ("loss", "recall@10", "NDCG@10", "MRR@10")
-"""The few metrics that are reported for baselines and for each history length."""
+"""Metrics that are reported for baselines and for each history length."""
 BASELINES = (
     "guess_loss",
     *(f"{name}_{metric}" for name in ("popularity", "last_items") for metric in SHORT),
@@ -43,8 +43,9 @@ BASELINES = (
     "passes",
     "untrained",
 )
-"""Columns of the baselines that a cell reports: metrics over its own candidates, and recall@10 over the whole
-catalogue.
+"""Columns of the baselines in the run table.
+
+They are metrics over the default candidates of the training run, and recall@10 over the whole catalogue.
 """
 
 
@@ -52,8 +53,9 @@ catalogue.
 class Evaluation:
     """Result of an evaluation of ``events`` scored events.
 
-    ``metrics`` are those of all scored events by name. ``histories`` are those of the events with each history length.
-    A history length without events is omitted, and so is a perplexity that overflows.
+    ``metrics`` maps names to the metrics of all scored events. ``histories`` contains, for each history length, the
+    metrics of the events with this length. A history length without events is omitted. A perplexity that overflows is
+    also omitted.
     """
 
     events: int
@@ -63,7 +65,7 @@ class Evaluation:
     def row(self) -> dict[str, float]:
         """Return all metrics in one row.
 
-        A name such as ``recall@10`` is a metric of all events, ``recall@10/ctx_3`` one of the events with 3 earlier
+        ``recall@10`` is a metric of all events, and ``recall@10/ctx_3`` is the metric of the events with 3 earlier
         events.
         """
         parts = [(f"/ctx_{length}", found) for length, found in self.histories.items()]
@@ -73,7 +75,7 @@ class Evaluation:
 def directions(
     cutoffs: tuple[int, ...] = CUTOFFS, histories: tuple[int, ...] = HISTORIES
 ) -> dict[str, Literal["min", "max"]]:
-    """Return the names of ``Evaluation.row``, each with "min" or "max" for the direction in which it is better."""
+    """Return the names in ``Evaluation.row``, each with "min" (smaller is better) or "max" (larger is better)."""
     by_name: dict[str, Literal["min", "max"]] = {}
     for tail in ("", *(f"/ctx_{length}" for length in histories)):
         by_name.update({f"{name}{tail}": "min" for name in PLAIN})
@@ -83,9 +85,9 @@ def directions(
 
 
 def at_cutoff(ranked: Ranked, k: int) -> dict[str, Floats]:
-    """Return recall, NDCG and MRR at ``k`` of each query, (Q,) each (eq. 7).
+    """Return recall, NDCG and MRR at the cutoff ``k`` for each query, (Q,) each (eq. 7).
 
-    They are means over all orders of the candidates with equal scores.
+    The values are means over all orders of candidates with equal scores.
     """
     places = np.arange(1, k + 1)
     gains = {"recall": np.ones(k), "NDCG": 1 / np.log2(places + 1), "MRR": 1 / places}
@@ -102,10 +104,14 @@ def evaluate(
 ) -> Evaluation:
     """Return the metrics of several batches of ranked queries.
 
-    A batch is a pair of ranks and history lengths (Q,) of its queries. One batch at a time is in memory. ``items`` is
-    the number of items of the catalogue. ``loss`` is the mean cross-entropy in nats. ``coverage@K`` is the share of a
-    batch's candidates that are among the K best of any query of the batch. It is averaged over the batches, and for one
-    history length over the batches with such queries. ``global_coverage@K`` is that share for all batches together.
+    A batch is a pair of the ranks and the history lengths (Q,) of its queries. One batch at a time is in memory.
+    ``items`` is the number of items of the catalogue. The results include:
+
+    - ``loss``: the mean cross-entropy in nats.
+    - ``coverage@K``: the fraction of the candidates of a batch that are among the K best items of any query of the
+      batch, averaged over the batches. For one history length, the mean is over batches with such queries.
+    - ``global_coverage@K``: this fraction for all batches together.
+
     Raises PlannerError if there is no query.
     """
     tallies = {length: _Tally(cutoffs) for length in (None, *histories)}
@@ -130,7 +136,7 @@ def evaluate(
 
 
 class _Tally:
-    """Sums of metrics over all batches, for the queries with one history length or for all queries."""
+    """Sums of metrics over all batches, for queries with one history length or for all queries."""
 
     def __init__(self, cutoffs: tuple[int, ...]) -> None:
         self.cutoffs, self.queries, self.batches = cutoffs, 0, 0
@@ -152,7 +158,7 @@ class _Tally:
 
 
 RIVALS_AT = 10
-"""Cutoff K of hit@K and NDCG@K among sampled negatives, as in published results."""
+"""Cutoff K of hit@K and NDCG@K with sampled negatives, as in published results."""
 HIT, NDCG = f"hit@{RIVALS_AT}/rivals", f"NDCG@{RIVALS_AT}/rivals"
 METRICS: dict[str, Literal["min", "max"]] = {
     **{name: way for name, way in directions().items() if name != "loss"},
@@ -160,8 +166,9 @@ METRICS: dict[str, Literal["min", "max"]] = {
     HIT: "max",
     NDCG: "max",
 }
-"""All metrics except the loss, each with the direction in which it is better.
+"""All metrics except the loss, each with "min" (smaller is better) or "max" (larger is better).
 
-A metric without prefix is that over the cell's own candidates: batch-local in stage 1 and the full catalogue in stage
-2, as in the behavioural paper. The other candidates have the prefix ``full_`` in stage 1 and ``local_`` in stage 2.
+A metric without prefix uses the default candidates of the stage, as in the behavioural paper: batch-local candidates in
+stage 1, the full catalogue in stage 2. For the other set of candidates, the prefix is ``full_`` in stage 1 and
+``local_`` in stage 2.
 """

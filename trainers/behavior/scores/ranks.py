@@ -1,14 +1,16 @@
 """Rank of the true next item among candidates by their scores, and its log-likelihood.
 
-``rank_batch`` is for candidates whose scores are in one array: those of a batch, or some that are drawn for each query.
-``rank_catalogue`` is for all items, whose scores are computed in chunks and are never in memory together. Both are
-exact.
+``rank_batch`` ranks candidates whose scores are in one array: the candidates of a batch, or random candidates of each
+query. ``rank_catalogue`` ranks all items. It computes the scores in chunks, because the scores of all items need too
+much memory. The two functions are exact.
 
-The notation is that of behavioural App. A: a query q has scores z over C candidates, one of which is its target, and p
-is the softmax of z. **Ties**: metrics are means over all orders of the candidates with equal scores. A model that gives
-all items the same score is therefore as good as guessing, and the order of the items does not matter. Items with equal
-vectors (``groups``) are scored once, so they are tied on every processor. The list of the K best items contains equal
-scores in the order of rising item number, and keeps the items of a group together.
+The notation is that of App. A of the behavioural paper: a query q has scores z over C candidates. One of the candidates
+is the target of the query. p is the softmax of z.
+
+**Ties**: metrics are means over all orders of the candidates with equal scores. A model that gives all items one score
+is therefore as good as guessing, and the order of the items does not matter. Items with equal vectors (``groups``) are
+scored once, so they are tied on every processor. In the list of the K best items, equal scores are in the order of
+rising item number, and the items of a group are neighbours.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ Scores = NDArray[np.floating[Any]]
 BLOCK = 2**20
 """Approximate number of scores that are processed at once. An array of them in double precision takes 8 MiB."""
 AT_ONCE, QUERIES = 2**22, 2**12
-"""Approximate number of scores (or of gathered embedding values) in memory, and maximum number of queries at once."""
+"""Approximate number of scores (or of collected embedding values) in memory, and maximum number of queries at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,9 @@ class Ranked:
 
     ``above`` (Q,) is the number of candidates with a higher score than the target. ``tied`` (Q,) is the number of
     candidates with the score of the target, including the target. ``cross_entropy`` (Q,) is -log p of the target, and
-    ``entropy`` (Q,) the entropy of p, both in nats. ``top`` (Q, K) are the items with the K highest scores, highest
-    first; K is smaller if there are fewer candidates. ``pool`` are all distinct items that were candidates.
+    ``entropy`` (Q,) the entropy of p, both in nats. ``top`` (Q, K) contains the items with the K highest scores,
+    highest first. K is smaller if there are fewer candidates. ``pool`` contains all distinct items that were
+    candidates.
     """
 
     above: Ints
@@ -57,8 +60,8 @@ class Ranked:
 class _Softmax:
     """Sums over the candidates that are processed so far, (Q,) each.
 
-    ``most`` is the largest score so far. ``total`` is the sum of e^(z - most), and ``slope`` the sum of
-    (z - most) e^(z - most). No sum overflows, because no exponent is positive (streaming log-sum-exp).
+    z are the scores of a query. ``most`` is the largest score so far, ``total`` the sum of e^(z - most), and ``slope``
+    the sum of (z - most) e^(z - most). No sum overflows, because no exponent is positive (streaming log-sum-exp).
     """
 
     most: Floats
@@ -69,9 +72,9 @@ class _Softmax:
     def of(cls, z: Floats, sizes: Ints | None = None) -> _Softmax:
         """Return the sums for the scores ``z`` (Q, C).
 
-        A candidate stands for ``sizes`` (C,) equal items; None means 1.
+        The score of a candidate counts ``sizes`` (C,) times, once per equal item. None means 1.
         """
-        with np.errstate(invalid="ignore"):  # an infinite score gives NaN, which _checked refuses
+        with np.errstate(invalid="ignore"):  # An infinite score gives NaN. ``_checked`` raises the error.
             most = z.max(axis=1)
             below = z - most[:, None]
             weights = np.exp(below)
@@ -101,9 +104,9 @@ class _Softmax:
 def rank_batch(scores: Scores, targets: Ints, candidates: Ints, *, top: int) -> Ranked:
     """Return the ranks of queries whose candidates have their scores in one array.
 
-    ``scores`` is (Q, C), and ``targets`` (Q,) is the column of each query's true item. ``candidates`` are the items of
-    the columns, (C,) if all queries share them, otherwise (Q, C). The result contains the ``top`` best items of each
-    query. Raises PlannerError if a score is not finite.
+    ``scores`` is (Q, C), and ``targets`` (Q,) is the column of the true item of each query. ``candidates`` contains the
+    items of the columns, (C,) if all queries share them, otherwise (Q, C). The result contains the ``top`` best items
+    of each query. Raises PlannerError if a score is not finite.
     """
     queries, count = scores.shape
     if targets.shape != (queries,) or candidates.shape not in ((count,), scores.shape) or not count:
@@ -128,11 +131,13 @@ def rank_catalogue(
 ) -> Ranked:
     """Return the ranks of queries among all items.
 
-    The scores of ``chunk`` groups of equal items are computed at a time. ``score(first, stop)`` returns the scores (Q,
-    stop - first) of the groups from ``first`` to ``stop``. If there is more than one chunk, it is called twice for each
-    chunk: first for the sums and the scores of the targets, then to count the scores above them. It must return the
-    same scores both times. ``targets`` (Q,) are the true items. At most ``ranking_bytes`` of memory are used. Raises
-    PlannerError if a score is not finite.
+    ``score(first, stop)`` returns the scores (Q, stop - first) of the groups of equal items from ``first`` to ``stop``.
+    At most ``chunk`` groups are scored at a time. If there are several chunks, ``score`` is called twice per chunk:
+    first for the sums and the scores of the targets, then to count the higher scores. It must return identical scores
+    in the two calls.
+
+    ``targets`` (Q,) contains the true items. The function uses at most ``ranking_bytes`` of memory. Raises PlannerError
+    if a score is not finite.
     """
     if not len(groups):
         raise ValueError("a catalogue without items")
@@ -160,7 +165,7 @@ def rank_catalogue(
 
 
 def level(scores: Scores, groups: Ints) -> Scores:
-    """Return the scores (Q, C), changed so that all candidates of one group have the score of the first of them.
+    """Return the scores (Q, C), with one score for each group: the score of the first candidate of the group.
 
     ``groups`` (Q, C) is the group of each candidate.
     """
@@ -176,7 +181,7 @@ def level(scores: Scores, groups: Ints) -> Scores:
 def ranking_bytes(queries: int, chunk: int, top: int, itemsize: int = 4) -> float:
     """Return the maximum memory of ``rank_catalogue`` in bytes, with ``itemsize`` bytes per score.
 
-    The scores of two chunks are in memory while one chunk replaces the other.
+    While one chunk replaces another, the scores of two chunks are in memory.
     """
     return 2.0 * itemsize * queries * chunk + 8.0 * (6 * BLOCK + queries * (6 * top + 16) + 6 * chunk)
 
@@ -200,10 +205,10 @@ def _sizes(groups: Groups, first: int, stop: int) -> Ints | None:
 def _added(
     scores: Scores, first: int, best: Ints, values: Floats, top: int, sizes: Ints | None
 ) -> tuple[_Softmax, Ints, Floats]:
-    """Return the sums of a chunk, and the best items of this chunk and of all earlier chunks with their scores.
+    """Return the sums of a chunk, and the best items so far with their scores.
 
-    ``first`` is the number of the first group of the chunk. Groups of earlier chunks have smaller numbers, so they come
-    first among equal scores.
+    The best items are those of this chunk and of all earlier chunks. ``first`` is the number of the first group of the
+    chunk. Groups of earlier chunks have smaller numbers, so they come first among equal scores.
     """
     sums, kept, worth = [], [], []
     ids = np.arange(first, first + scores.shape[1])
@@ -222,9 +227,9 @@ def _added(
 
 
 def _count(z: Scores, target: Floats, sizes: Ints | None = None) -> tuple[Ints, Ints]:
-    """Return, for each row of ``z``, how many scores are larger than ``target`` and how many are equal to it.
+    """Return, for each row of ``z`` (Q, C), the number of scores above ``target`` and the number equal to ``target``.
 
-    The score of a column counts ``sizes`` (C,) times; None means once.
+    The score of a column counts ``sizes`` (C,) times. None means once.
     """
     larger, equal = z > target[:, None], z == target[:, None]
     if sizes is None:
@@ -245,7 +250,7 @@ def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
     if top < count:
         lowest = np.partition(z, count - top, axis=1)[:, count - top]
         chosen = z >= lowest[:, None]
-        for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > top):  # if scores tie at the edge, keep the first
+        for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > top):  # on a tie, keep the first
             edge = np.flatnonzero(z[row] == lowest[row])
             chosen[row, edge[top - np.count_nonzero(z[row] > lowest[row]) :]] = False
         columns = np.nonzero(chosen)[1].reshape(len(z), top)
@@ -255,7 +260,10 @@ def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
 
 
 def _checked(softmax: _Softmax) -> _Softmax:
-    """Return ``softmax`` if its sums are finite. Raises PlannerError if not, because then a score was not finite."""
+    """Return ``softmax`` if its sums are finite.
+
+    Raises PlannerError otherwise, because a sum is not finite if a score is not finite.
+    """
     if not (np.isfinite(softmax.total).all() and np.isfinite(softmax.slope).all()):
         raise PlannerError("The model gives scores that are not finite: lower its learning rate.")
     return softmax
@@ -267,7 +275,7 @@ def _blocks(queries: int, count: int) -> Iterator[slice]:
 
 
 def join(pieces: list[Ranked], pool: Ints | range, top: int) -> Ranked:
-    """Return the ranks of one pool from those of its parts, with the ``top`` best items of each query."""
+    """Return the ranks of one pool from the ranks of its pieces, with the ``top`` best items of each query."""
     if not pieces:
         none, nothing = np.zeros(0, np.int64), np.zeros(0)
         return Ranked(none, none, nothing, nothing, np.zeros((0, top), np.int64), pool)

@@ -1,1 +1,1 @@
-"""Training of one recommender cell."""
+"""Training of a two-part recommender in one or two stages."""

@@ -1,4 +1,4 @@
-"""Data of a cell: its log from files or synthetic, the split and windows of the log, and the features of items."""
+"""Data of a training run: its log from files or synthetic, the split and windows of the log, and item features."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ SPLITS: dict[Cut, Callable[[Log], Split]] = {"last": leave_last_out, "last-one":
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The data of one cell: its log, the split of the log, windows and features.
+    """The data of one training run: its log, the split of the log, windows and features.
 
-    ``train`` are the windows for training and ``judged`` those for evaluation. Row i of ``known`` are the features of
-    item i. ``beside`` are the features of events other than those of their items. ``facts`` are the numbers that
-    determine the size of a cell.
+    - ``train``: windows for training.
+    - ``judged``: windows for evaluation.
+    - ``known``: features of items; row i belongs to item i.
+    - ``beside``: features of events that are not features of their items.
+    - ``facts``: numbers that determine the size of a training run.
     """
 
     log: Log
@@ -56,7 +58,7 @@ class Data:
 
     @cached_property
     def fingerprint(self) -> int:
-        """A checksum of the training windows, the log, its items, and the features of items and events."""
+        """Checksum of the training windows, the log, its items, and the features of items and events."""
         known, beside = self.known, self.beside.features
         arrays = (self.log.items, self.log.starts, self.train.first, self.train.stop, known.words, known.lengths,
                   known.categories, known.numbers, known.ids, beside.categories, beside.numbers)  # fmt: skip
@@ -67,7 +69,7 @@ class Data:
 
     @cached_property
     def shares(self) -> NDArray[np.float32]:
-        """The share of each item in the training events, (items,).
+        """Fraction of the training events that each item has, (items,).
 
         An item without training events counts as half an event.
         """
@@ -76,10 +78,10 @@ class Data:
 
 
 def open_data(root: Path, cell: BehaviorCell) -> Data:
-    """Read the data of a cell from the workspace ``root``.
+    """Read the data of a training run from the workspace ``root``.
 
     Raises PlannerError if a folder has no events, if its files cannot be read or split, or if the log has fewer
-    training windows than the batch.
+    training windows than the batch size.
     """
     log = make(cell.world) if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
     split = SPLITS[cell.split](log)

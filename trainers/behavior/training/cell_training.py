@@ -1,4 +1,4 @@
-"""Training of a cell: random windows of the log, both stages, evaluations during training, and the final metrics."""
+"""Training of one recommender: random windows of the log, both stages, evaluations during training, final metrics."""
 
 from __future__ import annotations
 
@@ -33,23 +33,24 @@ from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, memory_of, set_determinism, warm_cosine, whole_batches
 
 POINTS = 200
-"""Number of progress reports of a cell. They are evenly spaced over its training steps."""
+"""Number of progress reports of a training run, evenly spaced over its training steps."""
 TAIL = 100
-"""Number of last steps of a stage whose mean loss is the training loss. Learning rates are chosen by this loss
-(behavioural, App. D).
+"""Number of last steps of a stage whose mean loss is the training loss of the stage.
+
+The learning rate with the smallest training loss is selected (behavioural paper, App. D).
 """
 
 
 class Diverged(CellError):
-    """Raised if a loss or a weight is not finite."""
+    """The error for a loss or a weight that is not finite."""
 
 
 def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, float]:
-    """Train and evaluate a cell of the workspace ``root``. Return the measured values by name.
+    """Train and evaluate a cell (one training run) of the workspace ``root``. Return the measured values by name.
 
-    They are N, p_e, p, s, D, U and C of the trained model, and all metrics. Raises CellError if the cell or its
-    catalogue needs more memory than there is, and PlannerError if it has more negatives than items or if its log cannot
-    be read or split.
+    The result contains N, p_e, p, s, D, U and C of the trained model, and all metrics. Raises CellError if the training
+    or the embeddings of the catalogue need more memory than available. Raises PlannerError if there are more negatives
+    than items, or if the log cannot be read or split.
     """
     if (known := facts_of(root, cell)) is not None:
         check_catalogue(cell, known, memory_of(stream.device))
@@ -80,9 +81,10 @@ def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, fl
 
 
 def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
-    """Train both parts of the model in stage 1, unless the result for this cell is stored.
+    """Train the whole model in stage 1, or load a stored result of this stage.
 
-    Only a stage 2 cell loads or stores a result of stage 1, so that the stage 2 cells of a sweep share it.
+    Only a stage 2 cell (training run) loads or stores a result of stage 1. All stage 2 cells of a sweep can thus share
+    it.
     """
     cell = trainer.cell
     place = root / BACKBONES / f"{name_of(cell.backbone, trainer.data.fingerprint)}.pt"
@@ -99,10 +101,10 @@ def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: RunCon
 
 
 def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
-    """Train the current stage once per learning rate of the cell, each time from the same state.
+    """Train the current stage once per learning rate, always starting from the same state.
 
-    The trainer then has the state of the run with the smallest training loss. Raises CellError if the training diverges
-    at every rate.
+    Afterwards, the trainer has the state of the training with the smallest loss. Raises CellError if the training
+    diverges at every rate.
     """
     rates = trainer.cell.tried_rates
     while len(tried := trainer.state.tried) < len(rates):
@@ -128,7 +130,10 @@ def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> N
 
 
 def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: RunContext) -> None:
-    """Train the current stage until its number of steps in ``steps`` (stage 1, stage 2) is reached. Raises Diverged."""
+    """Train the current stage until it has the number of steps in ``steps`` (stage 1, stage 2).
+
+    Raises Diverged if a loss or a weight is not finite.
+    """
     cell, stage = trainer.cell, trainer.state.stage
     tries = len(cell.tried_rates)
     total = steps[stage - 1]
@@ -160,9 +165,9 @@ def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: RunC
 
 
 def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]:
-    """Return the mean losses since the last report and the number of events and steps of the stage.
+    """Return the mean losses since the last report, and the number of events and steps of the stage.
 
-    The losses of the last ``TAIL`` steps are kept in the trainer. Raises Diverged if a loss is not finite.
+    The trainer stores the losses of the last ``TAIL`` steps. Raises Diverged if a loss is not finite.
     """
     losses = {name: torch.stack(values).cpu().double().numpy() for name, values in recent.items()}
     trainer.tail = [*trainer.tail, *losses["train"].tolist()][-TAIL:]
@@ -178,9 +183,10 @@ def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]
 
 
 def _check_weights(trainer: Trainer) -> None:
-    """Check that all weights are finite. Raises Diverged if not.
+    """Check that all weights are finite. Raises Diverged otherwise.
 
-    The loss of a step is computed before its weights change, so it does not show weights that this step made infinite.
+    The loss of a step is computed before the step changes the weights. It does not show if the step makes a weight
+    infinite.
     """
     if not all(bool(weights.isfinite().all()) for weights in trainer.model.parameters()):
         raise Diverged(
@@ -195,7 +201,7 @@ def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:
 
 
 def _measured(root: Path, trainer: Trainer, stream: RunContext) -> dict[str, float]:
-    """Return the metrics, the sizes and the compute of a finished cell by name."""
+    """Return the metrics, the sizes and the compute of a completed training run by name."""
     cell, state, data = trainer.cell, trainer.state, trainer.data
     p_e, p = parameters(trainer.shape)
     known = kept_baselines(root, data, cell.judge, cell.pool, trainer.regime)

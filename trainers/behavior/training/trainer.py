@@ -1,4 +1,4 @@
-"""Trainer of a cell: its model, optimiser and batches, the training steps of both stages, and checkpoints."""
+"""Trainer of a recommender: its model, optimiser and batches, the training steps of both stages, and checkpoints."""
 
 from __future__ import annotations
 
@@ -37,13 +37,16 @@ from isoplan.trainers.cell import CellError
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The sequences of one training step, one after the other, with P positions in total.
+    """The sequences of one training step, concatenated, with P positions in total.
 
-    ``lengths`` (S,) is the number of positions of each sequence. Each position reads one event and predicts the item of
-    the next event. ``items`` (I,) are the distinct items of the batch in rising order. ``inputs`` (P,) are indices into
-    ``items``. ``candidates`` (M,) are the indices into ``items`` of the items that are the target of any position, and
-    ``targets`` (P,) are indices into ``candidates``. ``events`` (P,) are the indices in the log of the events that are
-    read.
+    Each position reads one event and predicts the item of the next event.
+
+    - ``lengths`` (S,): number of positions of each sequence.
+    - ``items`` (I,): distinct items of the batch in rising order.
+    - ``inputs`` (P,): item that each position reads, as an index into ``items``.
+    - ``candidates`` (M,): items that are the target of any position, as indices into ``items``.
+    - ``targets`` (P,): target of each position, as an index into ``candidates``.
+    - ``events`` (P,): event that each position reads, as an index into the log.
     """
 
     items: Ints
@@ -55,7 +58,7 @@ class Batch:
 
     @property
     def positions(self) -> int:
-        """The number of positions, which is the number of events that the step trains on."""
+        """Number of positions. It equals the number of events that the step trains on."""
         return len(self.inputs)
 
 
@@ -64,7 +67,7 @@ def batch_of(
 ) -> Batch:
     """Return the batch in which position p reads the event ``events[p]`` with the item ``inputs[p]``.
 
-    Position p predicts the item ``targets[p]``. All three arrays are (P,).
+    Position p predicts the item ``targets[p]``. The three arrays are (P,).
     """
     if not len(inputs) == len(targets) == len(events) == lengths.sum():
         raise ValueError(f"{len(inputs)} inputs, {len(targets)} targets, {lengths.sum()} positions")
@@ -76,12 +79,12 @@ def batch_of(
 
 @dataclass(frozen=True)
 class State:
-    """Progress of a cell.
+    """Progress of a training run.
 
-    ``stage`` is the current stage, and ``updates``, ``events`` and ``flops`` (C) are the steps, events and FLOPs of
-    this stage so far. ``before`` has these three numbers for stage 1 while stage 2 runs. ``tried`` are the training
-    losses at the learning rates that are completed in this stage, in order. ``rate`` is the selected learning rate, or
-    0 before the first rate is completed.
+    ``stage`` is the current stage. ``updates``, ``events`` and ``flops`` (C) are the steps, events and FLOPs of this
+    stage so far. During stage 2, ``before`` contains these three numbers for stage 1. ``tried`` contains the training
+    loss of each learning rate that is completed in this stage, in order. ``rate`` is the selected learning rate, or 0
+    before the first rate is completed.
     """
 
     stage: int = 1
@@ -94,9 +97,9 @@ class State:
 
 
 class Trainer:
-    """Everything on which the next training step depends.
+    """The complete state on which the next training step depends.
 
-    ``kept`` are earlier states by name, which can be restored.
+    ``kept`` contains earlier states by name, which can be restored.
     """
 
     def __init__(self, cell: BehaviorCell, shape: Shape, data: Data, device: str) -> None:
@@ -119,19 +122,20 @@ class Trainer:
 
     @property
     def regime(self) -> Regime:
-        """The candidates of the evaluation: in stage 1 those of a batch (``local``), in stage 2 all (``full``)."""
+        """Candidates of the evaluation: items of a batch (``local``) in stage 1, all items (``full``) in stage 2."""
         return "local" if self.cell.stage == 1 else "full"
 
     @property
     def negatives(self) -> int:
-        """The number of items drawn at each step.
+        """Number of extra negatives K that are drawn at each step.
 
-        It is 0 while a stage 2 cell trains its stage 1, so that all cells of a sweep of K share one stage 1.
+        The number is 0 while a stage 2 cell (training run) trains its stage 1. All cells of a sweep of K can thus share
+        one stage 1.
         """
         return self.cell.negatives if self.state.stage == self.cell.stage else 0
 
     def freeze(self) -> None:
-        """Begin stage 2: cache the embeddings of the whole catalogue, and from now on train only the contextualiser."""
+        """Begin stage 2: cache the embeddings of all items, and train only the contextualiser from then on."""
         if self.state.stage == 1:
             before = (self.state.updates, self.state.events, self.state.flops)
             self.state, self.tail, self.tail_in_batch = State(2, before=before), [], []
@@ -156,7 +160,7 @@ class Trainer:
     def update(self, chosen: Ints, rate: float) -> dict[str, Tensor]:
         """Take one step of AdamW on the windows ``chosen`` with the learning rate ``rate``.
 
-        Returns the loss before the step, under the name ``train``, and its parts by name.
+        Returns the loss before the step, named ``train``, and the components of the loss by name.
         """
         for group in self.optimiser.param_groups:
             group["lr"] = rate
@@ -179,17 +183,17 @@ class Trainer:
         return batch_of(items[packed.inputs], items[packed.targets], np.diff(packed.starts), packed.inputs)
 
     def queries(self, items: Tensor, events: Ints, lengths: Ints) -> Tensor:
-        """Return the query (P, h) at each position of some sequences.
+        """Return the query (P, h) at each position of several sequences.
 
-        ``items`` (P, h) are the embeddings of the items that are read, ``events`` (P,) the indices of their events in
-        the log, and ``lengths`` (S,) the number of positions of each sequence.
+        ``items`` (P, h) contains the embeddings of the items that the positions read, ``events`` (P,) the indices of
+        their events in the log, and ``lengths`` (S,) the number of positions of each sequence.
         """
         read = self.model.embedder.beside(items, *self.data.beside.take(events))
         vectors: Tensor = self.model.context(read, lengths)
         return vectors
 
     def keep(self, name: str) -> None:
-        """Save the current state under ``name``, so that ``go_back`` can restore it.
+        """Save the current state under ``name``. ``go_back`` can restore it.
 
         Checkpoints include the saved states.
         """
@@ -205,7 +209,7 @@ class Trainer:
         training_loop.save_checkpoint(place, self.device, **self._whole(), kept=self.kept, data=self.data.fingerprint)
 
     def load(self, place: Path) -> None:
-        """Load a checkpoint. Raises CellError if it cannot be read or was written for another log."""
+        """Load a checkpoint. Raises CellError if the checkpoint cannot be read or belongs to another log."""
         with training_loop.read_checkpoint(place, self.device) as found:
             if found["data"] != self.data.fingerprint:
                 raise CellError("the log has changed since")
@@ -256,9 +260,9 @@ class Trainer:
         return self.model.embedder(self.data.known.take(rows)), partial(torch.bucketize, boundaries=self._there(rows))
 
     def _random(self) -> torch.Generator:
-        """Return a random generator for the next step.
+        """Return the random generator of the next step.
 
-        It depends only on the seed, the stage and the number of the step.
+        It depends only on the seed, the stage, and the number of the step.
         """
         seed = np.random.SeedSequence([self.cell.seed, self.state.stage, self.state.updates]).generate_state(
             1, np.uint64
@@ -266,7 +270,7 @@ class Trainer:
         return torch.Generator(self.device).manual_seed(int(seed[0] >> np.uint64(1)))
 
     def _C(self, batch: Batch, drawn: Drawn) -> float:
-        """Return C of a step in FLOPs. In stage 1, every event and every drawn item counts as embedded."""
+        """Return the compute C of a step in FLOPs. In stage 1, each event and each drawn item counts as embedded."""
         unique = len(batch.candidates)
         if self.cache is not None:
             return stage2_flops(self.shape, batch.lengths, unique, self.negatives)
