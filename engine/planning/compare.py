@@ -1,10 +1,10 @@
 """Comparison of saved plans side by side, all priced by one scenario of prices.
 
-A saved plan has its numbers and their intervals, but no resamples. If its fit is available, its question is solved
-again, so that the intervals of the bill and of its totals follow from the resamples. Without the fit, each line of the
-bill is a constant times C, N or the unique samples, so its interval follows from that of this number. A total of
-several lines then has no interval, because the saved plan lacks the correlation of its parts. A scenario only changes
-the prices of a plan; N, D and C stay as saved.
+A saved plan contains its numbers and their intervals, but no resamples. If the fit of the plan is available, the
+question is solved again, and the intervals of the bill follow from the resamples of the fit. Without the fit, each line
+of the bill is a constant times C, N or the number of unique samples. The interval of the line is then the interval of
+this number times the constant. A total of several lines has no interval, because a saved plan does not contain the
+correlation of the lines. A scenario changes only the prices of a plan; N, D and C stay as saved.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from isoplan.engine.planning.scenario.prices import Line, Prices
 from isoplan.engine.planning.scenario.prices_json import prices_json
 
 SAME = 1e-6
-"""Largest relative difference at which a number of the new answer counts as equal to that of the saved plan."""
+"""Largest relative difference at which a number of the repeated answer equals the number of the saved plan."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Answer of ``fit`` to the question of a plan: ``best`` () of the best fit, ``draws`` (r,) of its resamples."""
+    """Answer of ``fit`` to the question of a plan: ``best`` () by the best fit, ``draws`` (r,) by the resamples."""
 
     fit: Fit
     best: Point
@@ -52,10 +52,10 @@ class Answer:
 
 
 def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
-    """Answer the question of ``plan`` again with the ``fit`` that made it.
+    """Answer the question of ``plan`` again with ``fit``, the fit of the plan.
 
-    The result is None for a target in a metric if ``map`` is None, and for a plan that the runs do not support. Raises
-    PlannerError if fit or map are not those of the plan, and if they now give a different answer.
+    Returns None if the plan has a target in a metric and ``map`` is None, or if the runs do not support the plan.
+    Raises PlannerError if ``fit`` or ``map`` is not that of the plan, or if the new answer differs from the saved one.
     """
     if fit.hash != plan.fit:
         raise PlannerError(
@@ -89,7 +89,7 @@ MONEY = ", money"
 
 @dataclass(frozen=True)
 class Saved:
-    """A saved plan with its name. ``answer`` is the answer of its fit, None if the fit is not available."""
+    """A saved plan with its name. ``answer`` is the repeated answer; None without the fit of the plan."""
 
     name: str
     plan: Plan
@@ -100,9 +100,9 @@ class Saved:
 class Risk:
     """Risk of a plan.
 
-    ``p_reach`` is the probability of reaching its target, and ``beyond`` its distance from the runs in decades.
-    ``p_reach`` is None for a budget and without resamples. ``spread`` is the upper end of the 68 % interval of C
-    divided by the lower end. It is None without an interval, and infinite if some resamples cannot reach the target.
+    ``p_reach`` is the probability of reaching the target; None for a budget and for a fit without resamples. ``beyond``
+    is the distance of the plan from the runs in decades. ``spread`` is the upper end of the 68 % interval of C divided
+    by the lower end. It is None without an interval, and infinite if some resamples cannot reach the target.
     ``warnings`` are the texts of the plan's warnings.
     """
 
@@ -114,7 +114,7 @@ class Risk:
 
 @dataclass(frozen=True)
 class Side:
-    """One plan of a comparison: its name, its allocation, its bill by the prices of the scenario, and its risk."""
+    """One plan of a comparison: its name, allocation, bill at the prices of the scenario, and risk."""
 
     name: str
     plan: Plan
@@ -124,20 +124,20 @@ class Side:
 
     @property
     def money(self) -> dict[str, Quantity]:
-        """Lines of the bill in money, by the part of the plan: training, simulation, inference, total."""
+        """Lines of the bill in money, by what they pay for: training, simulation, inference, total."""
         return {label.removesuffix(MONEY).lower(): q for label, q in self.bill.items() if label.endswith(MONEY)}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Plans in their given order, and the scenario of prices that applies to all; None if there are no prices."""
+    """Plans in their given order, and the prices of the scenario; ``prices`` is None if no prices are given."""
 
     sides: tuple[Side, ...]
     prices: Prices | None = None
 
 
 def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Comparison:
-    """Compare the allocation, the bill by ``prices`` and the risk of all plans.
+    """Compare the allocation, the risk and the bill at ``prices`` of all plans.
 
     Raises PlannerError if there are no plans or if two have the same name.
     """
@@ -155,9 +155,9 @@ def scenario(
 ) -> Prices:
     """Return ``prices`` with some of them changed, as a scenario.
 
-    ``hour`` replaces the price of a device hour, and ``utilisation`` the share of the peak speed. ``speed`` is the
-    factor by which simulation becomes faster: it divides the CPU time and the price of a sample. Raises PlannerError
-    for a number that is not positive.
+    ``hour`` replaces the price of a device hour, and ``utilisation`` the fraction of the peak speed. ``speed`` is the
+    factor by which simulation becomes faster: the CPU time and the price of a sample are divided by ``speed``. Raises
+    PlannerError for a speed that is not positive.
     """
     if not (math.isfinite(speed) and speed > 0):
         raise PlannerError(f"The speed factor {speed:g} of the simulation is not positive. Give a positive factor.")
@@ -176,7 +176,7 @@ def scenario(
 def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
     """Return the comparison as a table of texts.
 
-    The headings are the names of the plans. The rows are allocation, bill and risk.
+    The column headings are the names of the plans. The rows show the allocation, the bill and the risk.
     """
     sides = found.sides
     lines: list[tuple[str, ...]] = [("", *(side.name for side in sides))]
@@ -194,9 +194,10 @@ def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
 
 
 def sentence(found: Comparison) -> str:
-    """Return a sentence that names the plan of least cost and the plan of most cost.
+    """Return a sentence that names the cheapest and the most expensive plan.
 
-    The cost is money, or compute if the money is not known. It is empty if the cost of fewer than two plans is known.
+    The cost is money, or compute if the money is not known. The sentence is empty if fewer than two plans have a known
+    cost.
     """
     sides = [side for side in found.sides if side.plan.answers]
     paid = all("total" in side.money and side.money["total"].value is not None for side in sides)
@@ -217,7 +218,7 @@ def as_text(found: Comparison) -> str:
 
 
 def to_json(found: Comparison) -> dict[str, Any]:
-    """Return the JSON object that ``isoplan plans --json`` prints. A missing or infinite number is null."""
+    """Return the JSON object that ``isoplan plans --json`` prints. Missing and infinite numbers are null."""
     return {
         "schema": SCHEMA,
         "machine": found.prices.machine.text if found.prices else None,
@@ -254,9 +255,9 @@ def _side(one: Saved, prices: Prices | None) -> Side:
 
 
 def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
-    """Return the amount of each line of the bill, by its label.
+    """Return the amount of each line of the bill, keyed by the label of the line.
 
-    An amount has no value if it needs an unknown N, D or C.
+    An amount has no value if N, D or C is needed to compute the amount and is unknown.
     """
     if one.answer is None:
         return _scaled(one, prices)
@@ -273,7 +274,7 @@ def _by_label(lines: Iterable[CostLine]) -> dict[str, Quantity]:
 def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
     """Return the bill of a saved plan without its fit.
 
-    Each line follows from the C, N or unique samples of the plan.
+    Each line is computed from C, N or the number of unique samples of the plan.
     """
     sizes = {"C": one.plan.allocation["C"], "N": one.plan.allocation["N"], "D": _capped(one)}
 
@@ -302,7 +303,7 @@ def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
 
 
 def _ends(ends: Sequence[tuple[Line, ...]], place: int) -> Interval:
-    """Return the interval of line ``place`` of a bill, from the bills at the lower and at the upper end of its size."""
+    """Return the interval of line ``place`` of the bill. ``ends`` are the bills at the lower and the upper size."""
     return float(ends[0][place].amount), float(ends[1][place].amount)
 
 
@@ -314,9 +315,9 @@ def _capped(one: Saved) -> Quantity:
     most = one.plan.unique
 
     def capped(x: float) -> float:
-        """Return ``x``, at most the number of unique samples.
+        """Return ``x``, limited to the number of unique samples.
 
-        Infinity stays, because it means that the target is not reached.
+        Infinity is not limited, because infinity means that the target is not reached.
         """
         return x if math.isinf(x) else min(x, most)
 
@@ -346,7 +347,7 @@ def _chance(risk: Risk) -> str:
 def _cell(q: Quantity) -> str:
     """Return a value with its 68 % interval as text.
 
-    The interval is left out if both ends have the text of the value.
+    The interval is omitted if both ends have the same text as the value.
     """
     row = as_row("", q)
     wide = q.ci68 is not None and any(number(q, end) != row.value for end in q.ci68)

@@ -1,4 +1,4 @@
-"""The cheapest way to each value of a law: along its one axis, along its frontier, or by plans of least money."""
+"""Cheapest way to each value of a law: along its only axis, along its frontier, or by plans of least money."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from isoplan.engine.schema import Runs
 
 Cost = Literal["compute", "samples", "parameters", "money"]
 BEYOND = 0.7
-"""Distance in decades that the path extends beyond the runs and the plan."""
+"""Distance in decades by which the path extends beyond the runs and beyond the plan."""
 
 
 @dataclass(frozen=True)
 class Bought:
-    """What a ``cost`` buys: the ``value`` of the law or metric, and the ``sizes`` N, D and C, as far as determined."""
+    """What a ``cost`` buys: the ``value`` of the law or metric, and the known ``sizes`` among N, D and C."""
 
     cost: float
     value: Quantity
@@ -45,22 +45,22 @@ class Bought:
 
     @property
     def beyond(self) -> float:
-        """The largest distance from the runs in decades, of the value and the sizes."""
+        """Largest distance of the value and the sizes from the runs, in decades."""
         return max(q.beyond for q in (self.value, *self.sizes.values()))
 
 
 class CheapestPath:
     """Points of a law that give the best value at each cost.
 
-    ``cost`` names the cost of the figure, and ``unit`` its unit. With a ``map``, the value is the metric of the map.
-    The ``scale`` is the variable along which the curve is computed: a size, C in FLOPs, or money. ``factor`` converts
-    it to the cost of the figure.
+    ``cost`` names the kind of cost in the figure, and ``unit`` its unit. With a ``map``, the value is the metric that
+    the map predicts. The curve is computed along a scale: N or D, compute C in FLOPs, or money. A point of the scale
+    times ``factor`` is the cost in the figure.
     """
 
     def __init__(
         self, fit: Fit, rule: ComputeRule | None = None, prices: Prices | None = None, map: Through | None = None
     ) -> None:
-        """Find what the cost is. Raises PlannerError for a law over several axes without a frontier."""
+        """Select the kind of cost. Raises PlannerError for a law over several axes that has no frontier."""
         self.fit, self.rule, self.prices, self.map = fit, rule or fit.compute, prices, map
         self.y = map.map.spec.y if map else fit.spec.y
         self.axis = fit.law.axis if fit.law.axis in ("N", "D") else ""
@@ -78,7 +78,7 @@ class CheapestPath:
         self.factor = 1.0 if rates is None or self.least_money else rates.sample if self.axis else rates.flop
 
     def sizes(self, n: int, *costs: float | None) -> Floats:
-        """Return the values (s,) of the scale. They cover the runs and each of ``costs``."""
+        """Return ``n`` or more values (s,) of the scale. Their range contains the runs and each of ``costs``."""
         if self.axis:
             span = spans(self.fit).get(self.axis) or around(self.fit)
         else:
@@ -93,7 +93,7 @@ class CheapestPath:
         return budgets_over(self.fit, span, n, self.rule, BEYOND) if by_compute else grid(span, n, BEYOND)
 
     def at(self, v: Values, size: Floats) -> Point:
-        """Return the best points at each value ``size`` (s,) of the scale; ``v`` has the shape () or (r, 1)."""
+        """Return the best points at the values ``size`` (s,) of the scale; ``v`` has the shape () or (r, 1)."""
         if self.axis:
             unknown = np.full(size.shape, np.nan)
             N, D = (size if self.axis == name else unknown for name in ("N", "D"))
@@ -104,7 +104,7 @@ class CheapestPath:
         return solve(self.fit.law, v, Task(self.rule, {}, prices=self.prices), limits, None)
 
     def values(self, best: Floats, draws: Floats) -> tuple[Floats, Floats]:
-        """Return the value (s,) and its resamples (r, s) from values of the law in which lower is better."""
+        """Convert losses of the law (lower is better) to values: (s,) of the best fit and (r, s) of the resamples."""
         sign, map = self.fit.sign, self.map
         if map is None:
             return sign * best, sign * draws
@@ -114,7 +114,7 @@ class CheapestPath:
         return map.map.sign * evaluate(law, map.map.values, {axis: sign * best}), map.map.sign * many
 
     def inside(self, at: Point, value: Floats) -> Bools:
-        """Return which of the points ``at``, with the values ``value``, lie within the range of the runs."""
+        """Return whether each point of ``at``, and its value in ``value``, lies within the range of the runs."""
         known = spans(self.fit)
         inside = np.ones(value.shape, bool)
         for name in ("N", "D", "C"):
@@ -123,7 +123,7 @@ class CheapestPath:
         return inside & within(value, self.map.map.data.ranges.get(self.y)) if self.map else inside
 
     def buy(self, costs: Floats) -> tuple[Bought, ...]:
-        """Return what each of ``costs`` (s,) buys, with the intervals of all resamples."""
+        """Return what each of ``costs`` (s,) buys. The intervals use all resamples."""
         size = np.asarray(costs, float) / self.factor
         law, described = (self.map.law, self.map.map) if self.map else (self.fit, self.fit)
         best, draws = self.at(self.fit.values, size), self.at({k: v[:, None] for k, v in law.draws.items()}, size)
@@ -143,7 +143,7 @@ class CheapestPath:
         return tuple(bought)
 
     def run_costs(self, runs: Runs) -> Floats | None:
-        """Return the costs (n,) of the runs; None if a column is missing."""
+        """Return the costs (n,) of the runs; None if the runs lack a column that the cost needs."""
         if self.axis:
             return runs[self.axis] * self.factor if self.axis in runs else None
         if "C" not in runs:
@@ -159,9 +159,9 @@ class CheapestPath:
 
 
 def _rates(prices: Prices | None, axis: str) -> Rates | None:
-    """Return the rates of money; None if the prices do not give the money of the quantity that is drawn.
+    """Return the rates of money; None if the prices do not determine the money of the drawn quantity.
 
-    A law on D needs the price of a sample, any other law the price of a device hour.
+    A law on D needs the price of a sample. Any other law needs the price of a device hour.
     """
     if prices is None or axis == "N":
         return None

@@ -1,6 +1,6 @@
 """Contour lines of a loss surface: round levels, and the (N, D) at which the loss equals each level.
 
-Points on a line are interpolated between the points of a grid.
+Points of a contour line are interpolated between the points of a grid.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from isoplan.engine.arrays import Floats
 
 LEVELS = 9
 NARROWEST = 1e-300
-"""A difference between losses below this counts as zero, because double precision could not round to it."""
+"""Loss differences below this count as zero, because double precision cannot resolve them."""
 POINTS = 160
-"""Number of points of a contour line. It is large enough to interrupt the line closely around a label."""
+"""Number of points of a contour line. With this many points the gap around a label is small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
 def _round_to(x: float, gap: float) -> float:
     """Round ``x`` to a multiple of a step.
 
-    The step is 1, 2 or 5 times a power of ten: the largest of these that is at most ``gap``.
+    The step is 1, 2 or 5 times a power of ten. It is the largest such number that is at most ``gap``.
     """
     power = 10.0 ** math.floor(math.log10(gap))
     unit = next(s * power for s in (5, 2, 1) if s * power <= gap * (1 + 1e-9))
@@ -56,17 +56,17 @@ def _round_to(x: float, gap: float) -> float:
 
 
 def contours_of(N: Floats, D: Floats, loss: Floats, levels: Iterable[float]) -> tuple[Contour, ...]:
-    """Return a contour line for each of ``levels``. Levels with fewer than two points on the grid are left out.
+    """Return a contour line for each of ``levels``. Levels with fewer than two points on the grid are skipped.
 
-    ``loss`` has the shape (len(N), len(D)). It is interpolated in log D at each N of the grid, and in log N at each D,
-    so that both the steep and the flat part of a line are smooth.
+    ``loss`` has the shape (len(N), len(D)). It is interpolated in log D at each N of the grid, and in log N at each D
+    of the grid. With both interpolations, the steep and the flat sections of a line are smooth.
     """
     lines = (_line(np.log(N), np.log(D), loss, level) for level in levels)
     return tuple(line for line in lines if line is not None)
 
 
 def _line(N: Floats, D: Floats, loss: Floats, level: float) -> Contour | None:
-    """Return the contour line at ``level``; None if it has fewer than two points on the grid."""
+    """Return the contour line at ``level``; None if the line has fewer than two points on the grid."""
     by_n = np.array([_crossing(level, row, D) for row in loss])
     by_d = np.array([_crossing(level, column, N) for column in loss.T])
     x, y = np.concatenate([N, by_d]), np.concatenate([by_n, D])
@@ -78,14 +78,14 @@ def _line(N: Floats, D: Floats, loss: Floats, level: float) -> Contour | None:
 
 
 def _even(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return N and D of ``POINTS`` points, evenly spaced along the line given by ln N and ln D."""
+    """Return N and D of ``POINTS`` points, evenly spaced along a line. ``x`` is ln N and ``y`` is ln D of the line."""
     along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
     at = np.linspace(0.0, along[-1], POINTS)
     return np.exp(np.interp(at, along, x)), np.exp(np.interp(at, along, y))
 
 
 def _crossing(level: float, loss: Floats, at: Floats) -> float:
-    """Return the value of ``at`` at which ``loss`` equals ``level``; NaN if it never does.
+    """Return the value of ``at`` at which ``loss`` equals ``level``; NaN if ``loss`` never equals ``level``.
 
     ``loss`` must be monotone in ``at``.
     """

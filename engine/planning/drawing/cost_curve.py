@@ -1,7 +1,7 @@
-"""Arrays for the figure of a loss or metric against its least cost: compute, samples or money, with runs and plan.
+"""Arrays for the figure of a loss or metric against its least cost, with the runs and the plan.
 
-The cost is money if the prices give it. Otherwise it is compute or, for a law on N or D alone, the size itself. Bands
-use at most ``DRAWS`` resamples, so that a page opens fast. The numbers of a plan use all resamples.
+The cost is money if prices are given. Otherwise the cost is compute, or the size itself for a law on N or D alone.
+Bands use at most ``DRAWS`` resamples, because a page must open fast. The numbers of a plan use all resamples.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from isoplan.engine.schema import Runs
 
 DRAWS, POINTS = 200, 60
 MOST_RUNS = 1000
-"""Maximum number of runs in the figure; of more runs, evenly spaced rows are drawn."""
+"""Maximum number of runs in the figure. If there are more runs, evenly spaced rows are drawn."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Point of a plan in the figure: cost ``x`` and value ``y``, with 68 % intervals; None if they are unknown."""
+    """Point of a plan in the figure: cost ``x`` and value ``y`` with their 68 % intervals; None if unknown."""
 
     x: float
     y: float
@@ -38,11 +38,12 @@ class Mark:
 class CostCurve:
     """Loss or metric ``y`` against its least cost, as arrays (s,): ``x``, ``value``, and the 68 % band.
 
-    ``cost`` names what ``x`` measures, in ``unit``. ``inside`` states where the best run of that cost lies within the
-    range of the runs. The band is NaN without intervals. ``run_x`` and ``run_y`` (n,) are the runs, empty if they are
-    not given or lack a column; ``run_names`` has their names, or is empty. ``plan`` is None without a plan, and for a
-    plan that the runs do not support. ``goal`` is the target of the plan, and ``others`` are further points by name.
-    ``law`` states whether the law is drawn. ``label`` replaces the column name ``y`` in the figure.
+    ``cost`` names the quantity on the x axis, and ``unit`` its unit. ``inside`` shows where the best run of a cost lies
+    within the range of the runs. The band is NaN if the fit has no intervals. ``run_x`` and ``run_y`` (n,) are the
+    costs and values of the runs; they are empty if the runs are not given or lack a column. ``run_names`` are the names
+    of the runs, or empty. ``plan`` is None without a plan, or if the runs do not support the plan. ``goal`` is the
+    target of the plan, and ``others`` are further points by name. ``law`` is False if the law is not drawn. ``label``
+    replaces the column name ``y`` in the figure.
     """
 
     cost: Cost
@@ -75,7 +76,7 @@ def cost_curve(
 ) -> CostCurve:
     """Compute the value of ``fit`` (or the metric of ``map``) against its least cost, with ``runs`` and ``plan``.
 
-    ``prices`` default to those of the plan. ``most`` is a further cost that the curve must reach. Raises PlannerError
+    ``prices`` default to those of the plan. ``most`` is a cost that the curve must include. Raises PlannerError
     for a law over several axes without a frontier.
     """
     prices = prices or (plan.prices if plan is not None else None)
@@ -101,7 +102,7 @@ def cost_curve(
 
 
 def mark(plan: Plan, cost: Cost, y: str) -> Mark | None:
-    """Return the point of ``plan`` over its ``cost``; None if the runs do not support it, or if a number is missing."""
+    """Return the point of ``plan`` over its ``cost``; None if not supported by the runs or incomplete."""
     shown = plan.shown
     x, value = cost_of(shown, cost), shown.derived.get(y, shown.allocation["loss"])
     if y not in (plan.y, *shown.derived) or x.value is None or value.value is None:
@@ -110,9 +111,9 @@ def mark(plan: Plan, cost: Cost, y: str) -> Mark | None:
 
 
 def cost_of(plan: Plan, cost: Cost) -> Quantity:
-    """Return the cost of ``plan``: its C, D, N, or the total of its bill.
+    """Return the cost of ``plan``: its C, its D, its N, or the total of its bill.
 
-    For a law on D alone the money is that of simulation, because such a law does not determine the compute.
+    For a law on D alone, the money is the cost of simulation, because such a law does not determine the compute.
     """
     if cost != "money":
         return plan.allocation[{"compute": "C", "samples": "D", "parameters": "N"}[cost]]
@@ -122,7 +123,7 @@ def cost_of(plan: Plan, cost: Cost) -> Quantity:
 
 
 def _runs(runs: Runs | None, path: CheapestPath) -> tuple[Floats, Floats, tuple[str, ...]]:
-    """Return costs, values and names of the runs that have both; empty if a column is missing."""
+    """Return costs, values and names of the runs with known cost and value; empty if a column is missing."""
     costs = path.run_costs(runs) if runs is not None and path.y in runs else None
     if runs is None or costs is None:
         return np.empty(0), np.empty(0), ()

@@ -1,9 +1,9 @@
 """Arrays for figures of the surface, iso-FLOP curves, the frontier and laws of one axis. Figures do no arithmetic.
 
-Bands use at most 400 resamples, evenly spaced over all of them, so that sliders respond at once. Under a typed compute
-formula, which is solved numerically, they use 100. The numbers of a plan use all resamples. ``inside`` states at which
-points every axis lies in the range of the runs. Losses keep the sign of their column: a metric of which larger is
-better rises.
+Bands use at most 400 resamples, evenly spaced over all resamples, because sliders must respond at once. Under a compute
+formula typed by the user, which is solved numerically, bands use 100 resamples. The numbers of a plan use all
+resamples. ``inside`` shows at which points every axis lies in the range of the runs. Values have the sign of their
+column: if larger values of a metric are better, its curve rises.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class IsoFlop:
-    """Line of the points (N, D) whose training costs ``C`` FLOPs."""
+    """Line of the points (N, D) at which training costs ``C`` FLOPs."""
 
     C: float
     N: Floats
@@ -55,7 +55,7 @@ class IsoFlop:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Loss against N at a fixed compute ``C``, as arrays (s,), and the minimum of the loss."""
+    """Loss against N at a fixed compute ``C`` in FLOPs, as arrays (s,), and the minimum of the loss."""
 
     C: float
     N: Floats
@@ -72,8 +72,8 @@ class Curve:
 class Frontier:
     """Compute-optimal frontier: loss, N and D over C, as arrays (s,).
 
-    N and D are NaN if the law does not determine them. ``limit`` is the symbol of the floor; it is empty if the law has
-    none.
+    N and D are NaN if the law does not determine them. ``limit`` is the symbol of the floor of the law; it is empty if
+    the law has no floor.
     """
 
     C: Floats
@@ -91,7 +91,7 @@ class Frontier:
 class Ribbon:
     """Uncertainty of the frontier in the (N, D) plane.
 
-    It has the lower and the upper end of N* at each C, each with the D that spends C at this N.
+    The arrays contain the lower and the upper end of N* at each C, each with the D at which this N costs C.
     """
 
     N_low: Floats
@@ -104,7 +104,7 @@ class Ribbon:
 class Surface:
     """Loss over the (N, D) plane: ``loss`` and ``inside`` are (len(N), len(D)).
 
-    ``region`` has the range of the runs in N, D and C.
+    ``region`` contains the ranges of N, D and C in the runs.
     """
 
     N: Floats
@@ -122,9 +122,9 @@ class Surface:
 def surface(
     fit: Fit, ranges: Mapping[str, Interval] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS
 ) -> Surface:
-    """Compute the loss over (N, D) on a grid of n x n points, one decade beyond ``ranges`` on each side.
+    """Compute the loss over (N, D) on a grid of about n x n points, one decade beyond ``ranges`` on each side.
 
-    By default, ``ranges`` are those of the runs. Raises PlannerError if the law is not a surface over N and D.
+    By default, ``ranges`` are those of the runs. Raises PlannerError if the axes of the law are not N and D.
     """
     _needs_plane(fit)
     rule, region = rule or fit.compute, region_of(fit, ranges, rule or fit.compute)
@@ -152,8 +152,8 @@ def isoflop_curves(
 ) -> tuple[Curve, ...]:
     """Compute the curve of loss against N, with its band and minimum, for each compute in ``budgets``.
 
-    By default, ``budgets`` are round numbers within the range of the runs. Raises PlannerError if the law is not a
-    surface over N and D.
+    By default, ``budgets`` are round numbers within the range of the runs. Raises PlannerError if the axes of the law
+    are not N and D.
     """
     _needs_plane(fit)
     rule = rule or fit.compute
@@ -165,8 +165,8 @@ def isoflop_curves(
 def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | None = None, n: int = POINTS) -> Frontier:
     """Compute loss, N* and D* with bands at each compute ``C``.
 
-    By default, ``C`` covers the range of the runs and a decade on each side. Raises PlannerError for a law without a
-    frontier.
+    By default, ``C`` extends from one decade below to one decade above the range of the runs. Raises PlannerError for a
+    law without a frontier.
     """
     rule = rule or fit.compute
     C = budgets_over(fit, region_of(fit, None, rule)["C"], n, rule) if C is None else np.asarray(C, float)
@@ -192,7 +192,7 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
 
 
 def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
-    """Compute the frontier of the laws through an envelope, over the range of compute of its points."""
+    """Compute the frontier of a law fitted to the points of an envelope, over the compute range of these points."""
     return frontier_curve(fit, np.geomspace(found.C.min(), found.C.max(), 2 * POINTS))
 
 
@@ -202,9 +202,9 @@ def _needs_plane(fit: Fit) -> None:
 
 
 def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:
-    """Return the ranges of N, D and C of the runs by name.
+    """Return the ranges of N, D and C in the runs, by name.
 
-    Without runs, they are those of the frontier between 1e15 and 1e21 FLOPs.
+    Without runs, they are the ranges of the frontier between 1e15 and 1e21 FLOPs.
     """
     known = {name: span for name, span in (ranges or spans(fit)).items() if 0 < span[0] <= span[1]}
     if "C" not in known and {"N", "D"} <= set(known):
@@ -220,8 +220,8 @@ def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule
 def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
     """Return at most ``most`` round budgets between ``low`` and ``high``.
 
-    They are 1, 2 and 5 times powers of ten. If these are more than ``most``, they are 1 and 3 times powers of ten, or
-    else powers of ten alone.
+    The budgets are 1, 2 and 5 times powers of ten. If these are too many, 1 and 3 times powers of ten are used, or else
+    powers of ten alone.
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for steps in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
@@ -233,7 +233,7 @@ def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
 
 
 def grid(span: Interval, n: int, decades: float = 1.0) -> Floats:
-    """Return about ``n`` points, evenly spaced in the logarithm, over ``span`` and ``decades`` decades on each side.
+    """Return about ``n`` points, evenly spaced in the logarithm, over ``span`` and ``decades`` on each side.
 
     The points include the ends of ``span``.
     """
@@ -241,9 +241,9 @@ def grid(span: Interval, n: int, decades: float = 1.0) -> Floats:
 
 
 def with_points(x: Floats, *points: float) -> Floats:
-    """Return ``x``, sorted, with those of ``points`` that lie in its range.
+    """Return ``x`` in increasing order, with those of ``points`` that lie in the range of ``x`` inserted.
 
-    A line then changes from solid to dashed exactly at such a point.
+    A line then changes from solid to dashed exactly at an inserted point.
     """
     return np.unique(np.r_[x, [p for p in points if x[0] < p < x[-1]]])
 
@@ -254,14 +254,14 @@ def stretch(span: Interval, value: float | None) -> Interval:
 
 
 def within(x: Floats, span: Interval | None) -> Bools:
-    """Return which of ``x`` lie in ``span``, up to rounding; all if ``span`` is None."""
+    """Return for each of ``x`` whether it lies in ``span``, up to rounding; always True if ``span`` is None."""
     if span is None:
         return np.ones(np.shape(x), bool)
     return np.asarray((x >= span[0] * (1 - 1e-9)) & (x <= span[1] * (1 + 1e-9)))
 
 
 def _isoflop(C: float, N: Floats, D: Floats, rule: ComputeRule) -> IsoFlop:
-    """Return the line of constant compute ``C`` within the window of N and D."""
+    """Return the line of constant compute ``C`` within the ranges of ``N`` and ``D``."""
     line = np.logspace(np.log10(N[0]), np.log10(N[-1]), 4 * len(N))
     at = rule.samples(C, line)
     seen = (at >= D[0]) & (at <= D[-1])
@@ -269,9 +269,9 @@ def _isoflop(C: float, N: Floats, D: Floats, rule: ComputeRule) -> IsoFlop:
 
 
 def curve_at(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRule, n: int) -> Curve:
-    """Compute the loss against N at compute ``C``, over the N of the runs and a decade on each side.
+    """Compute the loss against N at compute ``C``, over the range of N in the runs and one decade on each side.
 
-    The points are denser close to the minimum.
+    The points are denser near the minimum of the loss.
     """
     best: Point = frontier(fit.law, fit.values, np.asarray(C), rule)
     around = np.geomspace(best.N / 5, best.N * 5, n // 2)
@@ -314,8 +314,9 @@ def loss_band(fit: Fit, columns: Mapping[str, Floats], loss: Floats) -> Band:
 
 
 def _band(fit: Fit, centre: Floats, draws: Floats) -> Band:
-    """Return the 68 % and 95 % intervals along a line: ``centre`` (s,) is the best fit, ``draws`` (r, s) are
-    resamples.
+    """Return the 68 % and 95 % intervals along a line.
+
+    ``centre`` (s,) is the line of the best fit, and ``draws`` (r, s) are the lines of the resamples.
     """
     ends = [fit.resampling.band(centre, draws, level) for level in (0.68, 0.95)]
     return Band(*ends[0], *ends[1])

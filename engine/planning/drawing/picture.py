@@ -1,4 +1,4 @@
-"""Arrays for the figure of a plan: the frontier, the loss against N within its limits, or a law of one axis."""
+"""Arrays for the figure of a plan: the frontier, the loss against N at fixed compute, or a law of one axis."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from isoplan.engine.planning.scenario.limits import LimitName
 class Picture:
     """Curves of the figure of a plan; a curve is None if the law does not have it.
 
-    ``isoflop`` is the loss against N at the compute of the plan. If the plan has limits, it spends only as much of this
-    compute as they allow, and ``free`` is the curve without limits. ``room`` has the largest N, D and C that the limits
-    allow.
+    ``isoflop`` is the loss against N at the compute of the plan. If the plan has limits, ``isoflop`` uses only the
+    compute that they allow, and ``free`` is the curve without limits. ``room`` contains the largest N, D and C that the
+    limits allow.
     """
 
     frontier: Frontier | None
@@ -47,7 +47,7 @@ class Picture:
 def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
     """Compute the curves of the figure of ``plan``.
 
-    They are the frontier and the loss against N at the compute of the plan, or the curve of a law with one axis.
+    The curves are the frontier and the loss against N at the compute of the plan, or the curve of a law of one axis.
     """
     if fit.law.axis in ("N", "D"):
         span = spans(fit).get(fit.law.axis) or around(fit)
@@ -73,7 +73,7 @@ def _room(plan: Plan, fit: Fit) -> FeasibleRegion | None:
 
 
 def _limited(plan: Plan, fit: Fit, left: FeasibleRegion, n: int) -> Curve:
-    """Compute the loss against N at the largest D that compute and limits allow, through the answer of the plan."""
+    """Compute the loss against N at the largest D that compute and limits allow; the curve includes the plan."""
     N_best, D_best, C, loss_best = (plan.allocation[name].value or np.nan for name in ("N", "D", "C", "loss"))
     region = region_of(fit, None, plan.compute)
     rates = plan.prices.rates if plan.prices is not None and plan.question.limits.money is not None else None

@@ -1,6 +1,6 @@
 """Curves with bands along one axis: laws of one axis, steps against batch size, and sections of laws of several axes.
 
-A law of several axes has one section per axis, at the middle of the range of the runs in all other axes.
+A law of several axes has one section per axis. All other axes are fixed at the middle of the range of the runs.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from isoplan.engine.schema import Runs
 UNKNOWN = (1e6, 1e12)
 """Range of an axis if the range of the runs is not known."""
 ROOM = 1.5
-"""Factor by which the curve extends below the smallest and above the largest batch size."""
+"""Factor by which the curve extends beyond the range of batch sizes and B_crit, below and above."""
 STEPS = 80
 """Number of batch sizes at which the curve is computed."""
 
 
 @dataclass(frozen=True)
 class Best:
-    """Optimum of a law on its axis: its position ``x``, its ``loss``, and where it lies relative to the sweep."""
+    """Optimum of a law on its axis: position ``x``, ``loss``, and ``verdict``, its location relative to the sweep."""
 
     x: Quantity
     loss: float
@@ -40,10 +40,10 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class AxisCurve:
-    """Loss against the axis of a law with one axis, as arrays (s,), with its floor and optimum (None if it has none).
+    """Loss against the axis of a law of one axis, as arrays (s,), with floor and optimum (None if the law has none).
 
-    ``log`` states whether the axis is logarithmic. ``realised`` is the value that stands for zero in the fit of runs at
-    zero; None if such runs are left out. ``limit`` is the symbol of the floor.
+    ``log`` is True for a logarithmic axis. ``realised`` is the value that the fit uses in place of zero for runs at
+    zero; None if such runs are excluded. ``limit`` is the symbol of the floor.
     """
 
     axis: str
@@ -59,19 +59,19 @@ class AxisCurve:
 
 
 def around(fit: Fit) -> Interval:
-    """Return the range that is drawn for a law of one axis without runs.
+    """Return the axis range to draw for a law of one axis without runs.
 
-    It extends three decades on each side of the scale X_c of the law.
+    The range extends three decades on each side of X_c, the scale of the law.
     """
     scale = float(fit.values["X_c"]) if "X_c" in fit.values else 1e18
     return (scale * 1e-3, scale * 1e3)
 
 
 def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
-    """Compute the loss of a law with one axis at ``x``, by default over the range of the runs and beyond.
+    """Compute the loss of a law of one axis at ``x``, by default over the range of the runs and beyond.
 
-    The default range extends a decade on each side for a size, and less for a swept setting or a linear axis. Raises
-    PlannerError for a law over N and D.
+    The default range extends one decade on each side for a size. It extends less for a swept setting or a linear axis.
+    Raises PlannerError for a law of several axes.
     """
     axis = _axis(fit)
     known, log = fit.data.ranges.get(axis), axis in fit.law.positive
@@ -102,7 +102,7 @@ def _best(fit: Fit, axis: str) -> Best | None:
 
 
 def _linear(span: Interval, n: int) -> Floats:
-    """Return ``n`` points over ``span`` and one sixth of its width on each side; they stay positive if ``span`` is."""
+    """Return ``n`` points over ``span`` and one sixth of its width on each side. They are positive if ``span`` is."""
     room = (span[1] - span[0]) / 6
     low = max(span[0] - room, span[0] / 2) if span[0] > 0 else span[0] - room
     return with_points(np.linspace(low, span[1] + room, n), *span)
@@ -117,10 +117,10 @@ def _axis(fit: Fit) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """Figure of the law S(B) of steps against batch size, with S_min as ``least`` and B_crit as ``critical``.
+    """Figure of the law S(B) of training steps S against batch size B.
 
-    ``slope`` (s,) is E_min / B, which S approaches at small B. If the law has no plateau, S equals it, S_min is not
-    above zero and B_crit is infinite.
+    ``least`` is S_min and ``critical`` is B_crit. ``slope`` (s,) is E_min / B, which S approaches at small B. If the
+    law has no plateau, S equals E_min / B, S_min is not positive and B_crit is infinite.
     """
 
     curve: AxisCurve
@@ -130,7 +130,7 @@ class Updates:
 
     @property
     def levels_off(self) -> bool:
-        """Whether the steps of the best fit level off at large batch sizes, so that S_min and B_crit exist."""
+        """Whether the steps of the best fit level off at large batch sizes. Only then S_min and B_crit exist."""
         return bool(self.least.value > 0 and np.isfinite(self.critical.value))
 
 
@@ -147,10 +147,11 @@ def updates(fit: Fit) -> Updates:
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """Section of a law: y along ``axis``, as arrays (s,), at the fixed values ``others`` of all other axes.
+    """Section of a law: y along ``axis``, as arrays (s,), with all other axes fixed at the values ``others``.
 
-    ``x_runs`` and ``y_runs`` (n,) are the runs, moved along the law to these values. Each run keeps its distance from
-    the law: as a ratio for a fit of log residuals, otherwise as a difference. They are empty if ``runs`` is None.
+    ``x_runs`` and ``y_runs`` (n,) are the runs, moved along the law to the values ``others``. Each run keeps its
+    distance from the law: a ratio for a fit of log residuals, otherwise a difference. The arrays are empty if ``runs``
+    is None.
     """
 
     axis: str
@@ -165,7 +166,7 @@ class Slice:
 
 
 def slices(fit: Fit, runs: Runs | None = None) -> tuple[Slice, ...]:
-    """Compute the sections of the law of ``fit`` along each of its axes, to slightly beyond the runs on each side."""
+    """Compute the sections of the law of ``fit`` along each of its axes, over the range of the runs and beyond."""
     ranges = {axis: fit.data.ranges.get(axis, UNKNOWN) for axis in fit.law.axes}
     middle = {a: float(np.sqrt(low * high) if low > 0 else (low + high) / 2) for a, (low, high) in ranges.items()}
     return tuple(_along(fit, axis, ranges[axis], middle, runs) for axis in fit.law.axes)
@@ -194,8 +195,8 @@ def _moved(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None) 
 def _window(span: tuple[float, float], log: bool) -> Floats:
     """Return points over the range ``span`` of the runs and beyond.
 
-    On a log axis they extend half a decade below and one decade above it, on a linear axis a fifth of its width on each
-    side.
+    On a log axis, they extend half a decade below and one decade above ``span``. On a linear axis, they extend a fifth
+    of the width of ``span`` on each side.
     """
     low, high = span
     if low > 0 and log:

@@ -1,4 +1,4 @@
-"""A story: a plan told in five screens, each with one picture and one sentence of at most 40 words."""
+"""A story: a plan explained on five screens, each with one picture and one sentence of at most 40 words."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from isoplan.engine.schema import Runs
 
 TITLES = ("The question", "The runs", "The law", "The cost", "The saving")
 STEPS = 40
-"""Number of steps of the slider of money, besides the plan."""
+"""Number of positions of the money slider, without the position of the plan."""
 RANGE = (30.0, 30.0)
-"""The slider goes down and up from the cost of the plan by at most these factors."""
+"""Largest factors by which the slider goes below and above the cost of the plan."""
 NEXT = 1000.0
-"""Money whose effect the last screen states."""
+"""Additional money, in the currency of the plan. The last screen shows its effect."""
 
 
 ONE_SIZE = 1.5
@@ -40,7 +40,7 @@ ONE_SIZE = 1.5
 
 @dataclass(frozen=True)
 class Step:
-    """Position of the slider of money: its label, its sentence, its point, and the parts of its cost as a caption."""
+    """Position of the money slider: its label, its sentence, its point, and the items of its cost as a caption."""
 
     label: str
     sentence: str
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class RunsPicture:
-    """Picture of the runs over their sizes, coloured by ``y``, which is shown as ``label``, and D as ``samples``."""
+    """Picture of the runs over N and D, coloured by ``y``. ``label`` and ``samples`` are shown as names of y and D."""
 
     runs: Runs
     y: str
@@ -60,9 +60,9 @@ class RunsPicture:
 
 @dataclass(frozen=True, eq=False)
 class Screen:
-    """One screen: title, sentence and picture, and the parts of the cost as a ``caption``.
+    """One screen: title, sentence, picture, and a ``caption`` that lists the items of the cost.
 
-    ``steps`` are the positions of a slider, ``start`` that of the plan.
+    ``steps`` are the positions of a slider, and ``start`` is the index of the plan in ``steps``.
     """
 
     title: str
@@ -75,9 +75,10 @@ class Screen:
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """A title and five screens. ``assumed`` states the prices, and the source of bundled runs; it can be empty.
+    """A title and five screens about ``plan``.
 
-    The story tells ``plan``, and ``fits`` are its fit and the map of its metric.
+    ``fits`` are the fit of the plan and, if used, the map to its metric. ``assumed`` states the assumed prices and the
+    source of bundled runs; it can be empty.
     """
 
     title: str
@@ -98,12 +99,12 @@ def tell(
     stated: Stated | None = None,
     assumed: str = "",
 ) -> Story:
-    """Tell ``plan`` in five screens.
+    """Explain ``plan`` on five screens.
 
-    ``runs`` are those of ``fit``, and ``map`` predicts the metric of the story. ``words`` are the names in the
-    sentences, and ``stated`` is the plan to compare with. ``assumed`` states assumed prices and the source of the runs;
-    by default it is the machine. Raises PlannerError if the runs do not support the plan, or
-    if the law does not determine a cost.
+    ``runs`` are the runs of ``fit``, and ``map`` predicts the metric of the story. ``words`` are the names in the
+    sentences. The last screen compares the plan with ``stated``. ``assumed`` states assumed prices and the source of
+    the runs; by default it names the machine. Raises PlannerError if the runs do not support the plan, or if the law
+    does not determine a cost.
     """
     teller = _Teller(fit, plan, runs, map, words or Words(), stated or Stated())
     screens = (teller.question(), teller.runs(), teller.law(), teller.cost(), teller.saving())
@@ -116,16 +117,16 @@ def tell(
 def show_plan(
     fit: Fit, plan: Plan, *, runs: Runs | None = None, map: Through | None = None, words: Words | None = None
 ) -> Screen:
-    """Return one screen with the plan alone: its point on the curve of cost, and its sentence.
+    """Return one screen for the plan alone: its point on the cost curve, and its sentence.
 
-    Raises PlannerError as ``tell`` does.
+    Raises PlannerError under the conditions of ``tell``.
     """
     return _Teller(fit, plan, runs, map, words or Words(), Stated()).answer()
 
 
 @dataclass
 class _Teller:
-    """Parts that the screens share."""
+    """Builder of the screens, with the values that several screens use."""
 
     fit: Fit
     plan: Plan
@@ -187,7 +188,7 @@ class _Teller:
         return Screen(TITLES[3], sentence, self.curve, caption=self._name_parts(parts))
 
     def _name_parts(self, amounts: Mapping[str, float | None]) -> str:
-        """Return the parts of a cost in money as a caption; empty for another cost, and if a part is not known."""
+        """Return the items of a cost in money as a caption; empty for other costs and if an item is not known."""
         known = {part: x for part, x in amounts.items() if x is not None and part != "total"}
         if self.path.cost != "money" or len(known) < len(amounts) - 1:
             return ""
@@ -210,7 +211,7 @@ class _Teller:
         return Screen(TITLES[4], sentence, replace(self.curve, others=tuple(others)))
 
     def _best_run(self) -> Mark | None:
-        """Return the best run in the picture; None without runs."""
+        """Return the best run in the picture; None if the picture has no runs."""
         y = self.curve.run_y
         if not y.size:
             return None
@@ -219,10 +220,10 @@ class _Teller:
         return Mark(float(self.curve.run_x[i]), float(y[i]))
 
     def _compare(self) -> Comparison | None:
-        """Return the comparison with the plan that the user typed, otherwise with ``stated``; None without one.
+        """Return the comparison with the plan that the user typed, otherwise with ``stated``; None if neither exists.
 
-        The stated plan of a law over N and D reaches the loss of the plan. For a law on one size it is a multiple of
-        this size.
+        For a law over N and D, the stated plan reaches the same loss as the plan. For a law on one size, the stated
+        plan uses a multiple of this size.
         """
         if self.plan.saving is not None:
             return self._costs(self.plan.saving, None)
@@ -243,7 +244,7 @@ class _Teller:
             return None
 
     def _stated_sizes(self) -> tuple[float, float] | None:
-        """Return N and D of the stated plan, which has the loss of the plan; None if no such plan exists."""
+        """Return N and D of the stated plan, which has the same loss as the plan; None if no such N and D exist."""
         N, D, loss = (self.plan.allocation[name].value for name in ("N", "D", "loss"))
         if not self.fit.law.is_surface or N is None or D is None or loss is None:
             return None
@@ -259,7 +260,7 @@ class _Teller:
         return (N, D) if math.isfinite(N * D) and min(N, D) >= 1 else None
 
     def _costs(self, saving: Saving, stated: Stated | None) -> Comparison | None:
-        """Return the costs of ``saving`` in the unit of the story; None if one is not known."""
+        """Return the costs of ``saving`` in the unit of the story; None if one of the costs is not known."""
         theirs, ours = saving.stated["C"], saving.cheapest["C"]
         if self.path.cost == "money":
             if saving.stated_money is None or saving.cheapest_money is None:
@@ -276,7 +277,7 @@ class _Teller:
         return self.path.buy(np.array([spent + NEXT if self.path.cost == "money" else 10 * spent]))[0]
 
     def _steps(self) -> tuple[tuple[Step, ...], int]:
-        """Return the positions of the slider and the index of the plan among them."""
+        """Return the positions of the slider, and the index of the position that is the plan."""
         spent = float(self.spent.value or 0.0)
         costs = [float(f"{x:.2g}") for x in np.geomspace(spent / RANGE[0], spent * RANGE[1], STEPS + 1)]
         costs = [x for x in dict.fromkeys(costs) if abs(x / spent - 1) > 0.01]
@@ -292,7 +293,7 @@ class _Teller:
         return tuple(steps), len(below)
 
     def _shown(self, one: Bought) -> bool:
-        """Return whether the slider shows ``one``: it is supported, and its model has a known price."""
+        """Return whether the slider shows ``one``: the runs support it, and its model size has a known price."""
         if one.value.value is None or one.beyond > MARKED:
             return False
         N = one.sizes.get("N", Quantity(None)).value
@@ -305,7 +306,7 @@ class _Teller:
         return Step(sentences.price(spent), sentence, _mark(one), self._name_parts(self._bill(one)))
 
     def _bill(self, one: Bought) -> dict[str, float | None]:
-        """Return the parts of the money of ``one``; empty if N, D or C is not known."""
+        """Return the money of ``one`` for each item (training, simulation, ...); empty if N, D or C is not known."""
         N, D, C = (one.sizes.get(name, Quantity(None)).value for name in ("N", "D", "C"))
         if self.plan.prices is None or N is None or D is None or C is None:
             return {}
@@ -319,7 +320,7 @@ def _mark(one: Bought) -> Mark:
 
 
 def _title(words: Words, plan: Plan, spent: Quantity) -> str:
-    """Return the title of a story of an own plan: its target or its budget."""
+    """Return the default title of a story: the target or the budget of the plan."""
     if plan.question.kind == "target":
         return f"{words.quantity} {plan.question.value:g}"
     return f"{words.quantity} for {sentences.price(spent)}"

@@ -1,4 +1,4 @@
-"""Sentences of a story: each has at most 40 words, and the same numbers as its picture."""
+"""Sentences of a story. Each has at most 40 words, and shows the same numbers as its picture."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SURE = {0.03: "a precise estimate", 0.1: "a good estimate", 0.3: "a rough estima
 """Words for the reliability of a number, by the largest half-width of its 68 % interval relative to the number."""
 UNSURE = "an uncertain estimate"
 PART_NAMES = {"inference": "use"}
-"""Names of parts of a bill for an audience, where they differ."""
+"""Names of bill items that are clearer to an audience than the names in the code."""
 TIMES = {2.0: "two times", 3.0: "three times", 4.0: "four times", 5.0: "five times", 10.0: "ten times"}
 _THOUSAND = re.compile(r"(?<![\d.,])(\d)(\d{3})(?![\d,])")
 SEEN = 0.005
@@ -38,7 +38,7 @@ SEEN = 0.005
 class Words:
     """Names in the sentences: the predicted ``quantity``, the unit of ``samples``, and the ``question`` of screen 1.
 
-    Empty names are replaced by the column names of the table.
+    Empty names are replaced: ``quantity`` and ``samples`` by column names, ``question`` by a generated question.
     """
 
     quantity: str = ""
@@ -46,19 +46,19 @@ class Words:
     question: str = ""
 
     def counted(self, q: Quantity) -> str:
-        """Return a number of parameters or samples with its unit, to two digits."""
+        """Return a number of parameters or samples, rounded to two digits, with its unit."""
         unit = self.samples if self.samples and q.unit != "parameters" else q.unit
         return f"{number(q, keep=2)} {unit}"
 
 
 @dataclass(frozen=True)
 class Stated:
-    """A plan to compare with: ``factor`` times the N (or D) of the plan; the other size reaches the same target."""
+    """Plan to compare with: ``factor`` times the N (or D) of the plan, and the other size for the same target."""
 
     factor: float = 2.0
     of: Literal["N", "D"] = "N"
     safe: bool = False
-    """Whether more samples are used than the target needs, for a law on one size."""
+    """Whether the stated plan uses more samples than the target needs; only for a law on one size."""
 
     def subject(self, words: Words) -> str:
         """Return the start of a sentence: "With a model twice as large", "Ten times more points, to be safe,"."""
@@ -68,7 +68,7 @@ class Stated:
         return f"{_first(size)}, to be safe," if self.safe else f"With {size}"
 
     def label(self, words: Words) -> str:
-        """Return the name in a legend: "twice the model", "ten times the jets"."""
+        """Return the name for a legend, such as "twice the model" or "ten times the jets"."""
         times = "twice" if self.factor == 2 else TIMES.get(self.factor, f"{self.factor:g} times")
         return f"{times} the {'model' if self.of == 'N' else words.samples}"
 
@@ -93,7 +93,7 @@ def shorten(name: str) -> str:
 
 
 def price(q: Quantity, x: float | None = None) -> str:
-    """Return the cost ``q``, or ``x`` in its style, with the unit: "4,560 EUR", "10²⁰ FLOPs"."""
+    """Return ``q`` (or the number ``x`` in the format of ``q``) with its unit, such as "4,560 EUR" or "10²⁰ FLOPs"."""
     x = q.value if x is None else x
     if q.unit in MONEY and x is not None and x < MILLION:
         return f"{_plain(x)} {q.unit}"
@@ -102,12 +102,12 @@ def price(q: Quantity, x: float | None = None) -> str:
 
 
 def _plain(x: float) -> str:
-    """Return a number to three digits with thousands separators, without zeros at the end: 22.9, 12, 4,560."""
+    """Return a number with three digits and thousands separators, without trailing zeros: 22.9, 12, 4,560."""
     return f"{float(f'{x:.3g}'):,.10g}"
 
 
 def _amount(q: Quantity, x: float | None = None) -> str:
-    """Return the value of ``q``, or ``x`` in its style, with at most ``DIGITS`` digits and thousands separators."""
+    """Return the value of ``q``, or ``x`` in the format of ``q``, with at most ``DIGITS`` digits."""
     x, text = q.value if x is None else x, number(q, x)
     if x is not None and 1e-3 <= abs(x) < MILLION and sum(map(str.isdigit, text.lstrip("-0."))) > DIGITS:
         return f"{float(f'{x:.{DIGITS}g}'):,.10g}"
@@ -131,7 +131,7 @@ def ask(words: Words, plan: Plan, spent: Quantity, best: Mark | None) -> str:
 
 
 def list_runs(words: Words, fit: Fit, runs: Runs | None, y: str) -> str:
-    """Return the number of runs, and the ranges of their sizes and of ``y``."""
+    """Return a sentence with the number of runs and the ranges of N, D and ``y``."""
     if runs is None:
         return "The runs behind this law are not in this workspace; the picture shows the law alone."
     ranges = []
@@ -145,7 +145,7 @@ def list_runs(words: Words, fit: Fit, runs: Runs | None, y: str) -> str:
 
 
 def state_law(words: Words, spent: Quantity, one: Bought) -> str:
-    """Return what the law predicts at the cost of the plan, with the interval in numbers and in words."""
+    """Return a sentence on the prediction of the law at the cost of the plan, with its interval and reliability."""
     value = one.value
     said = f"For {price(spent)} the law predicts {_a(words.quantity)} of {_amount(value)}"
     if value.ci68 is None:
@@ -166,7 +166,7 @@ def answer(words: Words, plan: Plan, spent: Quantity, one: Bought) -> str:
 
 
 def buy(words: Words, spent: Quantity, one: Bought) -> str:
-    """Return what a cost buys: the value with its interval, and the sizes of the run."""
+    """Return a sentence on what the cost ``spent`` buys: the value with its interval, and the sizes of the run."""
     value = one.value
     interval = f" (68 %: {_interval(value)}), {sureness(value)}" if value.ci68 is not None else ""
     bought, use = f"{_a(words.quantity)} of {_amount(value)}{interval}", _use(words, one.sizes)
@@ -174,9 +174,9 @@ def buy(words: Words, spent: Quantity, one: Bought) -> str:
 
 
 def save(words: Words, spent: Quantity, compared: Comparison | None, now: Bought, more: Bought) -> str:
-    """Return what the plan saves against a stated plan, and what more money or compute changes.
+    """Return sentences on what the plan saves against a stated plan, and on the effect of more money or compute.
 
-    ``compared`` is None if there is nothing to compare. ``now`` is what the plan buys.
+    ``compared`` is None if there is no stated plan. ``now`` is what the plan buys, ``more`` what the larger cost buys.
     """
     saved = "" if compared is None else _saving(words, spent, compared)
     return " ".join(filter(None, (saved, _more(words, spent, now, more, bool(saved)))))
@@ -198,7 +198,7 @@ def _saving(words: Words, spent: Quantity, compared: Comparison) -> str:
 
 
 def _more(words: Words, spent: Quantity, now: Bought, more: Bought, repeated: bool) -> str:
-    """Return the change of the value from ``now`` to ``more``. It is "it" if ``repeated``, after its name."""
+    """Return a sentence on the change of the value from ``now`` to ``more``. ``repeated`` calls the value "it"."""
     money = spent.unit in MONEY
     kind = "compute" if spent.unit == "FLOPs" else spent.unit
     extra = f"next {more.cost - now.cost:,.0f} {spent.unit}" if money else f"ten times more {kind}"
@@ -215,14 +215,14 @@ def _more(words: Words, spent: Quantity, now: Bought, more: Bought, repeated: bo
 
 
 def _plain_end(text: str) -> str:
-    """Return a decimal number without zeros at its end."""
+    """Return a decimal number without trailing zeros; return other texts unchanged."""
     return text.rstrip("0").rstrip(".") if re.fullmatch(r"\d+\.\d+", text) else text
 
 
 def name_parts(amounts: Mapping[str, float], unit: str) -> str:
-    """Return the parts of a cost, the largest first: "Simulation 3,570 EUR, use 987 EUR, training 0.35 EUR."
+    """Return the items of a cost, the largest first: "Simulation 3,570 EUR, use 987 EUR, training 0.35 EUR."
 
-    It is empty if there are fewer than two parts.
+    The text is empty if fewer than two items are positive.
     """
     costs = sorted(((x, part) for part, x in amounts.items() if x > 0), reverse=True)
     texts = [f"{PART_NAMES.get(part, part)} {price(Quantity(x, unit=unit))}" for x, part in costs]
@@ -230,9 +230,9 @@ def name_parts(amounts: Mapping[str, float], unit: str) -> str:
 
 
 def sureness(value: Quantity, cost: Quantity | None = None) -> str:
-    """Return how precise an answer is, in words, from the wider of the 68 % intervals of its value and its ``cost``.
+    """Return words for the precision of an answer, from the wider of the 68 % intervals of its value and its ``cost``.
 
-    A cost that is given, or that has no interval, does not count.
+    A cost that the user gave, or that has no interval, is ignored.
     """
     counted = [value] if cost is None or cost.note == "given" or cost.ci68 is None else [value, cost]
     half = max(map(_half_width, counted))
@@ -240,14 +240,14 @@ def sureness(value: Quantity, cost: Quantity | None = None) -> str:
 
 
 def _half_width(q: Quantity) -> float:
-    """Return the half-width of the 68 % interval relative to the number; infinite if it is not known."""
+    """Return the half-width of the 68 % interval divided by the value; infinite if the interval is not known."""
     if q.value is None or q.ci68 is None or not all(map(math.isfinite, q.ci68)) or not q.value:
         return math.inf
     return (q.ci68[1] - q.ci68[0]) / 2 / abs(q.value)
 
 
 def _use(words: Words, sizes: Mapping[str, Quantity]) -> str:
-    """Return the run as an instruction: "train 1.5 M parameters on 36 M jets", empty if no size is known."""
+    """Return the run as an instruction such as "train 1.5 M parameters on 36 M jets"; empty if no size is known."""
     N, D = (sizes.get(name, Quantity(None)) for name in ("N", "D"))
     if N.value is not None and D.value is not None:
         return f"train {words.counted(N)} on {words.counted(D)}"
