@@ -54,6 +54,7 @@ def ask_metrics(own: Built, printed: Evidence, usual: str) -> tuple[str, ...]:
         "Serving metrics",
         metrics,
         selection_mode="multi",
+        format_func=escape_markdown,
         key="metric_choice",
         on_change=lambda: remember("metric", ",".join(st.session_state["metric_choice"])),
     )

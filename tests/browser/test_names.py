@@ -15,8 +15,8 @@ from tests.browser.steps import enter, press
 from tests.server import forked
 
 JOURNEY = (
-    *("Home", "Data, Runs", "Data, Agreement", "Data, filter", "Fit, own axis, Residuals", "Fit, map, Law"),
-    *("Fit, group 0, Law", "Fit, metric, Residuals", "Explore, metric", "Plan, map", "Plan, Compare"),
+    *("Home", "Data, Runs", "Data, Agreement", "Data, filter", "Fit, own axis, Residuals", "Fit, map, Runs and law"),
+    *("Fit, group 0, Runs and law", "Fit, metric, Residuals", "Explore, metric", "Plan, map", "Plan, Compare"),
     *("Plan, invalid budget", "Recommender"),
 )
 

@@ -33,9 +33,9 @@ def card(name: str) -> Fit:
 
 
 def numbers(page: Page) -> dict[str, str]:
-    """Return the first cell of each row of the first table with its second cell."""
-    rows = page.get_by_test_id("stTable").first.locator("tbody tr").all()
-    cells = [[text.strip().replace("\xa0", " ") for text in row.locator("td").all_inner_texts()] for row in rows]
+    """Return the first cell of each row of all tables, folded ones too, with its second cell."""
+    rows = page.get_by_test_id("stTable").locator("tbody tr").all()
+    cells = [[text.strip().replace("\xa0", " ") for text in row.locator("td").all_text_contents()] for row in rows]
     return {line[0]: line[1] for line in cells}
 
 

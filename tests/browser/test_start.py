@@ -16,8 +16,8 @@ from tests.server import forked
 WATCH = """
 window.__shown = new Set();
 const all = () => document.querySelectorAll('h1, [role="dialog"]');
-const look = () => all().forEach(e => window.__shown.add(e.innerText.trim()));
-new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true });
+window.__look = () => all().forEach(e => window.__shown.add(e.innerText.trim()));
+new MutationObserver(window.__look).observe(document, { childList: true, subtree: true, characterData: true });
 """
 BACKGROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 23, 28)"}
 
@@ -40,7 +40,7 @@ def test_the_first_request_is_a_deep_link(
         assert [text.splitlines()[-1] for text in current.all_inner_texts()] == [PAGES[path]]
         background = page.locator('[data-testid="stApp"]').evaluate("e => getComputedStyle(e).backgroundColor")
         assert background == BACKGROUND[scheme]
-        shown = [text for text in page.evaluate("[...window.__shown]") if text]
+        shown = [text for text in page.evaluate("() => { window.__look(); return [...window.__shown]; }") if text]
         assert shown == page.locator("h1").all_inner_texts()
         assert not scrolls_sideways(page)
         page.context.close()

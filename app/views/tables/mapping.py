@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app.views.tables import readings
+from isoplan.app.views.widgets.markdown import code
 from isoplan.app.views.widgets.parts import escape_markdown, plural, refuse
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import NUMERIC_ROLES, ROLE_HELP, Metric, Role, Roles
@@ -33,13 +34,9 @@ def show_roles(columns: Sequence[Column], roles: Roles) -> None:
     """Show which column has which role and the range of its numbers, and which columns are not used."""
     lines = []
     for line in (*role_lines(columns, roles), *duration_lines(columns, roles)):
-        what = ", ".join([*map(_as_code, line.columns), *([escape_markdown(line.text)] if line.text else [])])
+        what = ", ".join([*map(code, line.columns), *([escape_markdown(line.text)] if line.text else [])])
         lines.append(f"**{line.label}**: {what}")
     st.markdown("  \n".join(lines))
-
-
-def _as_code(name: str) -> str:
-    return escape_markdown(name) if "`" in name or not name.strip() else f"`{name}`"
 
 
 def ask_readings(db: Database, table: TableInfo, columns: Sequence[Column]) -> int:

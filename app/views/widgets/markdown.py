@@ -21,7 +21,16 @@ _JOINED = "\u2060"
 
 def escape_markdown(text: str) -> str:
     """Return ``text`` of a user such that Markdown shows it unchanged: no links, formulas, lists, emoji or icons."""
-    return _DIRECTIVE.sub(r"\\:", escape(_REPLACED.sub(lambda found: found[0] + _JOINED, text)))
+    return _DIRECTIVE.sub(r"\\:", escape(_separated(text)))
+
+
+def code(text: str) -> str:
+    """Return ``text`` of a user as inline code. Text that contains a backtick, or is blank, is shown as plain text."""
+    return escape_markdown(text) if "`" in text or not text.strip() else f"`{_separated(text)}`"
+
+
+def _separated(text: str) -> str:
+    return _REPLACED.sub(lambda found: found[0] + _JOINED, text)
 
 
 def refuse(sentence: str, icon: str = "error") -> None:
