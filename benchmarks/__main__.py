@@ -55,7 +55,7 @@ LONG = (
     "suite",
     "untuned",
 )
-"""Measures that need a quarter of an hour or more. They run only if they are named."""
+"""Benchmarks that need a quarter of an hour or more. They run only if the command line names them."""
 TRIALS = ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
 RELIABILITY = tuple(f"reliability.{name}" for name in TRIALS)
 """Trials that try to break the app: hostile input, killed processes, disk faults, many users.
@@ -63,7 +63,7 @@ RELIABILITY = tuple(f"reliability.{name}" for name in TRIALS)
 They run only if they are named.
 """
 OWN_PAGE = ("pages",)
-"""Measures whose table is written to a page of docs of the same name."""
+"""Benchmarks with their own page in docs. The page has the name of the benchmark."""
 DOCS = Path(__file__).parents[1] / "docs"
 HEADS = {
     "benchmarks": """# Benchmarks
@@ -101,7 +101,7 @@ def main() -> None:
 
 
 def keep(name: str, report: Report) -> None:
-    """Write the report of the measure ``name`` into its page in docs; its earlier section there is replaced."""
+    """Write the report of the benchmark ``name`` into its page in docs, in place of its earlier report."""
     topic = name.partition(".")[0] if name in (*RELIABILITY, *OWN_PAGE) else "benchmarks"
     file = DOCS / f"{topic}.md"
     page = file.read_text() if file.exists() else HEADS[topic]

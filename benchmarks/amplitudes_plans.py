@@ -1,4 +1,4 @@
-"""Plans of amplitude surrogates, each made from one cheap anchor cell, and tested with cells trained as planned."""
+"""Plans of amplitude surrogates, each made from one cheap training run (the anchor) and tested with planned runs."""
 
 from __future__ import annotations
 
@@ -31,23 +31,26 @@ from isoplan.trainers.grid import make_grid
 SPACE = Path(__file__).parents[1] / "build" / "amplitudes"
 PROCESSES = ("Zg", "Zgg", "ttH")
 POINTS = 1_000
-"""D of the anchors. At this D the losses already follow power laws (amplitudes paper, Sec. 5)."""
+"""Number of training points D of the anchors, the training runs from which plans are made.
+
+At this D, the losses already follow power laws (amplitudes paper, Sec. 5)."""
 SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for i in range(5))
-"""N and training iterations that are tried for the anchors. The cheapest sufficient pair becomes the anchor."""
+"""Values of N and numbers of training iterations that are tried. The cheapest sufficient pair becomes the anchor."""
 LEAST_RUNGS = 3
-"""Number of values of ``LADDER`` that are tried first. If none is sufficient, the next value is added."""
+"""Number of values of ``LADDER`` that are tried first. If no value is sufficient, the next value is added."""
 RATIOS = (3.0, 10.0)
-"""Loss of the anchor divided by the target loss, for each target."""
+"""Ratios of the loss of the anchor (the run from which a plan is made) to the target loss. There is one plan per ratio.
+"""
 SEEDS = (0, 1, 2)
 GOAL, MOST = 1.1, 30.0
-"""Maximum of two ratios that a plan should meet: mean loss over target loss, and planned over necessary compute."""
+"""Upper limits of two ratios for a good plan: mean loss / target loss, and planned compute / necessary compute."""
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
     """A tested plan: its target is the loss of ``anchor`` divided by ``ratio``.
 
-    ``losses`` are those of the cells that were trained as planned, one per seed.
+    ``losses`` contains the losses of the training runs that follow the plan, one per seed.
     """
 
     process: str
@@ -58,14 +61,14 @@ class Held:
 
     @property
     def mean(self) -> float:
-        """Mean loss of the trained cells divided by the target loss. Above 1: the plan missed its target."""
+        """Mean loss of the trained cells divided by the target loss. If it is above 1, the plan missed its target."""
         return float(np.mean(self.losses)) / self.plan.target.mse
 
     @property
     def overspend(self) -> float:
         """Planned D divided by the necessary D; the ratio for compute is the same.
 
-        The necessary D is read off the power law through the anchor and the trained cells.
+        The necessary D is computed from the power law through the anchor and the trained cells.
         """
         grew, fell = _end(self.plan.D.most) / self.anchor.x, self.anchor.loss / float(np.mean(self.losses))
         needed = math.exp(math.log(self.ratio) * math.log(grew) / math.log(fell)) if fell > 1 else math.inf
@@ -75,8 +78,8 @@ class Held:
 def run() -> Report:
     """Train the anchors, make the plans, train the planned cells, and return the report.
 
-    Cells that are already in ``SPACE`` are not trained again. Raises PlannerError if a process has no anchor whose loss
-    is limited by D.
+    Cells that are already in ``SPACE`` are not trained again. Raises PlannerError if D does not limit the loss of any
+    anchor candidate of a process.
     """
     SPACE.mkdir(parents=True, exist_ok=True)
     anchors = {process: _anchor(process) for process in PROCESSES}
@@ -145,10 +148,10 @@ def _planned(process: str, ratio: float, anchor: Anchor, n_f: int) -> tuple[str,
 
 
 def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor | None:
-    """Return the cell with the least compute whose loss is limited by D, as an anchor; None if there is none.
+    """Return the cell with the least compute whose loss is limited by D, as an anchor; None if there is no such cell.
 
-    ``cells`` has the metrics of each cell by its iterations and N. The loss of the anchor must fall by less than
-    ``LIMITED`` (10 %) if the iterations or N are doubled.
+    ``cells`` maps (iterations, N) to the metrics of a cell. The loss of the anchor is limited by D: it decreases by
+    less than ``LIMITED`` (10 %) if the iterations or N are doubled.
     """
     rungs = sorted({iterations for iterations, _ in cells})[:-1]
     for iterations, N in sorted(product(rungs, SIZES[:-1]), key=prod):
@@ -162,7 +165,7 @@ def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor |
 
 
 def _cells(process: str, plan: AmplitudePlan) -> dict[str, object]:
-    """Return the cells to train for a plan, as grid fields: N, D and C at the conservative end of their intervals."""
+    """Return the grid fields of the cells to train for a plan, with N, D and C at the safe ends of their intervals."""
     return {
         "process": process, "points": round(_end(plan.D.most)), "parameters": _end(plan.N.most),
         "budget": _end(plan.C.most), "seed": SEEDS,

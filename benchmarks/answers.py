@@ -1,4 +1,6 @@
-"""Processor time of plans, comparisons and curves from a fit with 1,000 resamples, compared with a lower limit."""
+"""Processor time of plans, comparisons and curves for a fit with 1,000 resamples.
+
+Each time is compared with the time of one compute-optimal frontier, the lower limit."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ STEPS = 20
 
 
 class PaddedLoop:
-    """The same model and loss in plain PyTorch. Texts and sequences are padded to the longest one of the batch."""
+    """The recommender's model and loss in plain PyTorch. Texts and sequences are padded to the longest of the batch."""
 
     def __init__(self, trainer: Trainer) -> None:
         self.trainer, self.plain = trainer, Plain(trainer.model)
@@ -81,7 +81,7 @@ class PaddedLoop:
 
 
 def run() -> Report:
-    """Train both models on the same batches, one step of each in turn, on one thread, and report their times."""
+    """Train both models on the same batches and on one thread, alternating after each step, and report their times."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

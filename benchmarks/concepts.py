@@ -1,6 +1,6 @@
-"""Pictures of docs/concepts.md: the table of docs/tutorial.md and the demo, drawn by the figures of the pages.
+"""Pictures of docs/concepts.md: figures of the app for the table of docs/tutorial.md and for the demo table.
 
-``python -m benchmarks.concepts`` writes them to docs/images.
+``python -m benchmarks.concepts`` writes the pictures to docs/images.
 """
 
 from __future__ import annotations

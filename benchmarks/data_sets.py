@@ -1,6 +1,6 @@
-"""Tables that mix several data sets: how often the warning on residuals by column appears.
+"""Test of the warning that residuals of a fit depend on a column, such as the data set of a run.
 
-It should not appear without an effect of the column, and should appear with one.
+The warning should appear if the column has an effect on the loss, and should not appear otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.engine.fitting.mixtures import NOISE, SHIFT, category, shifted, unshi
 
 TABLES = 500
 DESIGNS = ((36, True), (60, True), (60, False), (258, False))
-"""Number of runs, and whether they are spread over N and D. If not, they are on seven iso-FLOP budgets."""
+"""Designs as (number of runs, spread). If spread is false, the runs are at seven iso-FLOP budgets."""
 COLUMNS = (
     *("runs", "design", "raised falsely, worst label", "false warnings a table"),
     *("found, 2 values", "found, 3 values", "time a column"),
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def run() -> Report:
-    """Test 500 tables per design without an effect, and 500 with an offset, for columns with 2 and with 3 values."""
+    """Simulate 500 tables per design without an effect, and 500 with an offset by a column of 2 or of 3 values."""
     load()
     rows = []
     for n, cloud in DESIGNS:

@@ -28,7 +28,7 @@ from typing import Any
 JOBS, FAMILIES = 2, ("jets", "behavior", "amplitudes", "teacher-student")
 REFITS, MACHINE = "--bootstrap 40", "--device CPU --utilisation 1% --hour-price 3"
 MEASURED = {"seconds", "hours", "longest", "basis", "disk", "version"}
-"""Keys in the answers of ``train`` and ``cells`` that are not compared: measured times, and the installed version."""
+"""Keys in the answers of ``train`` and ``cells`` that are not compared: measured values and the installed version."""
 PLANNED = {"chinchilla", "kaplan", "data-constrained", "isoflop", "envelope", "power"}
 """Laws that can be used to plan for a budget or for a target loss."""
 TABLES = r"""
@@ -66,9 +66,9 @@ data/papers/behavior/table13*.csv --map C=budget_flops,loss=L_star | power --axi
 ../shared/runs/scalebench_farseer.csv --where "split = 'train'" | chinchilla
 ../shared/runs/teacher_student_sweep.csv | chinchilla
 """
-"""Lines of 'TABLE OPTIONS | LAW OPTIONS | ...': a run table with its options, then laws to fit to it with theirs.
+"""Lines 'TABLE OPTIONS | LAW OPTIONS | ...': a run table with its options, then each law to fit with its options.
 
-The options of the table are for ``fit`` and ``compare``. Tables in ``../shared`` are skipped if they are absent.
+The options of a table are passed to ``fit`` and ``compare``. Tables in ``../shared`` are skipped if they are absent.
 """
 FIRST = r"""
 laws: laws
@@ -90,9 +90,9 @@ train-teacher-student: {teacher-student} --set width=8 --set samples=16384
 estimate-jets: train data/grids/jets_one_pass.toml --workspace {work}/estimate-jets --dry-run
 estimate-behavior: train data/grids/behavior_negatives.toml --workspace {work}/estimate-behavior --dry-run
 """
-"""Commands that need no other answer.
+"""Commands that do not depend on answers of other commands.
 
-A line has a name and the words after ``isoplan``, with placeholders of ``Place``.
+A line contains a name and the arguments of ``isoplan``, with placeholders that ``Place`` replaces.
 """
 LAST = r"""
 plan-metric: plan {one} --target-metric R_top=400 --metric-map {map}
@@ -104,12 +104,12 @@ repeat: repeat {one} {repeated} --target-loss 0.7 --sample-price 1e-3 --kappa 10
 plans: plans {budget} {target} --fit {one} {machine}
 actual: actual {budget} --fit {one} --loss 0.7
 """
-"""Commands that read the answers of other commands, in the format of ``FIRST``."""
+"""Commands that read answers of other commands, in the format of ``FIRST``."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Places that a comparison uses.
+    """Paths of a comparison.
 
     ``command`` is the executable, ``root`` the checkout with the bundled data, and ``work`` the folder for raw answers.
     """
@@ -128,7 +128,7 @@ class Place:
         return shlex.split(text.format_map(values | {"refits": REFITS, "machine": MACHINE}))
 
     def hidden(self, text: str) -> str:
-        """Return ``text`` with the folders replaced by WORK and ROOT, because folders differ between two calls."""
+        """Return ``text`` with the names WORK and ROOT instead of the folders, which differ between two checkouts."""
         return text.replace(str(self.work), "WORK").replace(str(self.root), "ROOT")
 
 
@@ -160,9 +160,9 @@ def slug(text: str) -> str:
 
 
 def plan_commands(work: Path, fits: Iterable[str]) -> dict[str, str]:
-    """Return commands that use the fits, by name: ``plan`` for a budget and for a target loss, and ``smaller``.
+    """Return the commands that use fits, by name: ``plan`` for a budget, ``plan`` for a target loss, and ``smaller``.
 
-    A fit is skipped if its law allows no plans.
+    A fit is skipped if its law does not support plans.
     """
     commands = {}
     for name in fits:
@@ -248,7 +248,7 @@ def compare(before: Path, after: Path, texts: bool = True) -> tuple[list[str], s
 
 
 def main() -> None:
-    """Write the answers of one checkout, or compare those of two checkouts. Exit with status 1 if they differ."""
+    """Write the answers of one checkout, or compare the answers of two checkouts. Exit with status 1 if they differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.digits")
     actions = parser.add_subparsers(dest="action", required=True)
     writer, other = actions.add_parser("write"), actions.add_parser("compare")

@@ -13,12 +13,12 @@ POINTS = 40
 SURFACE = {"E": 1.7, "A": 400.0, "B": 2000.0, "alpha": 0.34, "beta": 0.37}
 TRUTH = SURFACE["beta"] / (SURFACE["alpha"] + SURFACE["beta"])
 CASES = ((12, 0.003, 0.003), (12, 0.01, 0.003), (16, 0.01, 0.005), (24, 0.01, 0.003))
-"""Number of training curves, noise that shifts a whole curve, and noise of its points (both of log loss)."""
+"""Number of training curves, noise that shifts a whole curve, and noise of its points. Both are noises of log loss."""
 WAYS = {"auto": "luck taken off", "percentile": "resampled curves"}
 
 
 def simulated(sizes: int, between: float, within: float, seed: int) -> Curves:
-    """Return simulated training curves of a surface, one curve per model size.
+    """Return simulated training curves on a loss surface, one curve per model size.
 
     The sizes are between 1e6 and 1e9 parameters. Each curve goes from 1e7 to 4e11 samples.
     """

@@ -38,7 +38,7 @@ Row = tuple[str, str, str]
 class Took:
     """Wall time and processor time in seconds.
 
-    Each is the shortest of several measurements, because other work of the computer makes a measurement longer.
+    Both are the minimum of several measurements, because other processes can only make a measurement longer.
     """
 
     wall: float
@@ -112,14 +112,14 @@ def _numpy(runs: Runs) -> list[Row]:
 
 
 def _values(p: Problem, theta: Floats, weight: Floats) -> Floats:
-    """Return the value of the objective for parameters ``theta`` (r, q), one value per resample (r,)."""
+    """Return the value of the objective for each resample, (r,), at the parameters ``theta`` (r, q)."""
     return np.asarray(np.sum(weight * p.objective.loss.value(p.residual(predict(p, theta), p.y)), axis=1))
 
 
 def _gap(objective: ObjectiveName, runs: Runs) -> list[Row]:
-    """Count the refits that end above the best optimum found from many starts.
+    """Count the refits that miss the best optimum found from many starting points.
 
-    The starts are each point of the engine's own grid, and the same number of random points.
+    The starting points are all points of the engine's grid and the same number of random points.
     """
     p = _problem(objective, runs)
     engine = kernels.compiled(0)

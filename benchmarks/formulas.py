@@ -1,6 +1,6 @@
 """Speed and reliability of typed formulas in numpy: 64 starts and 1,000 refits of 245 runs.
 
-Reported are the times, and how many refits miss the global optimum.
+The report contains the times and the number of refits that miss the global optimum.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FLOORS: Bounds = {"E": (0.0, None), "A": (0.0, None), "B": (0.0, None)}
 RATE = SURFACE + " + c*log(lr/best)^2"
 KAPLAN = "((N_c/N)^(alpha_N/alpha_D) + D_c/D)^alpha_D"
 NINE = "exp(s*N^q + S) + exp(B*N^b + Q)*D^(-exp(A*N^a + E))"
-"""A formula with nine parameters, none of them linear (Farseer, Li et al. 2025). ``BOX`` has bounds from an expert."""
+"""A formula with nine nonlinear parameters (Farseer, Li et al. 2025). ``BOX`` contains expert bounds for them."""
 BOX: Bounds = {"q": (0.0, 1.0), "b": (-1.0, 0.0), "a": (0.0, 1.0)}
 BOX |= {"S": (-3.0, 3.0), "Q": (-5.0, 5.0), "E": (-5.0, 5.0)}
 NINE_TRUTH = {"s": -0.0625, "q": 0.13, "S": 0.128, "B": 230.7, "b": -0.173, "Q": -1.54, "A": -1.67, "a": 0.046}
@@ -88,7 +88,7 @@ def _took(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def _missed(how: ObjectiveName, runs: Runs) -> int:
-    """Return how many refits of a typed surface end above the optimum of the built-in law for the same resample."""
+    """Return the number of refits of a typed formula that miss the optimum of the built-in law."""
     known = fit(FitSpec(objective=how, bootstrap=REFITS, interval="bc"), runs)
     found = fit(_spec(SURFACE, how), runs)
     weight = counts(len(runs), 0, 0, REFITS)
@@ -97,7 +97,7 @@ def _missed(how: ObjectiveName, runs: Runs) -> int:
 
 
 def _objectives(of: Fit, runs: Runs, weight: Floats) -> Floats:
-    """Return the value of the objective for each refit, on the resample that it was fitted to."""
+    """Return the value of the objective for each refit, on the resample of this refit."""
     aim = objective(of.spec, runs["loss"])
     predicted = of.law.predict(of.resamples, {axis: runs[axis] for axis in of.law.axes})
     r = np.log(predicted / runs["loss"]) if aim.log else predicted - runs["loss"]

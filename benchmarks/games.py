@@ -1,6 +1,6 @@
-"""A recommender cell of SASRec's size on the Amazon video-games log, evaluated as in the SASRec paper.
+"""A recommender of SASRec's size on the Amazon video-games log, evaluated as in the SASRec paper.
 
-It is trained on several training sets.
+The recommender is trained on several training sets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ JUDGED: dict[str, dict[str, str]] = {
     "last": {"split": "last-one", "judge": "test"},
     "last, two left out": {"judge": "test"},
 }
-"""Settings of the cell, by the name of the events that are scored. They determine which events are not trained on."""
+"""Settings of the training run, by the name of the scored events. They determine which events are held out."""
 PUBLISHED = {HIT: 0.741, NDCG: 0.536}
 """Values in Table III of Kang and McAuley, arXiv:1808.09781."""
 GOALS = {HIT: 0.74, NDCG: 0.55}

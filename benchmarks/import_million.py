@@ -20,7 +20,7 @@ ROWS, RUNS = 1_000_000, 5
 
 
 def run() -> Report:
-    """Measure the import and ``read_csv`` five times in turn, each time with a new database file."""
+    """Measure the import and ``read_csv`` alternately, five times each, every time with a new database file."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         csv = write_runs(folder / "runs.csv", ROWS)

@@ -1,4 +1,4 @@
-"""Speed of the jet simulation, from Pythia to features read back from a ROOT file, compared with only Pythia."""
+"""Speed of the whole jet simulation, from Pythia to features read from a ROOT file, compared with Pythia alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BATCH, BATCHES = 128, 5
 
 
 def run() -> Report:
-    """Measure batches with the same seed in turn: only Pythia, and the whole chain."""
+    """Measure batches with the same seed alternately: with Pythia alone, and with the whole simulation."""
     return Report(
         "The chain of simulated jets",
         f"{BATCH * BATCHES} events of each class on one core, in batches of {BATCH}, the process's own time. Bare: "

@@ -31,7 +31,7 @@ JETS, EVENTS = 2000, 1280
 """Number of simulated jets per class, and number of events that are simulated with the wide bounds."""
 WIDE = Bounds(120.0, 350.0, 2.8)
 LOW, HIGH = 550.0, 700.0
-"""Jets with a pT below the first or above the second value, in GeV, would show an effect of the pT bounds."""
+"""Limits of pT in GeV. An effect of the pT bounds would appear in jets below the first or above the second value."""
 PEAKS = {"Hbb": 125, "Hcc": 125, "Hgg": 125, "H4q": 125, "Zqq": 91.2, "Wqq": 80.4, "Tbqq": 173}
 DISPLACED = 5.0
 """Minimum impact parameter of a displaced track, divided by its error."""
@@ -111,9 +111,10 @@ def displaced(jets: ak.Array) -> Floats:
 
 
 def _bounds(kind: str) -> tuple[str, str, str]:
-    """Return the share of jets that the pT bounds lose: of all jets, below ``LOW`` GeV, and above ``HIGH`` GeV.
+    """Return the fraction of jets that is lost to the pT bounds, as three texts.
 
-    The jets are simulated with wider bounds. A jet is lost if its event would not pass the bounds in use.
+    The fractions are those of all jets, of jets below ``LOW`` GeV, and of jets above ``HIGH`` GeV. The jets are
+    simulated with wider bounds. A jet is lost if its event does not pass the normal bounds.
     """
     process = PROCESSES[kind]
     generator, noise = Generator(process, 7, WIDE), Noise.of(np.random.SeedSequence(7))
@@ -153,7 +154,7 @@ def figures(jets: Jets) -> dict[str, go.Figure]:
 
 
 def histogram(name: str, title: str, values: Mapping[str, Floats], edges: Floats, log: bool = False) -> go.Figure:
-    """Draw a histogram for each class: the share of its jets in each bin, as steps."""
+    """Draw a step histogram for each class: the fraction of its jets in each bin."""
     titles = {kind.name: kind.title for kind in KINDS}
     traces: list[dict[str, Any]] = []
     for i, (kind, of) in enumerate(values.items()):

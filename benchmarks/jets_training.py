@@ -24,7 +24,7 @@ Batch = tuple[Tensor, Tensor, Tensor]
 
 
 def run() -> Report:
-    """Train both models on the same batches, one step of each in turn, on one thread, and report their times."""
+    """Train both models on the same batches and on one thread, alternating after each step, and report their times."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -97,7 +97,7 @@ def _padded_loss(plain: Plain, padded: Tensor, padding: Tensor, labels: Tensor) 
 
 
 def _step(optimiser: torch.optim.Optimizer, loss_of_step: Callable[[], Tensor]) -> tuple[float, float]:
-    """Make one training step; return the processor seconds of this thread, and the loss."""
+    """Make one training step, and return the processor time of this thread in seconds, and the loss."""
     began = time.thread_time()
     optimiser.zero_grad()
     loss = loss_of_step()

@@ -32,10 +32,10 @@ LEVELS = (0.68, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Simulation design: runs at the positions of the bundled jets, seen once (``once``) and repeated (``again``).
+    """Simulation design: one-pass runs (``once``) and repeated runs (``again``) like those of the bundled jets tables.
 
-    Their losses are those of laws that were refitted with the fixed floor ``floor``. ``sigma`` is the noise of log loss
-    in each table.
+    The true losses are those of laws that were refitted to the bundled tables with the fixed floor ``floor``. ``sigma``
+    is the noise of log loss in each table.
     """
 
     floor: float
@@ -76,7 +76,10 @@ def _scatter(loss: Floats, law: Floats, free: int) -> float:
 
 
 def _truth(law: dict[str, float], floor: float) -> dict[str, float]:
-    """Return the true values of ``NAMES`` at the target loss: omega, D / U, U and D (jets paper, Sec. 3.1)."""
+    """Return the true values of ``NAMES`` at the target loss (jets paper, Sec. 3.1).
+
+    U is the number of unique samples in repeated training, and D the number of samples in compute-optimal one-pass
+    training. The saving is D / U. omega is D / U for infinitely large models."""
     rest = TARGET - floor
     seen, U = (law["B"] / rest) ** (1 / law["beta"]), (law["B_rep"] / rest) ** (1 / law["beta_rep"])
     more = (1 + law["beta"] / law["alpha"]) ** (1 / law["beta"])
@@ -84,9 +87,10 @@ def _truth(law: dict[str, float], floor: float) -> dict[str, float]:
 
 
 def table(job: tuple[float, int]) -> list[tuple[float, ...]]:
-    """Simulate and fit one pair of tables; return five numbers for each of ``NAMES``.
+    """Simulate and fit one pair of tables, and return five numbers for each of ``NAMES``.
 
-    They are the value, the low and high ends at 68 %, and the low and high ends at 95 %. ``job`` is (floor, seed).
+    The numbers are the value, the low and high ends of the 68 % interval, and the low and high ends of the 95 %
+    interval. ``job`` is (floor, seed).
     """
     kernels.load()
     once, again = pair(job[0]).drawn(job[1])
@@ -125,7 +129,7 @@ def run() -> Report:
 def _counted(found: Floats, truth: float) -> tuple[str, ...]:
     """Return the median of the values and the coverage of both intervals in percent, as text.
 
-    Pairs without an interval are not counted. If there are any, the number of counted pairs is added to the text.
+    Pairs without an interval are not counted. If such pairs exist, the text contains the number of counted pairs.
     """
     shares = []
     for i, _ in enumerate(LEVELS):

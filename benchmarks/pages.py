@@ -1,6 +1,6 @@
 """Words, controls, height, layout shift and accessibility of every page, measured in a browser on the demo workspace.
 
-``tests/browser/test_pages.py`` uses the same measures.
+``tests/browser/test_pages.py`` uses these measurements too.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ SCHEMES = ("light", "dark")
 class Measures:
     """Measures of one page at 1440 x 900 pixels.
 
-    ``words`` are the visible words before the first figure, table or number, or all words if the page has no result.
-    The numbers of a recommender's settings are in containers with keys that begin with ``value_``.
-    ``to_action`` are the words before the first primary button; None if there is no such button. ``controls`` is the
-    number of visible controls, ``height`` is in pixels, and ``shift`` is the cumulative layout shift.
+    ``words`` is the number of visible words before the first figure, table or number, or of all words if the page has
+    no result. The numbers of a recommender's settings are in containers with keys that begin with ``value_``.
+    ``to_action`` is the number of words before the first primary button, or None if there is no such button.
+    ``controls`` is the number of visible controls, ``height`` is in pixels, and ``shift`` is the cumulative layout
+    shift.
     """
 
     words: int
@@ -75,7 +76,7 @@ def addresses() -> Iterator[tuple[str, str]]:
 
 
 def prepare(workspace: Path) -> None:
-    """Make a workspace with the bundled tables and the fit of the demo."""
+    """Create a workspace with the bundled tables and the fit of the demo table."""
     with closing(open_workspace(workspace)) as db:
         load_bundled(db)
         table = next(t for t in tables.all(db) if t.name == BUNDLED[0].name)
@@ -88,13 +89,13 @@ def watch_shifts(page: Page) -> None:
 
 
 def measure(page: Page) -> Measures:
-    """Return the measures of the page that is shown; ``watch_shifts`` was called before it was opened."""
+    """Return the measures of the shown page. ``watch_shifts`` must be called before the page is opened."""
     seen = page.evaluate(_MEASURE)
     return Measures(**{**seen, "moved": tuple(seen["moved"])})
 
 
 def findings(page: Page) -> tuple[str, ...]:
-    """Return the serious and critical findings of axe-core on the page: rule, number of elements, the first of them."""
+    """Return the serious and critical findings of axe-core on the page: rule, number of elements, first element."""
     options = {"resultTypes": ["violations"]}
     violations = Axe().run(page, options=options).response["violations"]
     return tuple(

@@ -35,7 +35,7 @@ class Load:
 def run() -> Report:
     """Load each page twenty times from a running server.
 
-    Each load has a new address; the browser has cached the files.
+    The address differs between loads. The browser has cached the static files.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "workspace"

@@ -30,9 +30,9 @@ PUBLISHED = {
 
 
 def run() -> Report:
-    """Compute the relative error of D* at 1e24 FLOPs for each surface and design.
+    """Compute the relative error of the compute-optimal D* at 1e24 FLOPs for each surface and design.
 
-    The report shows it next to the published value.
+    The report compares this error with the published value.
     """
     rows = []
     for design, (off, drift) in DESIGNS.items():
@@ -52,7 +52,7 @@ def run() -> Report:
 
 
 def _bias(alpha: float, beta: float, A: float, B: float, width: float, off: float, drift: float) -> tuple[float, float]:
-    """Return the relative error of D* three decades beyond the largest budget, and the bias of the exponent a."""
+    """Return the relative error of the optimal D at 1000 times the largest budget, and the bias of the exponent a."""
     C = np.geomspace(1e17, 1e21, 5)
     best = (alpha * A / (beta * B)) ** (1 / (alpha + beta)) * (C / 6) ** (beta / (alpha + beta))
     centre = best / off / drift ** (np.arange(5) / 4)

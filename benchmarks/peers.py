@@ -27,7 +27,7 @@ def starts(count: int, seed: int = 0) -> Floats:
 
 
 def scipy_bfgs(columns: dict[str, Floats], weight: Floats, start: Floats, objective: str, delta: float) -> float:
-    """Return the value of the objective that scipy's BFGS reaches from ``start``, with the analytic gradient."""
+    """Return the minimum of the objective that scipy's BFGS finds from ``start`` with the analytic gradient."""
     log_n, log_d, log_y = (np.log(columns[name]) for name in ("N", "D", "loss"))
 
     def value(x: Floats) -> tuple[float, Floats]:
@@ -56,11 +56,11 @@ def has_vpnls() -> bool:
 
 
 VPNLS_STEPS = (0.01, 0.001)
-"""Default step sizes of the package vpnls: of its function ``fit_vpnls``, and of its grid search."""
+"""Default step sizes of the package vpnls: in its function ``fit_vpnls``, and in its grid search."""
 
 
 def vpnls(columns: dict[str, Floats], times: Floats, step: float) -> float:
-    """Return the residual sum of squares that vpnls reaches with a grid of step size ``step``, on one core.
+    """Return the minimum residual sum of squares that vpnls finds with the grid step ``step``, on one core.
 
     The package accepts no weights, so each run is repeated ``times`` times.
     """

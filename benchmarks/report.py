@@ -11,7 +11,7 @@ from dataclasses import dataclass
 class Report:
     """Result of a benchmark.
 
-    ``sentence`` states the method and the goal; each row has one text for each of ``columns``.
+    ``sentence`` describes the method and the goal. Each row contains one text for each of the ``columns``.
     """
 
     title: str
@@ -32,7 +32,7 @@ class Report:
 
 
 def quantile(values: Sequence[float], q: float) -> float:
-    """Return the ``q`` quantile of ``values``, by the nearest-rank method, so that it is one of the values."""
+    """Return the ``q`` quantile of ``values`` by the nearest-rank method, which returns one of the values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(q * len(ordered) - 1e-9) - 1)]
 

@@ -1,4 +1,4 @@
-"""Training time of runs predicted from the other runs of their table, and FLOP/s of small and large models."""
+"""Predictions of the training time of a run from other runs of its table, and FLOP/s of small and large models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.engine.fitting.types.runtime import fit_runtime
 
 GRIDS = Path(__file__).parents[1] / "data" / "grids"
 FEWEST = 12
-"""Minimum number of runs of a table that is tested."""
+"""Minimum number of runs of a table. Smaller tables are not tested."""
 COLUMNS = ("table", "runs", "one left out", "90 %", "largest fifth", "90 %", "FLOP/s, small to large N", "over sqrt(N)")
 
 
@@ -67,9 +67,9 @@ def _line(name: str, N: Floats, D: Floats, C: Floats, seconds: Floats) -> tuple[
 
 
 def _off(known: NDArray[np.int64], asked: NDArray[np.int64], N: Floats, D: Floats, seconds: Floats) -> Floats:
-    """Return the factors (m,) by which the predicted times of the m runs ``asked`` are wrong. 1 is exact.
+    """Return the error factors (m,) of the predicted times of the m runs ``asked``; 1 means an exact prediction.
 
-    The prediction is made from the runs ``known``.
+    The times are predicted from the runs ``known``.
     """
     runtime = fit_runtime(N[known], D[known], seconds[known])
     assert runtime is not None

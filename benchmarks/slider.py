@@ -20,7 +20,7 @@ QUESTIONS = {
     "Plan, priced": "budget=1e20&device=H100&hour_price=2&sample_price=1e-9&queries=1e9",
     "Plan, limits": "budget=1e20&limits=unique+samples&max_unique=1e9&limits=hours&max_hours=1e5&device=H100&devices=8",
 }
-"""Queries of the address of the page Plan, by the name of the row in the report."""
+"""URL queries of the page Plan, by the name of the row in the report."""
 # The time is measured from the key press to the next frame after Plotly reports that it has drawn the new figure.
 WATCH = """
 () => {
@@ -59,9 +59,9 @@ def run() -> Report:
 
 
 def changes(page: Page, url: str, watch: str = WATCH, back: int = CHANGES) -> list[float]:
-    """Return the milliseconds of ``CHANGES`` moves of the first slider of a page; ``watch`` measures them.
+    """Move the first slider of a page ``CHANGES`` times, and return the time of each move in milliseconds.
 
-    The slider turns back after ``back`` moves to one side.
+    The script ``watch`` measures the time. The direction changes after every ``back`` moves.
     """
     page.goto(url)
     ready(page)

@@ -1,4 +1,4 @@
-"""Time from a key press on the slider of money of a story until its sentence and its picture are new."""
+"""Time from a key press on the money slider of a story until the sentence and the picture are updated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.slider import CHANGES, changes
 from isoplan.data.stories import DOMAINS
 from tests.server import running
 
-# The time is measured from the key press to the next frame after the new sentence stands and Plotly has drawn.
+# The time is measured from the key press to the next frame after the sentence is updated and Plotly has drawn.
 WATCH = """
 () => {
   const figure = () => document.querySelector('.js-plotly-plot');
@@ -30,7 +30,7 @@ WATCH = """
 }
 """
 BACK = 5
-"""Number of steps to the right, before the slider turns back, so that no move is beyond its end."""
+"""Number of moves to the right before the direction changes. More moves would pass the end of the slider."""
 
 
 def run() -> Report:

@@ -10,7 +10,7 @@ LAW = {"E": 1.82, "A": 480.0, "B": 2100.0, "alpha": 0.348, "beta": 0.366}
 
 
 def write_runs(path: Path, rows: int, seed: int = 0) -> Path:
-    """Write a CSV file of ``rows`` runs of the law above, with a noise of 1 %, and return its path.
+    """Write a CSV file with ``rows`` simulated runs of a fixed law, with a noise of 1 %, and return its path.
 
     The columns are params, tokens, flops, val_loss, lr and seed.
     """

@@ -1,6 +1,6 @@
-"""Overhead per cell of the queue, the runner and Dask.
+"""Overhead of the queue, the runner and Dask per cell (training run).
 
-A thousand tiny cells are compared with direct starts of their program.
+A thousand tiny cells are compared with direct starts of the same program.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def run() -> Report:
 
 
 def _run(root: Path, queue: Queue) -> tuple[float, float]:
-    """Run all cells of a workspace. Return the seconds per cell, and the seconds until the first cell was finished."""
+    """Run all cells of a workspace. Return the time per cell and the time until the first result, both in seconds."""
     began = time.perf_counter()
     command = [
         sys.executable,

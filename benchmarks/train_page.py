@@ -31,7 +31,7 @@ def run() -> Report:
         root.mkdir()
         many = fill(root)
         with running(root) as server, browser() as page:
-            time.sleep(15)  # first, the app reads the folder and adds the cells as rows
+            time.sleep(15)  # wait until the app has read the folder and added the cells as rows
             url = f"{server.url}/train"
             for _ in range(2):
                 _load(page, url)

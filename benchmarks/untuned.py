@@ -1,6 +1,6 @@
-"""Coverage of two intervals, on designs on which no rule was tuned.
+"""Coverage of two intervals on table designs that were not used to tune the method.
 
-They are the intervals of the cost of a target and of the result of one more run.
+The intervals are those of the compute for a target loss and of the result of one more run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.report import Report
 
 TABLES, REFITS = 200, 200
 SEED = 9_000_000
-"""Seed of the first table of each design. Each further table has the next seed."""
+"""Seed of the first simulated table of each design. The seed increases by 1 for each further table."""
 QUANTITIES = ("far", "run", "law")
 
 

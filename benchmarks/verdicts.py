@@ -1,4 +1,4 @@
-"""How often the verdict on an optimum is right: inside the sweep, outside it, or not located."""
+"""Test of the verdict on the optimum of a sweep: inside the sweep, outside the sweep, or not located."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CURVES = 500
 RUNS = 9
 SWEEP = (0.005, 0.5)
 NOISE = 0.005
-"""Standard deviation of the noise, divided by the range of the losses of the curve."""
+"""Standard deviation of the noise, divided by the difference of the largest and the smallest loss of a curve."""
 TRUTH = {"E": 2.0, "b": 0.07, "alpha": 0.6, "beta": 0.5}
 MIDDLE = math.sqrt(SWEEP[0] * SWEEP[1])
 CASES: dict[str, tuple[float, Place]] = {
@@ -31,9 +31,10 @@ CASES: dict[str, tuple[float, Place]] = {
 
 
 def simulated(case: str, total: int = CURVES) -> Iterator[Runs]:
-    """Yield simulated sweeps of the law 'starvation' with Gaussian noise. The case states the position of the optimum.
+    """Yield simulated sweeps of the law 'starvation' with Gaussian noise. ``case`` is the position of the optimum.
 
-    A flat sweep is scaled so that its range equals the standard deviation of the noise in the other sweeps.
+    For a flat sweep, the losses are scaled until their range equals the standard deviation of the noise in the other
+    sweeps.
     """
     x = np.geomspace(*SWEEP, RUNS)
     y = _curve(CASES[case][0], x)
@@ -75,7 +76,7 @@ def run() -> Report:
 
 
 def _curve(best: float, x: Floats) -> Floats:
-    """Return the losses at ``x`` of a curve whose optimum is at ``best``. The amplitude a follows from the optimum."""
+    """Return the losses at ``x`` of a curve with its optimum at ``best``. The amplitude a follows from ``best``."""
     alpha, beta, b = TRUTH["alpha"], TRUTH["beta"], TRUTH["b"]
     a = b * beta / alpha * best ** -(alpha + beta)
     law = get_law("starvation", "x")

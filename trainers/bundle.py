@@ -69,8 +69,7 @@ def points(queue: Queue, names: Iterable[str], columns: TableColumns) -> dict[st
 
 
 def _short(value: float | None) -> str:
-    """Return a number as text: integers with all digits, other numbers with seven significant digits, and "" for
-    None."""
+    """Return a number as text: integers in full, other numbers with seven significant digits, and "" for None."""
     if value is None:
         return ""
     return f"{value:.0f}" if float(value).is_integer() else f"{value:.7g}"

@@ -122,8 +122,7 @@ def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") ->
 
 
 def check_typed(family: Family[Any], field: str, text: str) -> None:
-    """Check the text of one field of a form, independent of other fields. Raises PlannerError if the text is
-    invalid."""
+    """Check the text of one field of a form, independent of other fields. Raises PlannerError if it is invalid."""
     for values in axes(typed_grid(family, {field: text}), family).values():
         for value in values:
             check_value(family, field, value)

@@ -47,8 +47,7 @@ def train_with_torch(what: str, module: str, root: Path, cell: Cell, stream: Run
 
 
 def why_missing() -> str:
-    """Return why PyTorch cannot be imported and what to do, in one or two sentences. Returns "" if the import
-    succeeds."""
+    """Return one or two sentences: why PyTorch cannot be imported, and what to do. Returns "" if it can be."""
     if find_spec("torch") is None:
         return f"PyTorch is not installed. {INSTALL}."
     if not (cause := _failure()):

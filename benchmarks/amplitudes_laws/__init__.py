@@ -1,4 +1,4 @@
-"""Laws of the bundled amplitude grids, compared with the laws of the paper. Writes docs/amplitudes_laws.md."""
+"""Scaling laws of the bundled amplitude grids, compared with the amplitudes paper. Writes docs/amplitudes_laws.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers and tables of docs/amplitudes_laws.md."""
+"""Text of the numbers in the tables of docs/amplitudes_laws.md."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def figures(folder: Path) -> dict[str, go.Figure]:
 
 
 def data(fitted: Sequence[laws.Scan]) -> go.Figure:
-    """Draw the losses and the fitted law of each process against D. Open markers: cells that are not converged."""
+    """Draw the losses and the fitted law of each process against D. Open markers: training has not converged."""
     lines = {
         scan.name: of_axis(one_axis_curve(scan.law.fit, n=200), scan.law.runs, "loss")
         for scan in fitted

@@ -31,7 +31,7 @@ from isoplan.engine.planning.amplitude.precision import Kind
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 PAPER_N = "N = 1e5"
 CLOSE = 0.3
-"""Maximum relative difference at which a fitted exponent is called close to that of the paper."""
+"""Maximum relative difference between a fitted and a published exponent that the page calls "close"."""
 STUDIES = {
     "rates_mup": "muP, 3 layers",
     "rates_standard": "standard, 3 layers",
@@ -87,14 +87,14 @@ class Scan:
 
     @property
     def left(self) -> int:
-        """Number of points that the fit leaves out: not converged, or without a cell of twice the compute."""
+        """Number of points that the fit omits: not converged, or without a second cell at twice the compute."""
         return sum(not one.limited for one in self.found)
 
     @property
     def paper(self) -> PublishedLaw | None:
-        """The law that the paper published at N = 1e5; None if there is none.
+        """The law that the paper published at N = 1e5, or None if there is no such law.
 
-        For t tbar H the paper has only a law with raw targets.
+        For the process t tbar H, the paper has only a law with raw targets.
         """
         raw = self.target == "raw"
         asked = (self.process, "D", PAPER_N, PLAIN, raw)
@@ -114,7 +114,7 @@ class Scan:
 
 
 def scans(folder: Path) -> list[Scan]:
-    """Return the scans of all processes in the order of d and name. Scans with log targets come before raw targets."""
+    """Return the scans of all processes, sorted by the dimension d and by name. Scans with log targets come first."""
     cells = data_cells(folder)
     kinds = sorted({(cell.target, cell.d, cell.process) for cell in cells})
     found = [(process, target, most_anchors(cells, process, target)) for target, _, process in kinds]
@@ -123,9 +123,10 @@ def scans(folder: Path) -> list[Scan]:
 
 @dataclass(frozen=True)
 class Errors:
-    """Relative errors of a process at its largest ``D``, and how they decrease with D, for each kind of error.
+    """Relative errors of a process at its largest ``D``, and the exponents of their decrease with D.
 
-    The kinds are 'rms', 'median' and '99' (percentile). ``exponents`` are those of the squared errors over all D.
+    The kinds of errors are 'rms', 'median' and '99' (the 99th percentile). ``exponents`` are fitted to the squared
+    errors at all D.
     """
 
     process: str
@@ -157,9 +158,10 @@ def _slope(means: Sequence[tuple[float, float]]) -> float:
 
 
 def verdict(scan: Scan) -> str:
-    """Return the position of the fitted exponent relative to the theoretical lower bound for the dimension d.
+    """Compare the fitted exponent with the theoretical lower bound for d, the dimension of phase space.
 
-    It is 'above', 'within the interval' (the bound is inside the 68 % interval), 'below', or '-' without a law.
+    Returns 'above', 'within the interval' (the 68 % interval contains the bound), 'below', or '-' if there is no fitted
+    law.
     """
     if scan.law is None:
         return "-"
@@ -173,7 +175,7 @@ def scan_along(folder: Path, grid: str) -> list[Along]:
 
 
 def nearest(process: str, axis: str, D: float) -> PublishedLaw | None:
-    """Return the published law of the plain MLP along ``axis`` whose fixed D is nearest to ``D``, or None."""
+    """Return the published law of the plain MLP along ``axis`` at the fixed D nearest to ``D``, or None."""
     own = [p for p in published_laws() if (p.process, p.axis, p.network) == (process, axis, PLAIN)]
     return min(own, key=lambda p: abs(math.log(p.held_value / D)), default=None)
 
@@ -182,7 +184,7 @@ def nearest(process: str, axis: str, D: float) -> PublishedLaw | None:
 class Rates:
     """Study of the learning rate at one N: losses at increasing ``rates``.
 
-    ``losses`` are geometric means over the seeds. ``by_seed`` has the best rate of each seed.
+    ``losses`` are geometric means over the seeds. ``by_seed`` contains the best rate of each seed.
     """
 
     N: float
@@ -218,7 +220,7 @@ def _rates(N: float, losses: Mapping[float, Mapping[str, float]]) -> Rates:
 def moves(found: Sequence[Rates]) -> float:
     """Return the ratio of the largest to the smallest best learning rate over all N.
 
-    1: the best rate does not depend on N.
+    The ratio is 1 if the best rate does not depend on N.
     """
     best = [one.best for one in found]
     return max(best) / min(best)
@@ -230,13 +232,13 @@ def mean_loss(losses: Iterable[float]) -> float:
 
 
 def mean_of(some: Iterable[Row], column: str) -> float:
-    """Return the mean of a column over the rows that have a value there; NaN if no row has one."""
+    """Return the mean of a column over the rows with a value in this column, or NaN if there are none."""
     values = [float(row[column]) for row in some if row.get(column)]
     return float(np.mean(values)) if values else math.nan
 
 
 def grouped(some: Iterable[Row], *columns: str) -> dict[tuple[str, ...], list[Row]]:
-    """Return the rows grouped by their values in ``columns``. The groups are in numerical order of these values."""
+    """Return the rows grouped by their values in ``columns``. Groups are sorted numerically by these values."""
     found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in some:
         found[tuple(row[column] for column in columns)].append(row)

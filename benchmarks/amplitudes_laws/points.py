@@ -1,6 +1,6 @@
 """Section of docs/amplitudes_laws.md on the number of training points D.
 
-It has the losses, the laws with and without a floor, the local slopes, and the median errors.
+The section contains the losses, the laws with and without a floor, the local slopes, and the median errors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Laws of the bundled recommender sweeps, compared with the paper. Writes docs/behavior_laws*.md and their figures."""
+"""Scaling laws of the bundled recommender sweeps, compared with the paper. Writes docs/behavior_laws*.md."""
 
 from __future__ import annotations
 

@@ -49,10 +49,9 @@ stage 2 in K alone, so that few of them say little: a correlation of n cells is 
 
 
 def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
-    """Yield the rank correlations of each batch-local metric with full-catalogue metrics (behavioural paper, Sec.
+    """Yield the rank correlations of each batch-local metric with full-catalogue metrics.
 
-    7 (d)).
-    """
+    They are compared with the behavioural paper, Sec. 7 (d)."""
     other = OTHER[stage]
     local, full = ("", f"{other}_") if stage == 1 else (f"{other}_", "")
     yield f"\n### Stage {stage}: batch-local against the full catalogue\n"
@@ -70,7 +69,7 @@ def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
 
 
 def _with_loss(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
-    """Yield the rank correlations of the loss with each metric, next to the range over budgets in Tables 16 and 17."""
+    """Yield the rank correlations of the loss with each metric, next to the ranges in Tables 16 and 17 of the paper."""
     paper = [a for a in published_agreement() if a.name.startswith(KINDS[stage])]
     yield f"\n### Stage {stage}: the loss against each metric, {KINDS[stage]}\n"
     yield from table(
@@ -85,7 +84,7 @@ def _with_loss(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
 def _training(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Iterator[str]:
     """Yield the rank correlations of the training loss with the served metrics, next to Table 15 of the paper.
 
-    For stage 1 the value is the median over the budgets. Stage 2 has this median and the value over all cells together.
+    For stage 1, the value is the median over the budgets. For stage 2, the value over all cells together is added.
     """
     paper = {row["metric"]: row for row in records("papers/behavior/table15_surrogacy.csv")}
     yield """

@@ -37,7 +37,7 @@ def figures(folder: Path) -> dict[str, go.Figure]:
 
 
 def there(folder: Path, setting: Setting, metric: str) -> bool:
-    """Return whether the sweep of ``setting`` is trained and determines an optimum or a law for ``metric``."""
+    """Return whether the sweep of ``setting`` is trained and determines an optimum or a scaling law for ``metric``."""
     return setting not in trained.evidence(folder, metric).missing
 
 

@@ -64,7 +64,7 @@ OFFERED = {"s": "Table 2", "K": "Table 6"}
 
 
 def write(folder: Path, log: str, stem: str) -> str:
-    """Return the text of the page for an event log; ``folder`` has its sweeps.
+    """Return the text of the page for an event log. ``folder`` contains the sweeps on this log.
 
     ``log`` is the name of the event log. The file names of the pictures begin with ``stem``.
     """
@@ -76,7 +76,7 @@ def write(folder: Path, log: str, stem: str) -> str:
 def report(logs: Mapping[str, Path]) -> Report:
     """Return a report for docs/benchmarks.md.
 
-    It has the recommended settings at the largest budget, one row per event log and metric.
+    The report contains the recommended settings at the largest budget, with one row per event log and metric.
     """
     title = "The laws of our recommender cells"
     lines = [(log, *line) for log, folder in logs.items() for line in _recipes(folder)]
@@ -136,7 +136,7 @@ def _trained(folder: Path) -> Iterator[str]:
 
 
 def _passes(found: Sequence[dict[str, str]]) -> str:
-    """Return the range of D divided by the number of training events, as text: how often a cell saw each event."""
+    """Return the range of D / (number of training events) over the cells, as text. This is the number of passes."""
     passes = trained.numbers(found, "D") / trained.numbers(found, "U")
     if np.isnan(passes).all():
         return ""
@@ -156,7 +156,7 @@ def _counts(folder: Path) -> Iterator[str]:
 
 
 def _fastest(folder: Path, sweep: str, found: Sequence[dict[str, str]]) -> str:
-    """Return how many cells selected the largest of their learning rates, such as '3 of 12'.
+    """Return the number of cells for which the largest learning rate was the best, such as '3 of 12'.
 
     Returns "" if each cell had a single learning rate.
     """
@@ -195,7 +195,7 @@ def _negatives(folder: Path) -> Iterator[str]:
 def _swept(folder: Path, setting: Setting, title: str, how: str) -> Iterator[str]:
     """Yield a table with the optimum of each metric and budget in a sweep.
 
-    If the optimum is outside the sweep, the entry names the end of the sweep beyond which it lies.
+    If the optimum is outside the sweep, the entry names the nearest end of the sweep.
     """
     metrics = [metric for metric in trained.COLUMNS if there(folder, setting, metric)]
     if not metrics:
@@ -231,7 +231,7 @@ def _optima(folder: Path, setting: Setting, metric: str) -> tuple[Optimum, ...]:
 
 
 def _optimum(setting: Setting, one: Optimum) -> str:
-    """Return an optimum with its interval as text; for an optimum outside the sweep, the end beyond which it lies."""
+    """Return an optimum with its interval as text, or the nearest end of the sweep for an optimum outside the sweep."""
     if one.inside and one.x.value is not None:
         ends = one.x.ci68
         sure = "no interval" if ends is None else f"{_shown(setting, ends[0])} to {_shown(setting, ends[1])}"
@@ -244,7 +244,7 @@ def _optimum(setting: Setting, one: Optimum) -> str:
 
 
 def _paper(setting: Setting) -> dict[str, str]:
-    """Return, for each metric, the range of the paper's optima over its budgets, and how many are outside its sweep."""
+    """Return, by metric, the range of the paper's optima, and the number of optima outside its sweep, as text."""
     file, column, scale = {
         "s": ("table02_embedder_share", "s_star_percent", 0.01), "K": ("table06_negatives", "K_star", 1.0),
     }[setting]  # fmt: skip
@@ -342,8 +342,8 @@ formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED
 def _frontier(folder: Path, metric: str, C: float) -> tuple[str, str, str, str]:
     """Return four texts: the exponent of N*, the values of N* and D* at ``C`` FLOPs, and the extrapolated budgets.
 
-    An extrapolated budget is one whose optimum is outside its sweep. Raises PlannerError if the law of N cannot be
-    fitted.
+    N* and D* are the compute-optimal N and D. A budget is extrapolated if its optimum is outside the sweep. Raises
+    PlannerError if the law of N cannot be fitted.
     """
     evidence = trained.evidence(folder, metric)
     if "N" in evidence.missing:

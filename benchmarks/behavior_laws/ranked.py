@@ -1,9 +1,9 @@
 """Rank correlations between metrics over the recommender cells, for both kinds of evaluation.
 
-The metrics are computed within a batch ('local') and on the full catalogue ('full'); the training loss is one of them.
-The paper (behavioural, Sec. 7 and Tables 15 to 17) evaluates the cells of stage 1, which differ in their architecture,
-within a batch. It evaluates those of stage 2, which differ in the number of negatives, on the full catalogue. Here
-every cell is evaluated in both ways.
+A cell is one training run. The metrics are computed within a batch ('local') and on the full catalogue ('full'). The
+training loss is also a metric. In the behavioural paper (Sec. 7 and Tables 15 to 17), the cells of stage 1 differ in
+their architecture and are evaluated within a batch. The cells of stage 2 differ in the number of negatives and are
+evaluated on the full catalogue. Here, every cell is evaluated in both ways.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ Stage = Literal[1, 2]
 SWEEPS: dict[Stage, tuple[str, ...]] = {1: ("share", "allocation"), 2: ("negatives",)}
 """Names of the sweeps whose cells belong to a stage of the paper.
 
-The sweep of batch sizes is in no stage: it has its own budget, and the architecture does not vary.
+The sweep of batch sizes belongs to no stage, because it has its own budget and a fixed architecture.
 """
 OTHER: dict[Stage, str] = {1: "full", 2: "local"}
-"""Prefix of the metrics from the evaluation that the paper does not use in this stage."""
+"""Prefix of the metrics from the evaluation that the paper does not use, by the stage of the paper."""
 TRAIN: dict[Stage, str] = {1: "train_loss", 2: "train_in_batch"}
-"""Column of the training loss that can be compared between all cells of a stage, whatever their number of negatives."""
+"""Column of the training loss, by stage. This loss can be compared between cells with different numbers of negatives.
+"""
 JUDGED: dict[str, Direction] = {
     "loss": "min",
     "entropy": "min",
@@ -54,9 +55,10 @@ def judged(folder: Path, stage: Stage) -> Runs:
 def by_history(folder: Path, stage: Stage, metric: str) -> dict[str, float]:
     """Return, for each budget, the lowest rank correlation of ``metric`` between two groups of events.
 
-    A group is all events, or all events with one history length (behavioural paper, Sec. 7 (e), Fig. 22). A length is
-    used if every cell has events of this length. The result is {} if fewer than two lengths are used. A value is NaN if
-    a budget has too few cells. Raises PlannerError if no sweep of the stage is trained.
+    One group contains all events. Each other group contains the events with one history length (behavioural paper, Sec.
+    7 (e), Fig. 22). A length is used if every cell has events of this length. The result is {} if there are fewer than
+    two such lengths. A value is NaN if a budget has too few cells. Raises PlannerError if no sweep of the stage is
+    trained.
     """
     columns = {name for sweep in SWEEPS[stage] for row in rows(folder, sweep)[:1] for name in row}
     slices = (metric, *sorted(name for name in columns if name.startswith(f"{metric}/ctx_")))

@@ -36,12 +36,12 @@ def parameter(value: float, low: float | None = None, high: float | None = None,
 
 
 def around(value: float, se: float) -> Json:
-    """Return the JSON of a parameter with a published standard error: its 68 % interval is ``value`` ± ``se``."""
+    """Return the JSON of a parameter with its published standard error ``se`` and its 68 % interval, ± ``se``."""
     return parameter(value, value - se, value + se, float(f"{se:.6g}"))
 
 
 def round_off(x: float) -> float:
-    """Round ``x`` to twelve digits, to remove the rounding errors of binary arithmetic."""
+    """Round ``x`` to twelve significant digits, which removes the rounding errors of binary arithmetic."""
     return float(f"{x:.12g}")
 
 
@@ -74,8 +74,7 @@ def power_of_compute(C: Floats, y: Floats) -> tuple[float, float, float]:
 def loss_along_minima(C: Floats, loss: Floats) -> tuple[float, float, float]:
     """Fit loss = E + (C_L / C)^gamma by least squares; return E, C_L and gamma.
 
-    For each gamma of a grid, E and the scale follow from a linear fit. The gamma with the smallest residual is
-    returned.
+    For each gamma of a grid, E and C_L are computed by a linear fit. The result is the fit with the smallest residual.
     """
 
     def solve(gamma: float) -> tuple[float, Floats]:
@@ -89,14 +88,14 @@ def loss_along_minima(C: Floats, loss: Floats) -> tuple[float, float, float]:
 
 
 def rounded(*parameters: tuple[str, float]) -> Json:
-    """Return the JSON of parameters that are derived and have no published error, rounded to six digits."""
+    """Return the JSON of derived parameters without a published error, rounded to six significant digits."""
     return {name: parameter(float(f"{value:.6g}")) for name, value in parameters}
 
 
 def jets() -> Json:
-    """Return the card of jets, Table 1.
+    """Return the card of the jet paper, Table 1.
 
-    Its range of N is that of the paper's widths. Its range of D ends at the size of JetClass.
+    The range of N follows from the widths in the paper. The range of D ends at the size of JetClass.
     """
     values = with_intervals(records("papers/jets/table1_scaling_law.csv"), ("E", "A", "B", "alpha", "beta"))
     widths = [int(r["width"]) for r in records("papers/jets/widths.csv")]
@@ -117,7 +116,7 @@ def datasets() -> list[float]:
 
 
 def jets_repeated(inputs: str) -> Json:
-    """Return the card of jets, Table 2, for one input configuration.
+    """Return the card of the jet paper, Table 2, for one input configuration.
 
     D counts unique jets, which are repeated until early stopping.
     """
@@ -144,7 +143,7 @@ def allocation(table: str, rows: list[dict[str, str]], loss: Json) -> Json:
 
 
 def validation_allocation() -> Json:
-    """Return the card of behavioural, Table 4.
+    """Return the card of the behavioural paper, Table 4.
 
     N and D are from the minima of the iso-FLOP parabolas, and the loss is from the best run of each budget.
     """
@@ -156,20 +155,20 @@ def validation_allocation() -> Json:
 
 
 def equation(number: str) -> dict[str, float]:
-    """Return parameter -> value of equation ``number`` of the behavioural paper."""
+    """Return the parameters of equation ``number`` of the behavioural paper, by name."""
     rows = records("papers/behavior/equations.csv")
     return {r["parameter"]: float(r["value"]) for r in rows if r["equation"] == number}
 
 
 def training_allocation() -> Json:
-    """Return the card of behavioural, Table 13, with the loss of eq. 12: (C_L / C)^c = k C^-c."""
+    """Return the card of the behavioural paper, Table 13, with the loss of eq. 12: (C_L / C)^c = k C^-c."""
     law = equation("12")
     values = rounded(("E", law["E"]), ("C_L", law["k"] ** (1 / law["c"])), ("gamma", law["c"]))
     return allocation("Table 13 and eq. 12", records("papers/behavior/table13_train_surrogate.csv"), values)
 
 
 def training_surface() -> Json:
-    """Return the card of behavioural, eq. 13; its ranges of N and D are those of the best runs in Table 13."""
+    """Return the card of the behavioural paper, eq. 13, with the ranges of N and D of the best runs in Table 13."""
     rows = records("papers/behavior/table13_train_surrogate.csv")
     ranges = {k: [min(float(r[k]) for r in rows), max(float(r[k]) for r in rows)] for k in ("N", "D")}
     values = {name: parameter(value) for name, value in equation("13").items()}
@@ -199,7 +198,7 @@ def amplitude(row: dict[str, str]) -> Json:
 
 
 def amplitude_name(row: dict[str, str]) -> str:
-    """Return the display name of a fit; the names of data-scaling fits do not contain the axis."""
+    """Return the display name of a fit. The names of fits against D do not contain the axis."""
     process = PROCESSES.get(row["process"], row["process"])
     kind = f"{row['architecture']}, {row['training_loss']} loss, {row['fixed']} = {row['fixed_value']}"
     against = "" if row["x"] == "D" else f" against {row['x']}"

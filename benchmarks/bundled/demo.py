@@ -29,8 +29,8 @@ NOISE = 0.01
 JETS = ComputeRule(rule="6npND", n_p=40)
 JET_SAMPLES = (10_000, 63_000, 400_000, 2_500_000, 16_000_000, 100_000_000)
 
-# Chosen by Isoplan, not by the paper: A, B and C of R(L) = A e^(B L) + C, one row per signal class. R is the rejection
-# at the signal efficiency of the paper.
+# A, B and C of the rejection R(L) = A e^(B L) + C at the loss L, one row per signal class. They are simulated
+# and not from the paper.
 REJECTION = {
     "Hbb": (3.50e5, -7.5, 30.0),
     "Hcc": (6.00e4, -6.8, 12.0),
@@ -44,8 +44,8 @@ REJECTION = {
 }
 REJECTION_NOISE = 0.02
 
-# Chosen by Isoplan, not by the paper: the shape of the curves whose minima are the published optima. The optimum of
-# NDCG moves to smaller models as compute grows.
+# The minima of the iso-FLOP curves are the published optima. The shape of the curves is simulated and not from the
+# paper. The optimum of NDCG shifts to smaller models as compute increases.
 CURVATURE = 0.35  # nats / (decade of N)^2
 SWEEP_NOISE = 0.002
 SWEEP = np.linspace(-0.75, 0.85, 9)  # log10 of N over the optimal N
@@ -67,7 +67,7 @@ def parameters(width: int) -> int:
 
 
 def published(name: str, **where: str) -> dict[str, float]:
-    """Return parameter -> value from the rows of a paper's table whose cells equal ``where``."""
+    """Return the parameters, by name, in those rows of a paper's table whose columns have the values ``where``."""
     rows = [r for r in records(name) if all(r[k] == v for k, v in where.items())]
     return {r["parameter"]: float(r["value"]) for r in rows}
 

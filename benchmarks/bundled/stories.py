@@ -1,6 +1,6 @@
 """Script that writes the fits of the stories: ``python -m benchmarks.bundled.stories``.
 
-A story opens with these fits, so that no visitor waits for 400 refits. A test repeats them.
+A story of the app loads these fits, which saves visitors the time of 400 refits. A test repeats the fits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[2] / "data" / "fits"
 
 
 def make_fits(db: Database, domain: Domain) -> list[dict[str, Any]]:
-    """Fit the law of a story, and its map if it has one, to the bundled table; return them as JSON objects."""
+    """Fit the law (and the metric map, if any) of a story to the bundled table. Return the fits as JSON objects."""
     table = tables.by_name(db, domain.demo.name)
     snapshot = snapshots.take(db, table.id, filter=snapshots.Filter(where=domain.where))
     runs = snapshots.runs(db, snapshot)

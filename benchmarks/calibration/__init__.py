@@ -1,7 +1,7 @@
 """Calibration of the planner's probabilities, tested on simulated tables with known laws. Writes docs/calibration.md.
 
-Results are stored in build/calibration, in blocks of 100 tables. A later run computes only the missing blocks. All
-cases get their first block before any case gets its second one.
+Results are stored in build/calibration, in blocks of 100 tables. A later run computes only the missing blocks. The
+first blocks of all cases are computed before any second block.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isoplan.engine.fitting.solver import kernels
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 TABLES, OTHERS, REFITS = 2000, 1000, 200
-"""Number of simulated tables of each surface, number of tables of each other case, and number of refits per table."""
+"""Number of simulated tables for each loss surface and for each other case, and number of refits per table."""
 
 
 def run() -> Report:

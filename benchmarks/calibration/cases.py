@@ -1,4 +1,4 @@
-"""Cases of the simulation: a table design, a noise, and a target loss that only some true floors make reachable."""
+"""Cases of the simulation: a table design, a noise, and a target loss close to the uncertain floor of the law."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Design and noise, and, if there is one, the limit or the metric map."""
+        """The name of the case: its design, its noise, and its limit or metric map if there is one."""
         more = {"free": "", "unique": f", {UNIQUE:.0e} unique samples", "metric": ", through a metric map"}
         return f"{self.design.name}, {self.noise}{more[self.kind]}"
 
@@ -57,7 +57,7 @@ class Case:
         return {"unique": UNIQUE} if self.kind == "unique" else {}
 
     def floor(self, random: np.random.Generator) -> float:
-        """Draw the true floor of one table: uniform around the floor of the design, which is the target."""
+        """Draw the true floor of one table from a uniform distribution around the target, the floor of the design."""
         return float(self.design.truth["E"] + WIDTH * self.error * random.uniform(-1, 1))
 
     def truth(self, floor: float) -> Design:
@@ -69,18 +69,18 @@ class Case:
         return replace(d, truth={**t, "E": floor}, loss=d.loss + floor - t["E"])
 
     def near(self) -> float:
-        """Return the near target, as a loss: the lowest loss that the design itself can reach.
+        """Return the near target as a loss. It is the lowest loss that is possible with the floor of the design.
 
-        A table can reach it if its true floor is below that of the design.
+        The target can be met for a table if the true floor of the table is below the floor of the design.
         """
         t = self.design.truth
         return float(t["E"] + (t["B"] * UNIQUE ** -t["beta"] if self.kind == "unique" else 0.0))
 
     def far(self, truth: Design) -> float:
-        """Return the far target, a loss that every table can reach.
+        """Return the far target, a loss that can be met for every table.
 
-        It is the true loss on the compute-optimal frontier at ten times the largest compute of the table. With a limit
-        of unique samples it is the true loss of ten times the largest model, trained on all unique samples.
+        It is the true loss on the compute-optimal frontier at ten times the largest compute of the table. If unique
+        samples are limited, it is the true loss of a model with ten times the largest N, trained on all unique samples.
         """
         if self.kind == "unique":
             N = 10 * float(truth.columns["N"].max())
@@ -108,7 +108,7 @@ class Case:
     def another(self, truth: Design, N: float, D: float, seed: int) -> float:
         """Return the simulated result of one more run at ``N`` and ``D``, as a loss or a metric.
 
-        Its noise is that of the largest run of the table.
+        The noise of this run is that of the largest run of the table.
         """
         random = np.random.default_rng([seed, 11, NOISES.index(self.noise)])
         sd = truth.sigma

@@ -87,7 +87,7 @@ def report(refits: int) -> Report:
 
 
 def _found(refits: int) -> dict[str, Floats]:
-    """Return the results of the simulated tables by case. The first entry has the tables of all surfaces together."""
+    """Return the results of the simulated tables by case. The first entry contains the tables of all loss surfaces."""
     found = {case: load(case.name, refits) for case in CASES.values()}
     plain = [tables for case, tables in found.items() if case.plain]
     return {ALL: np.concatenate(plain)} | {case.name: tables for case, tables in found.items() if len(tables)}
@@ -101,9 +101,9 @@ def _spread(name: str) -> str:
 def _shares(tables: Floats, strict: bool) -> tuple[str, ...]:
     """Return four coverages as text, each at 68 % and 95 %.
 
-    They are: cost of the far target, cost of the near target if it is reachable, one more run in its prediction
-    interval, and this run in the interval of the law. If ``strict`` is false, two standard errors are added to the
-    tolerance.
+    They are the coverages of the compute for the far target, of the compute for the near target (if it can be met), of
+    one more run by its prediction interval, and of this run by the interval of the law. If ``strict`` is false, two
+    standard errors are added to the tolerance.
     """
     reachable = tables[tables[:, 0] == 1]
     far, near, run, law = (

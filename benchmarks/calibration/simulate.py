@@ -23,13 +23,14 @@ FOLDER = Path(__file__).parents[2] / "build" / "calibration"
 BLOCK = 100
 """Number of tables in a block."""
 APART = 100_000
-"""Difference between the first seeds of two cases, so that no two tables have the same seed."""
+"""Difference between the first seeds of two cases. It exceeds the number of tables, so all seeds are different."""
 COLUMNS = ("reached", "stated", "far 68", "far 95", "near 68", "near 95", "run 68", "run 95", "law 68", "law 95")
 """Numbers that are stored for each table.
 
-'reached' is 1 if the true law reaches the near target; 'stated' is the probability of it that the plan states. 'far'
-and 'near' are 1 if the interval of the compute for this target contains the true value. 'run' is 1 if one more run is
-in its prediction interval, and 'law' is 1 if this run is in the interval of the law, without scatter.
+'reached' is 1 if the near target is possible under the true law, and 'stated' is the probability of this event in the
+plan. 'far' and 'near' are 1 if the interval of the compute for the far or near target contains the true value. 'run' is
+1 if the result of one more run is in its prediction interval. 'law' is 1 if this result is in the interval of the law,
+which does not include the noise of a run.
 """
 
 
@@ -78,7 +79,7 @@ def table(case: Case, refits: int, seed: int) -> list[float]:
 
 
 def _plan(case: Case, made: Fit, target: float, map: Through | None) -> Plan | None:
-    """Return the plan for a target loss; None if no plan is possible, because no resample reaches the target."""
+    """Return the plan for a target loss, or None if the target is impossible in all resamples."""
     limits = Limits(unique=case.limits.get("unique"))
     goal = target if map is None else float(metric(np.asarray(target)))
     try:
@@ -109,7 +110,8 @@ def _within(ends: Interval | None, x: float) -> float:
 def _another(case: Case, truth: Design, made: Fit, map: Through | None, seed: int) -> tuple[float, ...]:
     """Simulate one more run at the planned optimum of ten times the largest compute of the table.
 
-    Return, as 1 or 0, whether its result is in the 68 % and 95 % prediction intervals, and in those of the law.
+    Return, as 1 or 0, whether its result is in the 68 % and 95 % prediction intervals, and in the 68 % and 95 %
+    intervals of the law.
     """
     plan = plan_budget(made, 10 * float(truth.size.max()))
     N, D = (float(plan.allocation[name].value or np.nan) for name in ("N", "D"))

@@ -13,11 +13,11 @@ from benchmarks.coverage.simulate import FOLDER, LEVELS, floor_name, path
 from isoplan.engine.arrays import Floats
 
 MARGIN = 0.03
-"""Maximum deviation of a coverage from its nominal value. Three standard errors are added to it."""
+"""Maximum deviation of a coverage from its nominal value, in addition to three standard errors."""
 
 
 SCALES = ("A", "B", "k", "k_D", "C_L", "X_c")
-"""Parameters whose interval widths are computed on the logarithm. The cost of a target is treated in the same way."""
+"""Parameters for which the width of the interval is computed from logarithms, as for the compute of a target."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Cell:
     """Coverage of one quantity, for one design, noise and interval method.
 
     ``coverage`` is the measured coverage at 68 % and 95 % over ``tables`` simulated tables. ``width`` is the median
-    width of the interval, divided by the width of the same central share of the estimates in all tables. This divisor
-    is the interval that one would state if the sampling distribution were known.
+    width of the interval, divided by the width of the central 68 % or 95 % of the estimates in all tables. The divisor
+    is the width of the ideal interval for a known sampling distribution.
     """
 
     design: Design
@@ -45,7 +45,7 @@ class Cell:
     def passes(self) -> bool:
         """Return whether both coverages are close enough to their nominal values.
 
-        A coverage that is too high is accepted if the interval is one-sided or the design has few runs.
+        A coverage that is too high is accepted if the interval is one-sided, or if the design has few runs or no floor.
         """
         off = [c - level for c, level in zip(self.coverage, LEVELS, strict=True)]
         slack = [MARGIN + self.error(level) for level in LEVELS]
@@ -66,7 +66,8 @@ def cells(method: str, refits: int) -> Iterator[Cell]:
 def load(design: Design, noise: str, method: str, refits: int) -> Floats | None:
     """Return the stored numbers of t simulated tables and q quantities, shape (t, q, 6); None if nothing is stored.
 
-    The last axis has the value, the ends of the 68 % and 95 % intervals, and the share of draws below the value.
+    The last axis contains the value, the ends of the 68 % and 95 % intervals, and the fraction of draws below the
+    value.
     """
     blocks = sorted(FOLDER.glob(path(design.name, noise, method, refits, 0).name.replace("-0.npz", "-[0-9]*.npz")))
     return np.concatenate([np.load(b)["numbers"] for b in blocks]) if blocks else None

@@ -20,9 +20,9 @@ from isoplan.engine.schema import Roles, Runs
 
 NOISES = ("log-normal", "outliers", "heteroscedastic")
 OUTLIERS, FARTHER = 0.02, 10.0
-"""Share of the runs that are outliers, and the factor by which their noise is larger."""
+"""Fraction of the runs that are outliers, and ratio of the noise of outliers to the normal noise."""
 UNEQUAL = 3.0
-"""Ratio of the noise of the smallest run to that of the largest run. It decreases as a power of the size."""
+"""Noise of the smallest run divided by the noise of the largest run. The noise is a power law of the run size."""
 RULE = ComputeRule()
 Quantity = Callable[[Values], Floats]
 """Function of the parameters of a law. Its arguments and its result are arrays of shape (...)."""
@@ -32,10 +32,11 @@ Quantity = Callable[[Values], Floats]
 class Design:
     """A table of runs without noise: the columns, the true law and its parameters, and the noise to add.
 
-    ``sigma`` is the standard deviation of log loss. ``size`` orders the runs from small to large for the noise
-    'heteroscedastic'. ``floorless``: the true floor is zero. ``few``: an interval may cover too much, but not too
-    little, because the runs are few or the true floor is zero. ``tuned``: the rules of the default interval were tuned
-    on this design.
+    - ``sigma``: standard deviation of log loss.
+    - ``size``: size of each run, for the noise 'heteroscedastic', which depends on the size.
+    - ``floorless``: whether the true floor is zero.
+    - ``few``: whether the runs are few or the true floor is zero. The coverage may then be too high, but not too low.
+    - ``tuned``: whether the rules of the default interval were tuned on this design.
     """
 
     name: str
@@ -58,8 +59,8 @@ class Design:
     def covered_elsewhere(self) -> tuple[str, ...]:
         """Return the interval methods that are not simulated under their own name.
 
-        They are the method that is the default of this design ('auto' simulates it), and those that its law does not
-        support.
+        They are the default method of this design, which is simulated under the name 'auto', and all methods that the
+        law of the design does not support.
         """
         if self.law == "isoflop":
             return "residual", "profile"
@@ -118,7 +119,7 @@ def _surface(name: str, text: str, truth: Mapping[str, float], N: Floats, D: Flo
 
 
 def _epoch() -> Design:
-    """Return 240 runs that fill the ranges of N and of tokens per parameter evenly (an additive recurrence)."""
+    """Return 240 runs with evenly distributed N and tokens per parameter (a quasi-random additive recurrence)."""
     i = np.arange(240)
     u, v = (0.5 + i * 0.7548776662466927) % 1, (0.5 + i * 0.5698402909980532) % 1
     N = np.asarray(10 ** (7.7 + 2.5 * u), float)
@@ -168,7 +169,7 @@ def _scan(name: str, floor: float, text: str) -> Design:
 
 
 def _untuned(name: str, surface: Surface) -> Design:
-    """Return a design on which no rule was tuned. It has few runs if there are fewer than 4 runs per parameter."""
+    """Return a design on which no rule was tuned. Fewer than 4 runs per parameter of the law count as few."""
     few, floorless = len(surface.N) < 4 * len(surface.law), surface.law["E"] == 0
     made = _surface(name, surface.text, surface.law, surface.N, surface.D, surface.sigma)
     return replace(made, few=few or floorless, floorless=floorless, tuned=False)

@@ -30,7 +30,7 @@ class Surface:
 def irregular() -> Surface:
     """Return 12 runs with a noise of 3 %: N over 2.5 decades, and 2 to 160 samples per parameter.
 
-    The positions follow an additive recurrence, so nobody has chosen them.
+    The positions follow an additive recurrence and were not selected by hand.
     """
     i = np.arange(12.0)
     u, v = (np.mod(0.5 + i * step, 1) for step in (0.7548776662466927, 0.5698402909980532))
@@ -41,7 +41,7 @@ def irregular() -> Surface:
 def drawn(seed: int, total: int) -> Iterator[Surface]:
     """Yield ``total`` random surfaces.
 
-    Parameters, sizes, numbers of runs and noise are drawn; each third floor is zero.
+    Parameters, sizes, numbers of runs and noise are drawn at random. The floor of every third surface is zero.
     """
     random = np.random.default_rng(seed)
     for i in range(total):

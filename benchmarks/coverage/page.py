@@ -72,7 +72,7 @@ def _verdict(found: list[Cell], refits: int) -> str:
 
 
 def _warned(refits: int) -> str:
-    """Return the share of tables with two warnings, by design: unresolved floor, and a scale that is not monotone."""
+    """Return the fraction of tables with each of two warnings, by design: unresolved floor, and non-monotone scale."""
     return "\n".join(
         (
             f"- Tables whose fit says that a floor is not resolved: {_said(refits, 'floor-zero', 'floor-weak')}.",

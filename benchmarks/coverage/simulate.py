@@ -1,6 +1,6 @@
 """Simulated tables: fit each table and store the value and the intervals of each quantity.
 
-Results are stored in blocks, so that a later run can continue.
+Results are stored in blocks. A later call computes only the missing blocks.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def _keep(out: Path, numbers: Floats, codes: NDArray[np.str_]) -> None:
 def table(design: Design, noise: str, method: str, refits: int, seed: int) -> tuple[list[Floats], str]:
     """Simulate and fit one table; return arrays of shape (q, 6) and the codes of the warnings as text.
 
-    There is one row per quantity. A row has the value, the low and high ends at 68 %, those at 95 %, and the share of
-    draws below the value. An end is NaN if there is no interval. The first array is that of ``method``. If runs were
-    resampled, a second array has the plain percentiles of the same refits.
+    There is one row per quantity. A row contains the value, the ends of the 68 % interval, the ends of the 95 %
+    interval, and the fraction of draws below the value. The ends are NaN if there is no interval. The first array is
+    for ``method``. If the method resamples the runs, a second array contains the plain percentiles of the same refits.
     """
     spec = FitSpec(law=design.law, axis=design.axis, interval=method, bootstrap=refits, seed=seed)  # type: ignore[arg-type]
     made = fit(spec, design.runs(noise, seed))

@@ -1,7 +1,8 @@
-"""Test of the planner's statements about floors, on simulated tables with known floors. Writes docs/floors.md.
+"""Test of statements about the floor (the irreducible loss), on simulated tables with known floors.
 
-Results are reported for each design separately. They are stored in build/floors, in blocks of 50 tables. A later run
-computes only the missing blocks. All designs get their first block before any design gets its second one.
+Writes docs/floors.md, with results for each design separately. Results are stored in build/floors, in blocks of 50
+tables. A later run computes only the missing blocks. The first blocks of all designs are computed before any second
+block.
 """
 
 from __future__ import annotations

@@ -22,16 +22,17 @@ JETS_FLOORS = (0.0, 0.05, 0.15, 0.3, 0.5)
 HELD_OUT_SEED, HELD_OUT = 20261123, 6
 """Seed and number of the random designs, which were drawn after the rules were fixed."""
 OUTLIERS, WIDER = 0.05, 5.0
-"""Share of outliers among the runs of a design with outliers, and the factor by which their noise is larger."""
+"""Fraction of outliers among the runs of a design with outliers, and ratio of the outliers' noise to the normal noise.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class FloorDesign:
-    """Runs at ``N`` and ``D`` (n,) with the true losses ``loss`` (n,), the true floor ``floor``, and their noise.
+    """Runs at ``N`` and ``D`` (n,) with the true losses ``loss`` (n,), the true ``floor``, and the noise of the losses.
 
-    ``sigma`` is the standard deviation of the noise of log loss. The share ``outliers`` of the runs has ``WIDER`` times
-    this noise. ``error`` is the smallest possible standard error of an unbiased estimate of the floor (Cramer-Rao
-    bound).
+    ``sigma`` is the standard deviation of the noise of log loss. A fraction ``outliers`` of the runs has noise that is
+    ``WIDER`` times larger. ``error`` is the smallest possible standard error of an unbiased estimate of the floor
+    (Cramer-Rao bound).
 
     ``kind`` is "tuned" if rules were tuned on the design, "held out" if it was drawn after the rules were fixed, and
     "untuned" otherwise.
@@ -69,8 +70,8 @@ def _design(name: str, kind: Kind, N: Floats, D: Floats, law: Mapping[str, float
 def _jets() -> Iterator[FloorDesign]:
     """Yield the designs from the bundled table of one-pass jets, one design per floor.
 
-    A design has the N and D of the table, and the law that was refitted with this fixed floor. ``sigma`` is the scatter
-    of the table around the refitted law.
+    A design has the N and D of the bundled table, and the true losses of the law that was refitted with a fixed floor.
+    ``sigma`` is the scatter of the table around the refitted law.
     """
     runs = read_runs(Path(str(path("grids/jets_one_pass.csv"))))
     for floor in JETS_FLOORS:
@@ -104,7 +105,7 @@ def _held_out() -> Iterator[FloorDesign]:
 
 
 def _with_outliers(designs: Iterable[FloorDesign]) -> Iterator[FloorDesign]:
-    """Yield the same designs with outliers: one run in twenty has five times the noise."""
+    """Yield each of the ``designs`` with outliers added: one run in twenty has five times the noise."""
     for d in designs:
         yield replace(d, name=f"{d.name}, outliers", kind="untuned", outliers=OUTLIERS)
 

@@ -74,7 +74,7 @@ def rows() -> tuple[tuple[str, ...], ...]:
 
 
 def load(d: FloorDesign) -> tuple[Floats, Floats]:
-    """Return the stored results of a design: numbers (t, 7) and confidence curves (t, ``len(PLACES)``) of t tables."""
+    """Return the stored results of the t tables of a design: numbers (t, 7) and confidence curves (t, positions)."""
     names = FOLDER.glob(path(d.name, 0).name.replace("-0.npz", "-[0-9]*.npz"))
     blocks = [np.load(name) for name in sorted(names) if ".half" not in name.name]
     if not blocks:

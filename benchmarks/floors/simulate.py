@@ -1,4 +1,4 @@
-"""Simulated tables of each design: the confidence curve of the floor, at its true value and at targets around it."""
+"""Simulated tables of each design: the confidence curve of the floor, at the true floor and at positions around it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LIMITS = (0.68, 0.84, 0.95)
 COLUMNS = ("p at floor", "p at zero", "resolved", "middle", *(f"limit {level}" for level in LIMITS))
 """Numbers that are stored for each table.
 
-They are the confidence that the floor is below its true value, the confidence that it is below zero, and 1 if the floor
-is resolved. Then come the value at which the confidence is 0.5, and the upper limits at ``LIMITS``.
+They are the confidence that the floor is below its true value, the confidence that the floor is below zero, 1 or 0 for
+a resolved or unresolved floor, the value at confidence 0.5, and the upper limits at the confidences ``LIMITS``.
 """
 
 
@@ -45,7 +45,7 @@ def work(design: str, block: int) -> str:
 
 
 PLACES = np.linspace(-8, 8, 161)
-"""Distances from the true floor, in units of ``error``, at which the confidence curves are stored."""
+"""Positions of the stored confidence curves: distances from the true floor, in units of the ``error`` of the design."""
 
 
 def table(d: FloorDesign, seed: int) -> tuple[list[float], Floats]:

@@ -1,4 +1,4 @@
-"""Laws of the bundled jets grids, compared with the jets paper. Writes docs/jets_laws.md and its figures."""
+"""Scaling laws of the bundled jets grids, compared with the jets paper. Writes docs/jets_laws.md and its figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "jets_laws.md"
 def run() -> Report:
     """Fit the laws, draw docs/images/jets_law_*.png, and write the page.
 
-    Return a report on how well the laws predict the largest cells.
+    The returned report states how well the laws predict the cells (training runs) with the largest compute.
     """
     draw(figures())
     PAGE.write_text(write())

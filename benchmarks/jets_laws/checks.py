@@ -1,4 +1,4 @@
-"""Checks of the laws of the jets grids: dependence on the width, failed cells, hold-outs, and kappa."""
+"""Checks of the laws of the jets grids: hold-outs, dependence on the width, failed training runs, and kappa."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from isoplan.engine.schema import Runs
 from isoplan.engine.store.files.table_files import read_curves
 
 WIDE = 16
-"""Width above which a larger model hardly changes the loss in this grid."""
+"""Embedding width from which a larger model hardly changes the loss in this grid."""
 LARGEST_D = 1e5
-"""Maximum number of jets of the cells that are fitted in the hold-out by D."""
+"""Maximum number of training jets D of the fitted cells in the hold-out by D. Larger cells are held out."""
 ABOVE = 1.1
-"""A cell has failed if its loss is more than this factor times the loss of the same width on fewer jets."""
+"""Factor that defines failed training: the loss exceeds ``ABOVE`` times the loss of the same width on fewer jets."""
 
 
 @dataclass(frozen=True)
 class Held:
     """Mean relative errors on held-out cells: of the fitted law, and of two simple predictions.
 
-    ``law`` is the error on all held-out cells. ``wide`` is the error of the same law on held-out cells of width 16 and
-    more. ``power`` is the error on these wide cells of B / D^beta, fitted to the wide cells that are not held out
-    (least squares of logarithms). ``neighbour`` is the error if the loss of a held-out cell is predicted by the fitted
-    cell with the same D and the nearest N. It is None if a held-out D has no fitted cell.
+    - ``law``: error of the fitted law on all held-out cells.
+    - ``wide``: error of the fitted law on the held-out cells of width 16 and more.
+    - ``power``: error of B / D^beta on these wide cells. It is fitted to the other wide cells by least squares of
+      logarithms.
+    - ``neighbour``: error on all held-out cells if each loss is predicted by the fitted cell with the same D and the
+      nearest N. It is None if a held-out D has no fitted cell.
     """
 
     name: str
@@ -43,7 +45,7 @@ class Held:
 
 
 def hold_outs() -> tuple[Held, Held]:
-    """Return two tests: hold out the fifth of the cells with the most compute, or all cells with more than 1e5 jets."""
+    """Return two tests. One holds out the fifth of the cells with the most compute, one all cells with D above 1e5."""
     runs = laws.one_pass()[1]
     by_compute = runs["C"] > np.quantile(runs["C"], laws.LARGEST)
     return _held("compute", runs, by_compute), _held("D", runs, runs["D"] > LARGEST_D)
@@ -84,20 +86,20 @@ def smallest(width: int) -> float:
 
 
 def alpha_by_width() -> dict[int, float]:
-    """Return alpha of the law when cells below a width are left out, by this width, for the three smallest widths."""
+    """Return, for the three smallest widths, the exponent alpha fitted to the cells of at least this width."""
     runs = laws.one_pass()[1]
     widths = sorted({int(row["width"]) for row in laws.rows("one_pass")})[:3]
     return {d: float(fit(FitSpec(bootstrap=0), runs.take(runs["N"] >= smallest(d))).values["alpha"]) for d in widths}
 
 
 def seeds() -> int:
-    """Return the maximum number of seeds that a one-pass cell was trained with."""
+    """Return the maximum number of seeds with which the same one-pass settings were trained."""
     cells = [(row["width"], row["U"]) for row in laws.rows("one_pass")]
     return max(cells.count(cell) for cell in set(cells))
 
 
 def failed() -> Iterator[tuple[str, str, float, float]]:
-    """Yield the width, D and loss of each failed cell, and the lowest loss of the same width on fewer jets."""
+    """Yield the width, D and loss of each failed training run, and the lowest loss of the same width on fewer jets."""
     rows = laws.rows("one_pass")
     for row in rows:
         fewer = [float(r["loss"]) for r in rows if r["width"] == row["width"] and float(r["D"]) < float(row["D"])]
@@ -109,7 +111,7 @@ def failed() -> Iterator[tuple[str, str, float, float]]:
 def kappa(smoothing: float) -> Factor:
     """Return kappa: the compute of repeated training divided by that of one-pass training at the same loss.
 
-    It is computed from the training curves of the repeated cells.
+    It is computed from the training curves of the cells with repeated training.
     """
     runs = laws.read("repeated", laws.REPEATED)
     return fit_factor(laws.one_pass()[0], read_curves(laws.GRIDS / "jets_curves.csv", runs), smoothing=smoothing)

@@ -19,9 +19,9 @@ from isoplan.trainers.jets.features import CONFIGURATIONS
 
 PAGE = replace(LIGHT, width=680)
 REJECTIONS = (4, 4000)
-"""Ends of the axis of the QCD rejection in its figure."""
+"""Lower and upper end of the axis in the figure of the QCD rejection."""
 AROUND = 1.1
-"""Factor by which the drawn range of a law extends beyond its runs on both sides."""
+"""Factor by which the drawn range of a law extends beyond the range of its runs, at both ends."""
 
 
 def figures() -> dict[str, go.Figure]:

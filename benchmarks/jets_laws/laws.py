@@ -29,7 +29,7 @@ SIZES = {"N": "N", "D": "D", "C": "C", "loss": "loss", "run": "run"}
 REPEATED = {**SIZES, "D": "", "U": "U", "metric": "overfits"}
 TRAINED = "untrained = 0"
 LARGEST = 0.8
-"""Quantile of C. Cells above it are the fifth with the largest compute."""
+"""Quantile of the compute C. The cells above this quantile are the fifth with the largest compute."""
 LEVEL = 0.95
 
 
@@ -39,7 +39,7 @@ def there(grid: str) -> bool:
 
 
 def asked(grid: str) -> int:
-    """Return the number of cells that the definition of a grid has, trained or not."""
+    """Return the number of cells in the definition of a grid, both trained and untrained."""
     fields = tomllib.loads((GRIDS / f"jets_{grid}.toml").read_text())["cell"].values()
     return math.prod(len(value) for value in fields if isinstance(value, list))
 
@@ -52,7 +52,7 @@ def rows(grid: str) -> list[dict[str, str]]:
 def read(grid: str, mapping: Mapping[str, str], where: str = "") -> Runs:
     """Return the cells of a grid for which the SQL condition ``where`` is true.
 
-    ``mapping`` has the roles of the columns. The compute rule is 6 n_p N D.
+    ``mapping`` assigns roles to columns. Compute is C = 6 n_p N D, with n_p particles per jet.
     """
     return read_runs(GRIDS / f"jets_{grid}.csv", mapping, where, theory())
 
@@ -81,7 +81,7 @@ def repeated() -> tuple[Fit, Runs]:
     Only models that overfit in most of their cells are fitted. Returns the fit and its runs.
     """
     runs = read("repeated", REPEATED)
-    # Models that rarely overfit are left out: they are too small to use all information in the jets.
+    # Omit models that rarely overfit, because they are too small to use all information in the jets.
     share = {size: runs["overfits"][runs["N"] == size].mean() for size in np.unique(runs["N"])}
     large = runs.take(np.array([share[size] > 0.5 for size in runs["N"]]))
     return fit(FitSpec(law="repetition", axis="U"), large), large
@@ -89,9 +89,9 @@ def repeated() -> tuple[Fit, Runs]:
 
 @cache
 def of_inputs(inputs: str) -> tuple[Fit, Runs]:
-    """Fit the law of ``repeated`` to cells of one input configuration; return the fit and its runs.
+    """Fit the law of ``repeated`` to the cells of one input configuration; return the fit and its runs.
 
-    These cells have a width that overfits.
+    All of these cells have an embedding width at which models overfit.
     """
     runs = read("inputs", REPEATED, f"inputs = '{inputs}'")
     return fit(FitSpec(law="repetition", axis="U"), runs), runs
@@ -101,7 +101,7 @@ def of_inputs(inputs: str) -> tuple[Fit, Runs]:
 def rejection(metric: str) -> tuple[Fit, Runs]:
     """Fit the rejection R of one signal as a function of the loss L (jets paper, Sec. 4); return the fit and its runs.
 
-    Each run is weighted by the relative error of its R. Cells without a value of R are left out.
+    The weight of a run depends on the relative error of its R. Runs without a value of R are omitted.
     """
     runs = read("rejection", {**SIZES, "metric": metric, "hyper": f"{metric}_error"}, f'"{metric}" is not null')
     spec = FitSpec(law="metric-map", axis="loss", y=metric, objective="ols-log", relative_error=f"{metric}_error")
@@ -129,8 +129,8 @@ def counted() -> MeasuredRule:
 class HoldOut:
     """Test of the law on the fifth of the cells with the largest compute.
 
-    ``law`` and ``baselines`` are mean relative errors on these cells. ``outcomes`` compares each of them with its
-    prediction. ``decades`` is how far their compute extends beyond the fitted cells, in decades.
+    ``law`` and ``baselines`` are mean relative errors on these cells. ``outcomes`` compares each cell with its
+    prediction. ``decades`` is log10(largest compute / largest fitted compute).
     """
 
     fitted: int
@@ -152,7 +152,7 @@ class HoldOut:
 
 @cache
 def hold_out() -> HoldOut:
-    """Fit the one-pass law to the cells with less compute, and compare it with the fifth with the largest compute."""
+    """Test the one-pass law on the fifth of the cells with the most compute, after a fit to all other cells."""
     whole, runs = one_pass()
     held = runs["C"] > np.quantile(runs["C"], LARGEST)
     known, new = runs.take(~held), runs.take(held)
@@ -176,7 +176,7 @@ def _error(predicted: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class Rates:
-    """Losses at one width and one number of jets, for each learning rate that was tried, in increasing order."""
+    """Losses at one width and one number of jets, for each tested learning rate in increasing order."""
 
     width: int
     jets: int
@@ -190,11 +190,11 @@ class Rates:
 
     @property
     def ends(self) -> bool:
-        """Whether the best rate is the largest rate that was tried. Then a larger rate may be better."""
+        """Whether the best learning rate is the largest tested rate. If so, a larger rate may be better."""
         return self.best == self.rates[-1]
 
     def costs(self, rate: float) -> float:
-        """Return how much higher the loss is at ``rate`` than at the best rate, relative to the lowest loss."""
+        """Return (loss at ``rate`` - lowest loss) / lowest loss."""
         return self.loss(rate) / min(self.losses) - 1
 
     def loss(self, rate: float) -> float:

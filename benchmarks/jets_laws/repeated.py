@@ -25,9 +25,9 @@ JETS = (1e3, 1e4, 1e5, 1e6)
 def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
     """Return omega(D): ``D`` unique samples, repeated until the loss stops falling, equal omega D samples seen once.
 
-    ``repeated`` contains B_rep and beta_rep, ``one_pass`` the B and beta of the law chinchilla, both with one floor:
-    omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1) (jets, eq. 5). It sets both laws equal at infinite N, so it is
-    valid for models above the overfitting threshold.
+    ``repeated`` contains B_rep and beta_rep, ``one_pass`` contains B and beta of the law chinchilla. Both laws must
+    have the same floor. At infinite N, equal losses give omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1) (jets, eq.
+    5). This is valid for models above the overfitting threshold.
     """
     beta = one_pass["beta"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -72,14 +72,14 @@ L_inf + B_rep/D^β_rep, beside the same of JetClass:
 
 
 def _joint(both: Laws) -> dict[str, tuple[float, Interval | None]]:
-    """Return the parameters of the repeated law in the joint fit of both laws, by name, each with its 68 % interval."""
+    """Return the parameters of the law for repeated training in the joint fit, by name, each with its 68 % interval."""
     names = ("L_inf", "B_rep", "beta_rep")
     found = {n: (float(both.best[n]), both.how.interval(float(both.best[n]), both.draws[n], 0.68)) for n in names}
     return found | ({"L_inf": (both.floor.value, both.floor.ci68)} if both.floor else {})
 
 
 def _omega(both: Laws, largest: float) -> Iterator[str]:
-    """Yield the lines on omega(D), from the joint fit and from the paper."""
+    """Yield the lines on omega(D), the value of repeated samples, from the joint fit and from the paper."""
     why = f" ({both.apart})" if both.apart else ""
     fits = "One floor fits both tables" if both.floor else "One floor is not fitted to both tables"
     yield wrapped(
@@ -118,7 +118,7 @@ def _card(name: str) -> Fit:
 
 
 def _kappa(once: Fit) -> Iterator[str]:
-    """Yield the lines on kappa, which is computed in the same way as by the command."""
+    """Yield the lines on kappa, the compute of repeated training relative to one-pass training at the same loss."""
     smooth, raw = checks.kappa(0.6), checks.kappa(0.0)
     ends = once.resampling.interval(smooth.value, smooth.draws, 0.68)
     yield "\n" + wrapped(

@@ -9,7 +9,7 @@ from isoplan.engine.quantities import count
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Return a paragraph wrapped to the line width of the page. ``indent`` is put before each line except the first."""
+    """Return a paragraph wrapped to the line width of the page. All lines except the first begin with ``indent``."""
     return textwrap.fill(" ".join(text.split()), 120, subsequent_indent=indent, break_on_hyphens=False)
 
 

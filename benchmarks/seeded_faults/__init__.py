@@ -1,8 +1,8 @@
-"""Share of one-line faults that the tests detect: forty random faults in fits, plans, store and backend.
+"""Fraction of one-line faults that the tests detect: forty random faults in fits, plans, store and backend.
 
-The seed is fixed. The tests of these parts run once under coverage, which records the lines that each test reaches,
-also in child processes. Then each fault is put into a copy of the sources. The tests that reach its line run until one
-fails.
+The seed is fixed. First, the tests run once under coverage, which records the lines that each test executes, also in
+child processes. Then each fault is inserted into a copy of the sources. The tests that execute the faulty line run
+until one test fails.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ GROUPS = (
     ("trainers/backend",),
 )
 TESTS = ("tests/engine", "tests/trainers/backend", "tests/trainers/command")
-"""Tests that are run. Tests of the pages and of the terminal are left out, so the true share is at least as large."""
+"""Tests that are run. Tests of pages and commands could detect further faults, so the true fraction may be larger."""
 PARTS = ("app", "engine", "trainers", "data", "isoplan")
 SKIPPED = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", "*.egg-info", ".*_cache")
 FOLDER = Path(tempfile.gettempdir()) / "isoplan-seeded-faults"
 """Folder of the recorded coverage. Delete it to record the coverage again."""
 COMPILED = "engine/fitting/solver/kernels/"
-"""Folder of compiled functions. Coverage records no lines there, so all tests that call any of them are run."""
+"""Folder of compiled functions. Coverage records no lines in compiled functions, so all tests that call one are run."""
 SOURCES = FOLDER / "sources"
-"""Copy of the recorded sources. Faults are drawn from it, and put into further copies."""
+"""Copy of the recorded sources. Faults are drawn from this copy and inserted into further copies."""
 APPEND = "--import-mode=append"
-"""Option of pytest. Without it, pytest imports the package of the tests' folder, not the one that PYTHONPATH names."""
+"""Option of pytest. Without it, pytest imports the package next to the tests and not the package in PYTHONPATH."""
 LIMIT = 3600.0
 """Maximum time in seconds for the tests of one fault. A fault that makes a test hang counts as detected."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -53,7 +53,7 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result for one fault: the number of tests that reach its line, and the first failed test ("" if none failed)."""
+    """Result for one fault: the number of tests that execute its line, and the first failed test ("" if none)."""
 
     fault: Fault
     tests: int
@@ -93,7 +93,7 @@ def _copy(source: Path, folder: Path) -> dict[str, str]:
 
 
 def _record() -> None:
-    """Run the tests under coverage and record it. A failed test does not stop the run; it only detects no fault."""
+    """Run the tests under coverage and store the result. A failed test does not stop the run."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     env = _copy(ROOT, SOURCES)
     (FOLDER / "settings").write_text(SETTINGS)
@@ -108,9 +108,9 @@ def _record() -> None:
 
 
 def _reaching(fault: Fault, data: coverage.CoverageData, seconds: Mapping[str, float]) -> list[str]:
-    """Return the tests that reach the line of a fault, the fastest test first.
+    """Return the tests that execute the line of a fault, the fastest test first.
 
-    If the line runs only when its module is imported, these are all tests that reach the file.
+    If the line runs only during the import of its module, return all tests that execute a line of the file.
     """
     compiled = fault.file.startswith(COMPILED)
     lines = data.contexts_by_lineno(str(SOURCES / (f"{COMPILED}bindings.py" if compiled else fault.file)))
@@ -122,7 +122,7 @@ def _reaching(fault: Fault, data: coverage.CoverageData, seconds: Mapping[str, f
 
 
 def _try(fault: Fault, tests: list[str]) -> Outcome:
-    """Run ``tests`` on a copy of the sources that has ``fault``, until one fails, and return the result."""
+    """Run ``tests`` on a copy of the sources with ``fault`` until one test fails, and return the result."""
     if not tests:
         return Outcome(fault, 0, "")
     with tempfile.TemporaryDirectory(prefix="isoplan-fault-") as name:

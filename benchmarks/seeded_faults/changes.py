@@ -33,10 +33,7 @@ JOINED: dict[type[ast.boolop], tuple[str, str]] = {ast.And: ("and", "or"), ast.O
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: ``old`` is replaced by ``new`` in ``file``.
-
-    It is at ``line`` (from 1) and ``column`` (from 0, in characters).
-    """
+    """A fault: the text ``old`` is replaced by ``new`` in ``file``, at ``line`` (from 1) and ``column`` (from 0)."""
 
     file: str
     line: int
@@ -82,7 +79,7 @@ def draw_faults(root: Path, folders: Sequence[Sequence[str]], each: int, seed: i
 
 
 def faults_of(file: str, source: str) -> Iterator[Fault]:
-    """Yield all possible faults of a module, in the order of its syntax tree. Type annotations have none."""
+    """Yield all possible faults of a module, in the order of its syntax tree. Type annotations are skipped."""
     lines = source.splitlines()
     for node in _nodes(ast.parse(source)):
         for line, column, old, new in _changes(node, lines):

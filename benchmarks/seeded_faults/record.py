@@ -12,7 +12,7 @@ import coverage
 import pytest
 
 VARIABLE = "ISOPLAN_TEST"
-"""Environment variable that tells a child process the name of the test that started it."""
+"""Environment variable with the name of the test that started a child process."""
 TIMES = "ISOPLAN_TEST_TIMES"
 """Environment variable with the path of the file to which the seconds of each test are written."""
 SETTINGS = f"""
