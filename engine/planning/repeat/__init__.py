@@ -1,8 +1,8 @@
-"""Planner question "Simulate or repeat": reach one loss by a single pass over many samples or by repeating few.
+"""Planner question "Simulate or repeat": reach a target loss with many samples seen once, or with few repeated samples.
 
-Repeated training ends at the early stop. Exported scripts import the names in ``HOMES`` from here. They are imported
-from their modules on first access: the list of commands imports this package to read its question, and must not wait
-for the import of numpy.
+Repeated training ends at the early stop. Exported scripts import the names in ``HOMES`` from this package. A name is
+imported from its module on first access. The list of commands imports this package to get its question, and must not
+wait until numpy is imported.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ HOMES = {
     **{"simulate_or_repeat": "answer", "between": "few_epochs", "worth_of": "worth"},
     **{"as_text": "text", "between_text": "text", "worth_text": "text"},
 }
-"""Names that this package offers, with the modules that define them."""
+"""Names that this package provides, with the modules that define them."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name in ``HOMES`` from its module in this folder."""
+    """Import the name in ``HOMES`` from the module that defines it."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

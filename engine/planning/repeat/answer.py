@@ -7,13 +7,13 @@ One pass: D = ((1 + beta/alpha) B / (L - L_inf))^(1/beta) samples, with N and C 
 Repeat to the early stop: U = (B_rep / (L - L_inf))^(1/beta_rep) unique samples, a model of size N = c U^lambda at the
 overfitting threshold, and kappa times the compute of the single pass.
 
-omega compares both laws at infinite N: U repeated samples give the same loss as omega U samples seen once by an
-unlimited model. The model of a compute-optimal single pass is finite, so it needs even more samples: the saving is D /
-U = omega (1 + beta/alpha)^(1/beta).
+omega compares both laws at infinite N: U repeated samples give the same loss as omega U samples that an unlimited model
+sees once. A compute-optimal single pass has a finite model and needs even more samples: D / U = omega (1 +
+beta/alpha)^(1/beta). This ratio is called the saving.
 
 If both tables can be fitted together with one floor (``floors``), both laws come from this joint fit. N, D and C then
-differ from those of a plan by the one-pass fit alone, so the answer states both. Without a joint fit, N, D and C are
-those of the plan.
+differ from those of a plan that uses only the one-pass fit, so the answer contains both sets of numbers. Without a
+joint fit, N, D and C are those of the plan.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.quantities import rounded
 
 ONE_PASS = ("N", "D", "C", "one_sim", "one_train", "one_total")
-"""Names of the numbers that follow from the one-pass law alone."""
+"""Names of the numbers that depend only on the one-pass law."""
 WITHHELD = "withheld: the overfitting threshold N = c U^lambda is not known"
 
 
 @dataclass(frozen=True)
 class Regime:
-    """One way to reach the target: model size, unique samples, passes over them, FLOPs, and money.
+    """One way to reach the target: model size, unique samples, passes over the samples, compute in FLOPs, and money.
 
-    ``time`` is the training time on the machine of the runs; None if their times are not known.
+    ``time`` is the training time on the machine of the runs; None if the runs contain no times.
     """
 
     name: str
@@ -70,23 +70,23 @@ class Regime:
 
 @dataclass(frozen=True, eq=False)
 class SimulateOrRepeat:
-    """Comparison, for one target, of a single pass over simulated samples with repeating fewer samples.
+    """Comparison, for one target, of a single pass over simulated samples with repeated training on fewer samples.
 
-    ``floor`` is the common floor of a joint fit of both tables, and ``alone`` has the N, D and C of a plan by the
-    one-pass fit alone. Both are None if each law keeps its own fit; ``alone`` is also None if that fit has no plan.
+    ``floor`` is the common floor of a joint fit of both tables. ``alone`` contains the N, D and C of a plan that uses
+    only the one-pass fit. Both are None without a joint fit; ``alone`` is also None if the one-pass fit has no plan.
     ``shared`` states whether both laws have the same floor. If not, omega is valid only at this target.
 
-    ``omega`` compares the laws at infinite N. ``saving`` is D / U relative to the compute-optimal single pass.
+    ``omega`` compares the laws at infinite N. ``saving`` is D / U, with D of the compute-optimal single pass.
     ``break_even`` is the price of a sample above which repeating is cheaper. ``break_even_passes`` is this price
-    divided by the one-pass training cost of a sample.
+    divided by the cost of training on one sample once.
 
-    ``repeat_cheaper`` is the share of resamples in which repeating costs less; None if the money of training is not
-    known. ``p_reach`` is the share that reaches the target in both regimes; None if the resamples do not resolve the
-    floors. Both are None without resamples.
+    ``repeat_cheaper`` is the fraction of resamples in which repeating costs less; None if the money of training is not
+    known. ``p_reach`` is the fraction of resamples that reach the target in both regimes; None if the resamples do not
+    resolve the floors. Both fractions are None without resamples.
 
-    ``unpriced`` states why the money of training is not known; it is empty if all parts have a price. If it is not
+    ``unpriced`` states why the money of training is not known; it is empty if everything has a price. If it is not
     empty, the cheaper regime, the break-even price and the ``picture`` are unknown too. ``support`` is None if the runs
-    support the answer, and otherwise describes which answers they support.
+    support the answer. Otherwise it describes the answers that the runs support.
     """
 
     target: float
@@ -112,7 +112,7 @@ class SimulateOrRepeat:
 
     @property
     def answers(self) -> bool:
-        """Whether the runs support the answer. If not, its numbers are not stated."""
+        """Whether the runs support the answer. If not, the numbers of the answer are not shown."""
         return self.support is None
 
     @property
@@ -122,7 +122,7 @@ class SimulateOrRepeat:
 
     @property
     def mismatched(self) -> bool:
-        """Whether repeating needs more unique samples than one pass, so that the laws do not belong together."""
+        """Whether repeating needs more unique samples than one pass. Such laws are not of the same task."""
         saving = self.saving.value
         return saving is not None and saving < 1
 
@@ -149,11 +149,11 @@ def simulate_or_repeat(
     threshold: Fit | None = None,
     rule: ComputeRule | None = None,
 ) -> SimulateOrRepeat:
-    """Compute both regimes at the loss ``target``. The compute rule is ``rule``, by default that of ``one_pass``.
+    """Compute both regimes at the loss ``target``, with the compute rule ``rule`` (default: that of ``one_pass``).
 
     ``one_pass`` is a fit of chinchilla to runs that see every sample once. ``repeated`` is a fit of repetition to runs
     at their early stop. ``threshold`` is a fit of the overfitting threshold; without it, N and the epochs of repeated
-    training are not stated. Raises PlannerError for fits of other laws, and for a target that one of the laws cannot
+    training are unknown. Raises PlannerError for fits of other laws, and for a target that one of the laws cannot
     reach.
     """
     laws = together(one_pass, repeated)
@@ -199,9 +199,9 @@ def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Mapping[str, Quan
 
 
 def _at(threshold: Fit | None, r: int | None) -> tuple[Floats, Floats]:
-    """Return c and lambda of the threshold N = c U^lambda: for the best fit (``r`` None), or for ``r`` resamples.
+    """Return c and lambda of the threshold N = c U^lambda, of the best fit (``r`` is None) or of ``r`` resamples.
 
-    They are NaN without a threshold.
+    Both are NaN without a threshold.
     """
     if threshold is None:
         return np.asarray(np.nan), np.asarray(np.nan)
@@ -220,8 +220,8 @@ def _solve(
 ) -> Solved:
     """Return all numbers of the answer by name, for the best fit (shape ()) or for resamples (r,).
 
-    A number is infinite if the target is out of reach. ``v`` are the parameter values of both laws, ``line`` c and
-    lambda.
+    A number is infinite if the target cannot be reached. ``v`` contains the parameter values of both laws. ``line``
+    contains c and lambda of the overfitting threshold N = c U^lambda.
     """
     goal = np.asarray(float(target))
     first = least_compute(CHINCHILLA, v, goal, rule)
@@ -257,7 +257,7 @@ def _solve(
 
 
 def _reachable(laws: Laws, target: float) -> None:
-    """Raise PlannerError if one of the laws reaches the target neither by its best fit nor in any resample."""
+    """Raise PlannerError if one of the laws cannot reach the target, neither by its best fit nor in any resample."""
     if not math.isfinite(target):
         raise PlannerError(f"The target {target:g} is not a finite number. Give a number such as 0.5.")
     for name, what in (("E", "one-pass law"), ("L_inf", "law of repeated samples")):
@@ -300,7 +300,7 @@ def _answer(
     def paid(prefix: str, why: str) -> tuple[Quantity, Quantity, Quantity]:
         """Return the money for simulation, for training and in total.
 
-        ``why`` states why the money for training is not known; it is empty if it is known.
+        ``why`` states why the money for training is not known. If it is known, ``why`` is empty.
         """
         simulation = q(f"{prefix}_sim", money)
         if why:
@@ -340,9 +340,9 @@ def _answer(
 
 
 def _too_far(draws: Solved, spans: Mapping[str, tuple[float, float] | None]) -> dict[str, Bools]:
-    """Return which resamples (r,) lie too far beyond the runs, by the prefix of the numbers that they affect.
+    """Return which resamples (r,) lie too far beyond the runs, keyed by the prefix of the numbers that they affect.
 
-    A number such as ``rep_total`` follows from sizes (C and U). It is not stated if one of its sizes is too far.
+    For example, ``rep_total`` is computed from C and U. If C or U is too far, ``rep_total`` is not shown.
     """
     N, D, C, U = (draws[name] > reach(spans.get(name))[1] for name in ("N", "D", "C", "U"))
     return {"one_": N | D | C, "rep_": C | U, "C_": C | U, "N_": U}

@@ -27,17 +27,17 @@ NO_HOUR = {
 }
 POINTS = 61
 DECADES = 2.5
-"""Decades of sample prices that are drawn on each side of the user's price and of the break-even price."""
+"""Decades of sample prices that are drawn below and above the user's price and the break-even price."""
 
 
 @dataclass(frozen=True)
 class SampleCosts:
     """Money for one simulated ``sample`` and for one ``flop`` of training, both in ``currency``.
 
-    ``have`` is the number of samples that exist already and cost nothing more. ``machine`` is the machine from whose
-    price ``flop`` follows; it is None if the user gave the price of a FLOP. Raises PlannerError for an unknown
-    currency, for a negative number of existing samples, and for a price that is not positive: at a price of zero the
-    other regime would be infinitely more expensive.
+    ``have`` is the number of existing samples, which cost nothing more. ``machine`` is the machine whose price gives
+    ``flop``; None if the user gave the price of a FLOP. Raises PlannerError for an unknown currency, for a negative
+    number of existing samples, and for a price that is not positive. At a price of zero, the comparison of the regimes
+    would have no meaning.
     """
 
     sample: float
@@ -56,27 +56,27 @@ class SampleCosts:
             )
 
     def simulation(self, unique: Floats) -> Floats:
-        """Return the money for ``unique`` samples, of which the existing ones cost nothing; any shape."""
+        """Return the money for ``unique`` samples. Existing samples cost nothing. Arrays can have any shape."""
         return self.sample * self.to_simulate(unique)
 
     def to_simulate(self, unique: Floats) -> Floats:
-        """Return the number of samples to simulate so that there are ``unique`` ones; any shape.
+        """Return the number of samples to simulate for a total of ``unique`` samples. Arrays can have any shape.
 
-        The samples that exist already are subtracted.
+        Existing samples are subtracted.
         """
         return np.maximum(np.asarray(unique, float) - self.have, 0.0)
 
     def training(self, C: Floats) -> Floats:
-        """Return the money for ``C`` FLOPs of training; any shape."""
+        """Return the money for ``C`` FLOPs of training. Arrays can have any shape."""
         return self.flop * np.asarray(C, float)
 
     def break_even(self, D: Floats, C: Floats, U: Floats, C_rep: Floats) -> Floats:
-        """Return the price of a sample at which both regimes cost the same; above it repeating is cheaper.
+        """Return the price of a sample at which both regimes cost the same. Above this price, repeating is cheaper.
 
-        One regime needs ``D`` samples and ``C`` FLOPs, the other ``U`` samples and ``C_rep`` FLOPs. The price is (C_rep
-        - C) / (D - U) times the price of a FLOP. With C_rep = kappa C this is (kappa - 1) / (1 - U/D) C/D times the
-        price of a FLOP, where C/D = 6 n_p N is the one-pass training compute of a sample. It is infinite if repeating
-        saves no simulation, and zero if it costs no additional compute; any shape.
+        The single pass needs ``D`` samples and ``C`` FLOPs, repeating ``U`` samples and ``C_rep`` FLOPs. The price is
+        (C_rep - C) / (D - U) times the price of a FLOP. With C_rep = kappa C it is (kappa - 1) / (1 - U/D) C/D times
+        the price of a FLOP, where C/D = 6 n_p N is the one-pass training compute per sample. The price is infinite if
+        repeating saves no simulation, and zero if repeating needs no additional compute. Arrays can have any shape.
         """
         saved = self.to_simulate(D) - self.to_simulate(U)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -85,9 +85,9 @@ class SampleCosts:
 
 
 def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
-    """Return the costs of a sample and of a FLOP by the ``prices`` of a plan; ``have`` samples exist already.
+    """Return the costs of a sample and of a FLOP from the ``prices`` of a plan. ``have`` samples exist already.
 
-    The cost of a FLOP is the price of an hour divided by the FLOPs of an hour. Raises PlannerError if the machine or
+    A FLOP costs the price of a device hour divided by the FLOPs per hour. Raises PlannerError if the machine or
     the simulation has no price.
     """
     if prices.simulation is None or prices.simulation.price is None:
@@ -99,9 +99,9 @@ def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
 def read_costs(texts: Texts, place: Place, values: Mapping[str, Any]) -> SampleCosts | None:
     """Read the costs of a sample and of a FLOP from typed ``texts``; None if no price is given.
 
-    ``values`` has the number of existing samples and the price of a FLOP. Without the latter, the cost of a FLOP
-    follows from the price of an hour of the machine. On the page, incomplete prices count as none, because its form for
-    prices serves other questions as well.
+    ``values`` contains the number of existing samples and the price of a FLOP. Without a price of a FLOP, it is
+    computed from the price of a machine hour. The form for prices on the page also serves other questions, so
+    incomplete prices on the page count as no prices.
     """
     have, flop = values["have"], values["flop_price"]
     if place == "page":
@@ -132,9 +132,10 @@ def read_costs(texts: Texts, place: Place, values: Mapping[str, Any]) -> SampleC
 class Picture:
     """Total money of both regimes as a function of the price of a sample, for a figure.
 
-    ``price`` (k,) covers the user's price and the break-even price. ``one_pass`` and ``repeat`` (k,) are the totals by
-    the best fit. The fields that end in ``_band`` (2, k) are their 68 % intervals, NaN without resamples. ``point`` is
-    the user's price with the totals of both regimes. ``break_even`` is NaN if the lines do not cross.
+    ``price`` (k,) includes the user's price and the break-even price. ``one_pass`` and ``repeat`` (k,) are the totals
+    by the best fit. The fields that end in ``_band`` (2, k) are the 68 % intervals of the totals, NaN without
+    resamples. ``point`` is the user's price with the totals of both regimes. ``break_even`` is NaN if the lines do not
+    cross.
     """
 
     price: Floats
@@ -151,8 +152,8 @@ def price_picture(
 ) -> Picture:
     """Compute the totals of both regimes over a range of sample prices.
 
-    ``best`` and ``draws`` have the numbers of the answer by name (D, U, one_train, ...): for the best fit, shape (),
-    and for resamples, (r,).
+    ``best`` and ``draws`` contain the numbers of the answer by name (D, U, one_train, ...). ``best`` has values of the
+    best fit, shape (), and ``draws`` those of the resamples, (r,).
     """
     crossing = float(best["break_even"])
     crosses = np.isfinite(crossing) and crossing > 0
@@ -175,7 +176,7 @@ def _line(
 ) -> tuple[Floats, Floats]:
     """Return the total of one regime at each price (k,), and the ends of its 68 % interval (2, k).
 
-    ``samples`` and ``training`` are the names of its number of samples and of its training cost.
+    ``samples`` and ``training`` are the keys in ``best`` of the number of samples and of the training cost.
     """
     central = price * costs.to_simulate(best[samples]) + best[training]
     each = price * costs.to_simulate(draws[samples])[:, None] + draws[training][:, None]

@@ -40,8 +40,8 @@ def document(
     """Return ``answer`` as a document.
 
     ``kappa`` is the factor that the answer used. ``files`` are the files of its fits by name: one_pass, repeated and,
-    if they were given, threshold and surface. ``group`` is the group in the file of repeated. ``few`` has the
-    intermediate regimes and ``worth`` the worth of existing samples; they are left out if None.
+    if given, threshold and surface. ``group`` selects a group in the file of repeated. ``few`` contains the
+    intermediate regimes, and ``worth`` the losses that the existing samples reach. A None is omitted.
     """
     unit, said = answer.one_pass.unique.unit, list(filter(None, [crossing(answer)]))
     found: list[Line] = [*lines(answer)]
@@ -57,7 +57,7 @@ def document(
 
 
 def _between(few: Between, unit: str, money: str) -> list[Line]:
-    """Return the table lines of the cheapest intermediate regime, whose numbers have no intervals."""
+    """Return the table lines of the cheapest intermediate regime. Its numbers have no intervals."""
     units = {"unique": unit, "epochs": "passes", "N": "parameters", "C": "FLOPs", "money": money}
     labels = {"unique": "unique samples", "epochs": "passes over them", "N": "model size N", "C": "compute C"}
     return [
@@ -100,8 +100,8 @@ def _script(answer: SimulateOrRepeat, kappa: Factor, files: Mapping[str, str], g
 def _costs(costs: SampleCosts) -> str:
     """Return Python source code for the costs of a sample and of a FLOP.
 
-    If they follow from the price of a machine, the code creates this machine as well, because small models do not reach
-    its assumed share of the peak.
+    If the cost of a FLOP was computed from a machine, the code creates this machine too, because small models do not
+    reach the assumed fraction of the peak speed of the machine.
     """
     if costs.machine is None:
         return f"SampleCosts({costs.sample!r}, {costs.flop!r}, {costs.currency!r}, {costs.have!r})"
@@ -110,7 +110,7 @@ def _costs(costs: SampleCosts) -> str:
 
 
 def _kappa(kappa: Factor) -> list[str]:
-    """Return the lines of Python source code for kappa: its given value, or its value with resamples."""
+    """Return lines of Python source code that define kappa: a given value, or a fitted value with resamples."""
     if not kappa.n:
         return [f"kappa = stated({kappa.value!r})"]
     first, *rest = array(kappa.draws)

@@ -1,9 +1,9 @@
-"""kappa: compute of repeated training divided by that of the compute-optimal single pass with the same loss.
+"""kappa: compute of repeated training divided by the compute of the optimal single pass with the same loss.
 
-By jets, Sec. 3.2 and Fig. 2b, it is about 10 along the overfitting threshold, at every loss. With training curves it is
-measured: for each dataset, the smallest model that overfits is taken at its early stop. Its compute there is divided by
-the compute that the one-pass law needs for the same loss. Compute along a curve is read from a column C; without such a
-column it follows from the compute rule of the one-pass law.
+By jets, Sec. 3.2 and Fig. 2b, kappa is about 10 along the overfitting threshold, at every loss. It can also be measured
+with training curves: for each dataset, the smallest model that overfits is evaluated at its early stop. Its compute
+there is divided by the compute that the one-pass law needs for the same loss. Compute along a curve comes from a column
+C, or without such a column from the compute rule of the one-pass law.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from isoplan.engine.schema import OVERFITS, Curves
 
 FEWEST_SETS = 2
 SMOOTHING = 0.6
-"""Weight of the past in the running mean that smooths a curve before its minimum is taken, as in ``FitSpec``."""
+"""Weight of the past in the running mean that smooths a curve before its minimum is computed, as in ``FitSpec``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """kappa as ``value``. If it was fitted, ``draws`` (r,) are its resamples and ``n`` is the number of datasets.
+    """kappa as ``value``. For a fitted kappa, ``draws`` (r,) are its resamples and ``n`` is the number of datasets.
 
     A draw is NaN if kappa does not exist in this resample.
     """
@@ -41,9 +41,9 @@ class Factor:
 
 
 def stated(kappa: float) -> Factor:
-    """Return kappa as the user gave it, without uncertainty.
+    """Return kappa as given by the user, without uncertainty.
 
-    Raises PlannerError if it is below one: no training needs less compute than the optimal single pass.
+    Raises PlannerError if kappa is below one, because no training needs less compute than the optimal single pass.
     """
     if not (math.isfinite(kappa) and kappa >= 1):
         raise PlannerError(
@@ -56,11 +56,11 @@ def stated(kappa: float) -> Factor:
 def fit_factor(
     one_pass: Fit, curves: Curves, rule: ComputeRule | None = None, *, smoothing: float = SMOOTHING, seed: int = 0
 ) -> Factor:
-    """Fit kappa to training curves of the loss in which samples are repeated: the geometric mean over datasets.
+    """Fit kappa, a geometric mean over datasets, to training curves of the loss in which samples are repeated.
 
     The compute rule is ``rule``, by default that of ``one_pass``. Resample i uses resample i of ``one_pass``, and draws
-    the datasets with replacement by the random seed (``seed``, i). Raises PlannerError if the curves lack N, U or C,
-    and if fewer than two datasets have a model that overfits.
+    datasets with replacement, with the random seed (``seed``, i). Raises PlannerError if the curves lack N, U or C, or
+    if fewer than two datasets have a model that overfits.
     """
     rule = rule or one_pass.compute
     kept = _counted(measured(curves, "loss"), rule)
@@ -96,7 +96,7 @@ def fit_factor(
 
 
 def _counted(curves: Curves, rule: ComputeRule) -> Curves:
-    """Return the curves with a column C. If they have none, it is computed from N and D by ``rule``."""
+    """Return the curves with a column C. A missing column C is computed from N and D by ``rule``."""
     if curves.roles.C is not None or not {"N", "D"} <= curves.values.keys():
         return curves
     return replace(curves, values={**curves.values, "C": rule.flops_anywhere(curves["N"], curves["D"])})
@@ -105,8 +105,8 @@ def _counted(curves: Curves, rule: ComputeRule) -> Curves:
 def _early_stops(curves: Curves, smoothing: float) -> list[tuple[float, float]]:
     """Return (C, loss) at the early stop of the smallest model that overfits, for each number of unique samples.
 
-    The pairs are sorted by the number of unique samples. The run table states whether a run overfits. If it does not,
-    this is determined from the end of the training curve.
+    The pairs are sorted by the number of unique samples. The run table can state whether a run overfits. If it does
+    not, overfitting is determined from the end of the training curve.
     """
     known = curves[OVERFITS] if OVERFITS in curves else np.full(len(curves.of), np.nan)
     raw = down(curves, "loss")

@@ -1,9 +1,9 @@
 """Intermediate regimes between one pass and repetition to the early stop: fewer samples, seen a few times.
 
 They are computed from the data-constrained law alone (Muennighoff et al. 2023, arXiv:2305.16264, eqs. 5, 6). In this
-law repeated samples lose value but never do harm. So it cannot describe overfitting and the early stop (jets, Sec.
-3.2), and it is too optimistic for large models and many passes. For U unique samples and N parameters the number of
-passes that reaches a loss has a closed form, so the search is only over N.
+law repeated samples lose value but never do harm, so the law cannot describe overfitting and the early stop (jets, Sec.
+3.2). It is too optimistic for large models and many passes. For U unique samples and N parameters, the number of passes
+that reaches a loss has a closed form. Therefore only N is searched.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from isoplan.engine.planning.repeat.costs import SampleCosts
 
 POINTS = 41
 FEWEST = 1e-3
-"""Smallest number of unique samples that is considered, relative to the samples of the single pass."""
+"""Smallest number of unique samples that is considered, divided by the number of samples of the single pass."""
 SIZES = 97
 SMALLEST, LARGEST = 1e-2, 1e4
-"""Range of model sizes that are searched, relative to the model of the single pass."""
+"""Range of model sizes that are searched, divided by the model size of the single pass."""
 GOLDEN = (math.sqrt(5.0) - 1) / 2
 NARROWED = 40
 """Number of golden-section steps. They reduce the bracket around the best size to 4e-9 of its width."""
@@ -39,7 +39,7 @@ NOTE = (
 class Between:
     """Regimes that reach the target with ``unique`` (k,) samples: N, D, C and ``money``, each (k,), without intervals.
 
-    ``unique`` increases. ``best`` is the index of the cheapest regime. ``note`` is shown wherever these numbers are.
+    ``unique`` increases. ``best`` is the index of the cheapest regime. ``note`` must be shown with these numbers.
     """
 
     unique: Floats
@@ -57,10 +57,10 @@ class Between:
 
 
 def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule | None = None) -> Between:
-    """Return the regimes of least compute for ``target`` at 41 numbers of unique samples, and the cheapest of them.
+    """Return the regimes of least compute for ``target`` at 41 numbers of unique samples, and the cheapest regime.
 
-    The largest number of unique samples is that of one pass. ``surface`` must be a fit of data-constrained. Raises
-    PlannerError for another law, and for a target at or below its floor.
+    The largest number of unique samples is the number of samples of one pass. ``surface`` must be a fit of
+    data-constrained. Raises PlannerError for another law, and for a target at or below the floor of the law.
     """
     if surface.law.name != "data-constrained":
         raise PlannerError(
@@ -83,9 +83,9 @@ def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule |
 
 
 def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRule) -> tuple[Floats, Floats, Floats]:
-    """Return N, D and C, each (k,), of the least compute that reaches ``target`` with ``U`` (k,) unique samples.
+    """Return N, D and C (each (k,)) of the least compute that reaches ``target`` with ``U`` (k,) unique samples.
 
-    C is infinite if the target is out of reach. ``scale`` is the model size around which N is searched.
+    C is infinite if the target cannot be reached. ``scale`` is the model size around which N is searched.
     """
 
     def cost(x: Floats) -> Floats:
@@ -106,10 +106,11 @@ def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRu
 
 
 def _samples(v: Values, N: Floats, U: Floats, target: float) -> Floats:
-    """Return the D, including repeats, at which N parameters and ``U`` unique samples reach ``target``.
+    """Return the D, including repeated samples, at which N parameters and ``U`` unique samples reach ``target``.
 
-    It is infinite if no D reaches the target. The effective number of samples D' follows from B / D'^beta = target - E
-    - A / N'^alpha. Then D' = U + U R_D (1 - e^(-(D/U - 1)/R_D)) is solved for D. The arrays broadcast.
+    D is infinite if no D reaches the target. The effective number of samples D' solves B / D'^beta = target - E
+    - A / N'^alpha, where N' is the effective model size. D then solves D' = U + U R_D (1 - e^(-(D/U - 1)/R_D)). The
+    arrays broadcast.
     """
     with np.errstate(all="ignore"):
         enough = (v["alpha"] * v["A"] / (v["beta"] * v["B"])) ** (1 / v["alpha"]) * U ** (v["beta"] / v["alpha"])

@@ -2,7 +2,7 @@
 
 If both fits contain their runs, both tables are fitted together with one floor
 (``isoplan.engine.fitting.common_floor``), and all numbers of an answer come from this joint fit. If a fit lacks its
-runs, or if the runs reject a common floor, each law keeps its own floor and the warnings of the answer state this.
+runs, or if the runs reject a common floor, each law has its own floor and a warning of the answer states this.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ REJECTED = "the runs reject one floor (95 %)"
 class Laws:
     """Parameters of both laws by name: ``best`` of the best fit, each (), and ``draws`` of joint resamples, each (r,).
 
-    ``floor`` is the common floor; it is None, and ``apart`` states why, if the tables were not fitted together.
-    ``alone`` are E and L_inf of the two separate fits. ``how`` computes intervals from the draws, ``own`` does so for
-    numbers that follow from the one-pass law alone. ``warnings`` are those of the joint fit.
+    ``floor`` is the common floor of a joint fit. Without a joint fit it is None, and ``apart`` states the reason.
+    ``alone`` are E and L_inf of the two separate fits. ``how`` computes intervals from the draws. ``own`` does this for
+    numbers that depend only on the one-pass law. ``warnings`` are those of the joint fit.
     """
 
     best: Mapping[str, Floats]
@@ -51,7 +51,7 @@ class Laws:
 
     @property
     def shared(self) -> bool:
-        """Whether both laws have the same floor, from a joint fit or as published."""
+        """Whether both laws have the same floor, either from a joint fit or because the published floors are equal."""
         return self.floor is not None or (self.alone[0] == self.alone[1] and not self.resamples)
 
     @property
@@ -64,7 +64,7 @@ class Laws:
         return len(self.draws["E"])
 
     def thinned(self, most: int) -> Laws:
-        """Return the same laws with at most ``most`` resamples, evenly spaced."""
+        """Return the laws with at most ``most`` resamples, evenly spaced over all resamples."""
         total = self.resamples
         rows = kept(total, most)
         how, own = (_cut(one, rows, total) for one in (self.how, self.own))
@@ -73,7 +73,7 @@ class Laws:
 
 @lru_cache(maxsize=8)
 def together(one_pass: Fit, repeated: Fit) -> Laws:
-    """Return both laws: with one floor if both tables can be fitted together, otherwise as fitted separately.
+    """Return both laws: with one floor if both tables can be fitted together, otherwise from separate fits.
 
     The result is cached for equal pairs of fits. Raises PlannerError if the laws are not a one-pass law and a law of
     repeated samples, or if they do not describe a loss.
@@ -99,17 +99,17 @@ def together(one_pass: Fit, repeated: Fit) -> Laws:
 def _around(floor: Parameter) -> Parameter:
     """Return the floor with intervals that contain its value.
 
-    The interval of a floor that the runs do not resolve may otherwise lie below the value.
+    If the runs do not resolve the floor, its interval could otherwise lie below the value.
     """
     ci68, ci95 = (ci and (min(ci[0], floor.value), max(ci[1], floor.value)) for ci in (floor.ci68, floor.ci95))
     return replace(floor, ci68=ci68, ci95=ci95)
 
 
 def _separate(one_pass: Fit, repeated: Fit) -> Laws:
-    """Return both laws as they were fitted separately.
+    """Return both laws from their separate fits.
 
-    If both fits drew the same runs, resample i of one is paired with resample i of the other. Otherwise they are
-    independent, and the resamples of the second are shuffled so that equal seeds do not correlate them.
+    If both fits drew the same runs, resample i of one fit is paired with resample i of the other fit. Otherwise the
+    fits are independent. The resamples of the second fit are then shuffled, because equal seeds would correlate them.
     """
     one, rep = _one_pass(one_pass), _repeated(repeated)
     best = {name: np.asarray(x, float) for name, x in {**one[0], **rep[0]}.items()}
@@ -125,7 +125,7 @@ def _separate(one_pass: Fit, repeated: Fit) -> Laws:
 
 
 def _cut(how: Resampling, rows: Ints, total: int) -> Resampling:
-    """Return ``how`` for a selection of resamples: those at ``rows`` out of ``total``."""
+    """Return ``how`` for the resamples at ``rows``, selected from ``total`` resamples."""
     return replace(how, floorless=int(np.sum(rows >= total - how.floorless)))
 
 
@@ -139,9 +139,9 @@ def _one_pass(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
 
 
 def _repeated(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
-    """Return L_inf, B_rep and beta_rep by name, of the best fit and of each resample.
+    """Return L_inf, B_rep and beta_rep by name, first of the best fit and then of each resample.
 
-    Raises PlannerError if the law does not describe repeated samples, and if larger values of its quantity are better.
+    Raises PlannerError if the law does not describe repeated samples, or if larger values of its quantity are better.
     """
     _of_a_loss(fit)
     read = fit.law.repetition
@@ -161,10 +161,10 @@ def _of_a_loss(fit: Fit) -> None:
 
 
 def _reading(one: Resampling, other: Resampling) -> Resampling:
-    """Return how to compute intervals from joint resamples of two fits.
+    """Return the method that computes intervals from joint resamples of two fits.
 
-    If both fits use bias-corrected intervals, the result does so as well, with the degrees of freedom of the fit that
-    has fewer. Otherwise intervals are percentiles.
+    If both fits use bias-corrected intervals, the method is the same, with the degrees of freedom of the fit that has
+    fewer of them. Otherwise intervals are percentiles.
     """
     if one.method == other.method == "bc" and not (one.floorless or other.floorless):
         return min((one, other), key=lambda how: how.runs - how.parameters if how.runs else math.inf)
@@ -179,9 +179,9 @@ def notes(
     threshold: Fit | None,
     alone: Mapping[str, Quantity] | None,
 ) -> list[FitWarning]:
-    """Return the warnings about floors, threshold, saving and reach, without the warnings of the fits.
+    """Return the warnings about floors, threshold, saving and unreached targets, and those of the joint fit.
 
-    ``reached`` states that every resample reaches the target. ``alone`` is the plan by the one-pass fit alone.
+    ``reached`` states that every resample reaches the target. ``alone`` is the plan that uses only the one-pass fit.
     """
     found = [_floor(laws, target, alone), *laws.warnings]
     if threshold is None:
@@ -199,7 +199,7 @@ def notes(
 
 
 def mismatch(laws: Laws, why: str) -> FitWarning:
-    """Return the caution that the two laws do not belong together, because of ``why``, with their floors."""
+    """Return a warning that the two laws are not of the same task. ``why`` is the reason; the floors are included."""
     floors = "" if laws.shared else f" (floors {' and '.join(rounded(x) for x in laws.alone)})"
     return FitWarning(NO_SAVING, f"The two laws do not belong together{floors}: {why}. Choose laws of the same task.")
 
@@ -222,7 +222,7 @@ def _floor(laws: Laws, target: float, alone: Mapping[str, Quantity] | None) -> F
 
 
 def floor_text(floor: Parameter) -> str:
-    """Return the sentence with the value of the common floor and its 68 % interval."""
+    """Return a sentence with the value and the 68 % interval of the common floor."""
     spread = f" (68 %: {ends_in_words(floor.ci68, rounded)})" if floor.ci68 else ""
     return f"One floor is fitted to both tables together: E = L_inf = {rounded(floor.value)}{spread}."
 
@@ -237,7 +237,7 @@ def _plan(target: float, alone: Mapping[str, Quantity] | None) -> str:
 
 
 def of_both(one_pass: Fit, repeated: Fit) -> tuple[FitWarning, ...]:
-    """Return the warnings of both fits, each with the name of its fit. A warning that both have is listed once."""
+    """Return the warnings of both fits, each with the name of its fit. A warning of both fits is listed once."""
     common = [w for w in one_pass.warnings if w in repeated.warnings]
     named = (
         FitWarning(w.code, f"{what}: {w.text}")

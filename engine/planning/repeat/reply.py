@@ -25,17 +25,15 @@ from isoplan.engine.planning.repeat.worth import Worth, worth_of
 from isoplan.engine.quantities import power10
 
 COLOURS: tuple[Colour, Colour] = ("law", "second")
-"""Colours of the single pass and of repeated samples."""
+"""Colours of the regimes in the chart: single pass, repeated samples."""
 HEAD = ("", "Simulate", "Repeat")
 """Headings of the short table."""
 ROOM = 0.1
 """Space below and above the lines of a chart, as a fraction of their range."""
 LOW = 0.25
-"""If a point lies below this fraction of the chart's height, its text is above it, otherwise below."""
+"""Below this fraction of the chart's height, the text of a point is above the point; otherwise it is below."""
 RIGHT = 0.84
-"""If a point lies to the right of this fraction of the chart's width, its text is at its left, otherwise at its
-right.
-"""
+"""Beyond this fraction of the chart's width, the text of a point is left of the point; otherwise it is on the right."""
 UNPRICED = (
     "Enter a device, its price per hour and the price of a simulated sample under Machine and prices to compare the "
     "costs of both ways."
@@ -48,9 +46,10 @@ NO_FILE = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Repeat(Answer):
-    """Answer in which ``result`` has both regimes.
+    """Answer with both regimes in ``result``.
 
-    ``between`` has the intermediate regimes, and ``worth`` the losses that the existing samples reach; None if unknown.
+    ``between`` contains the intermediate regimes, and ``worth`` the losses that the existing samples reach. Each is
+    None if unknown.
     """
 
     between: Between | None = None
@@ -58,7 +57,7 @@ class Repeat(Answer):
 
 
 def answer(one_pass: Fit, given: Given) -> Repeat:
-    """Return both regimes at the requested loss. Raises PlannerError as ``simulate_or_repeat`` does."""
+    """Return both regimes at the requested loss. Raises PlannerError under the conditions of ``simulate_or_repeat``."""
     fits, target, priced = given.fits, given.loss.value, given.costs is not None
     repeated, surface = fits["repeated"], fits.get("surface")
     costs: SampleCosts = given.costs or SampleCosts(1.0, 1.0, have=given.values["have"])
@@ -101,7 +100,7 @@ def _price(x: float) -> str:
 
 
 def _parts(found: SimulateOrRepeat, priced: bool) -> tuple[Part, ...]:
-    """Return the short table of both regimes with the chart of their costs, and all numbers as a folded part.
+    """Return the short table of both regimes with the chart of their costs, and a folded table of all numbers.
 
     The result is empty if the runs do not support the answer.
     """
@@ -115,7 +114,7 @@ def _parts(found: SimulateOrRepeat, priced: bool) -> tuple[Part, ...]:
 
 
 def _brief(row: Row, found: SimulateOrRepeat) -> Row:
-    """Return the row without the note on missing intervals, because a warning states this once for all rows."""
+    """Return the row without the note on missing intervals. A warning contains this note once for all rows."""
     missing = "" if found.p_reach is not None else found.one_pass.C.note
     return replace(row, note=", ".join(part for part in row.note.split(", ") if part != missing))
 
@@ -123,7 +122,7 @@ def _brief(row: Row, found: SimulateOrRepeat) -> Row:
 def chart_price(answer: SimulateOrRepeat) -> Chart:
     """Return the chart of the total of both regimes against the price of a sample, on log axes.
 
-    The range of prices in which a regime is cheaper is tinted in its colour. Raises ValueError if training has no
+    The price range in which a regime is cheaper has the colour of this regime. Raises ValueError if training has no
     price.
     """
     picture, cheaper = answer.picture, answer.cheaper

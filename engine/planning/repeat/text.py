@@ -29,9 +29,9 @@ LABELS = {
     "total": "Total, money",
     "time": "Training time on the machine of the runs",
 }
-"""Labels of the numbers of a regime. The time may be unknown."""
+"""Labels of the numbers of a regime. The time can be missing."""
 SHORT = {"epochs": "Passes over the samples", "total": "Simulation and training"}
-"""Labels of the short table that differ."""
+"""Labels that the short table uses in place of those in ``LABELS``."""
 COMPARED = {
     "omega": "omega: repeated samples against samples seen once, infinite N",
     "saving": "D / U: saving against the compute-optimal single pass",
@@ -50,7 +50,7 @@ SCHEMA = 1
 
 
 def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
-    """Return the label and value of all numbers: those of both regimes, then those that compare them.
+    """Return label and value of all numbers: first of both regimes, then the numbers that compare the regimes.
 
     The result is empty if the runs do not support the answer.
     """
@@ -68,9 +68,9 @@ def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
 
 
 def rows(answer: SimulateOrRepeat, priced: bool = True) -> tuple[Row, ...]:
-    """Return the rows of the table: the numbers of both regimes, then those that compare them.
+    """Return the rows of the table: first the numbers of both regimes, then those that compare the regimes.
 
-    Rows with money are left out if not ``priced``.
+    Rows with money are skipped if ``priced`` is False.
     """
     return tuple(as_row(label, q) for label, q in lines(answer) if priced or q.unit != answer.costs.currency)
 
@@ -78,7 +78,7 @@ def rows(answer: SimulateOrRepeat, priced: bool = True) -> tuple[Row, ...]:
 def sentence(answer: SimulateOrRepeat) -> str:
     """Return the answer in one sentence for readers who do not know the laws.
 
-    If the runs do not support the answer, the sentence states what they support.
+    If the runs do not support the answer, the sentence describes which answers the runs support.
     """
     best = answer.cheaper
     if best is None:
@@ -105,7 +105,7 @@ def sentence(answer: SimulateOrRepeat) -> str:
 
 
 def unpriced(answer: SimulateOrRepeat) -> str:
-    """Return the sentence for an answer without a price of training: samples and compute of both regimes."""
+    """Return a sentence with the samples and compute of both regimes, for an answer without a price of training."""
     one, other = answer.one_pass, answer.repeat
     if answer.support is not None:
         name, far = farthest(answer.placed)
@@ -124,9 +124,9 @@ def unpriced(answer: SimulateOrRepeat) -> str:
 
 
 def crossing(answer: SimulateOrRepeat, priced: bool = True) -> str:
-    """Return a sentence with the break-even price of a sample: in money, or in training costs if not ``priced``.
+    """Return a sentence with the break-even price of a sample: in money, or in training costs if ``priced`` is False.
 
-    It is empty if the runs do not support the answer, or if a regime does not reach the target.
+    The sentence is empty if the runs do not support the answer, or if a regime does not reach the target.
     """
     known = answer.one_pass.unique.value is not None and answer.repeat.unique.value is not None
     if not answer.answers or not known or answer.mismatched:
@@ -148,9 +148,9 @@ WAYS = ("unique", "epochs", "N", "C", "total")
 
 
 def two_ways(answer: SimulateOrRepeat, priced: bool = True) -> tuple[tuple[str, str, str], ...]:
-    """Return the short table of both regimes: label with unit, and the value with its 68 % interval of each regime.
+    """Return the short table of both regimes. A row has a label with unit, and one value with 68 % interval per regime.
 
-    A value that is not known is "-". The result is empty if the runs do not support the answer.
+    An unknown value is shown as "-". The result is empty if the runs do not support the answer.
     """
     if not answer.answers:
         return ()
@@ -166,7 +166,7 @@ def two_ways(answer: SimulateOrRepeat, priced: bool = True) -> tuple[tuple[str, 
 
 
 def _costs(answer: SimulateOrRepeat) -> str:
-    """Return the cost of the samples, and why the cost of training is not known; empty if both are known."""
+    """Return a sentence on the cost of simulation and why the training cost is unknown; empty if it is known."""
     if not answer.unpriced:
         return ""
     simulated = " or ".join(with_interval(regime.simulation) for regime in (answer.one_pass, answer.repeat))
@@ -193,7 +193,7 @@ def _spread(q: Quantity) -> str:
 
 
 def as_text(answer: SimulateOrRepeat, priced: bool = True) -> str:
-    """Return the answer as text for a terminal. If not ``priced``, parts with money are left out."""
+    """Return the answer as text for a terminal. If ``priced`` is False, money is omitted."""
     body, notes = rows(answer, priced), [f"\n{w.line}" for w in by_level(answer.warnings)]
     first = sentence(answer) if priced else unpriced(answer)
     said = [text for text in (first, crossing(answer, priced)) if text]
@@ -243,14 +243,14 @@ def between_text(few: Between, currency: str) -> str:
 def between_json(few: Between) -> dict[str, Any]:
     """Return the intermediate regimes as a JSON object.
 
-    It has arrays over the numbers of unique samples, and the index of the cheapest regime.
+    It contains arrays over the numbers of unique samples, and the index of the cheapest regime.
     """
     arrays = {"unique": few.unique, "epochs": few.epochs, "N": few.N, "C": few.C, "money": few.money}
     return {name: finite(x) for name, x in arrays.items()} | {"best": few.best, "note": few.note}
 
 
 def _floor(floor: Parameter | None) -> dict[str, Any] | None:
-    """Return the common floor of the joint fit as a JSON object; None if each law keeps its own floor."""
+    """Return the common floor of the joint fit as a JSON object; None if each law has its own floor."""
     if floor is None:
         return None
     return {"value": floor.value, "ci68": finite(floor.ci68), "ci95": finite(floor.ci95)}

@@ -1,4 +1,4 @@
-"""Worth of existing samples: the loss that they reach in a single pass, and repeated to the early stop."""
+"""Worth of existing samples: the losses that they reach in a single pass and in repeated training to the early stop."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from isoplan.engine.planning.repeat.floors import together
 class Worth:
     """Losses that ``U`` unique samples reach.
 
-    ``once`` is reached in a compute-optimal single pass, ``repeated`` by repeating them to the early stop.
-    ``equivalent`` is the number of samples that a compute-optimal single pass needs for the loss ``repeated``.
-    ``beyond`` is the distance of these numbers from the runs in decades.
+    ``once`` is the loss of a compute-optimal single pass, and ``repeated`` the loss of repeated training to the early
+    stop. ``equivalent`` is the number of samples that a compute-optimal single pass needs to reach the loss
+    ``repeated``. ``beyond`` is the largest distance of these numbers from the runs, in decades.
     """
 
     U: float
@@ -38,7 +38,7 @@ class Worth:
 
     @property
     def mismatched(self) -> bool:
-        """Whether repeating gives a worse loss than one pass, so that the two laws do not belong together."""
+        """Whether repeated training gives a worse loss than one pass. Such laws are not of the same task."""
         once, repeated = self.once.value, self.repeated.value
         return once is not None and repeated is not None and repeated > once
 
@@ -46,7 +46,7 @@ class Worth:
 def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
     """Compute the losses that ``U`` unique samples reach in both regimes (jets, eqs. 1, 3, 4).
 
-    In the compute-optimal single pass L - E = (1 + beta/alpha) B D^-beta. Raises PlannerError if U is not positive.
+    For the compute-optimal single pass, L - E = (1 + beta/alpha) B D^-beta. Raises PlannerError if U is not positive.
     """
     if not (math.isfinite(U) and U > 0):
         raise PlannerError(f"The number of samples, {U:g}, is not positive. Give a positive number, such as 2M.")

@@ -1,1 +1,1 @@
-"""Planner question "Smaller for longer": a smaller model that reaches the same loss by longer training."""
+"""Planner question "Smaller for longer": train a smaller model longer until it reaches the same loss."""

@@ -1,12 +1,12 @@
 """Smaller models of the same loss: their training costs, and the size of least cost over the life of the model.
 
-On the surface E + A N^-alpha + B D^-beta a model of k_N times the best size reaches the same loss on k_D = (1 -
-(k_N^-alpha - 1) beta/alpha)^(-1/beta) times the samples. Below k_N = (1 + alpha/beta)^(-1/alpha) no number of samples
-is enough (de Vries 2023, "Go smol or go home"). If inference is counted, the cheapest size is smaller than the best
-size for training alone (Sardana et al. 2024, "Beyond Chinchilla-Optimal", arXiv:2401.00448, eq. 2). Both are computed
-here for any surface and compute rule.
+On the surface E + A N^-alpha + B D^-beta, a model of k_N times the best size reaches the same loss with k_D times the
+samples, where k_D = (1 - (k_N^-alpha - 1) beta/alpha)^(-1/beta). Below k_N = (1 + alpha/beta)^(-1/alpha) no number of
+samples is enough (de Vries 2023, "Go smol or go home"). If inference costs are included, the cheapest size is smaller
+than the best size for training alone (Sardana et al. 2024, "Beyond Chinchilla-Optimal", arXiv:2401.00448, eq. 2). This
+module computes both results for any surface and compute rule.
 
-If there are limits, the best and the cheapest model are the best and the cheapest within them.
+If there are limits, only models within the limits are compared.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ from isoplan.engine.planning.smaller.iso_loss import iso_loss
 
 POINTS = 80
 LARGEST = 3.0
-"""Largest model of the curves, divided by the best size."""
+"""Largest model size of the curves, divided by the best size."""
 SHOWN = (0.3, 0.4, 0.5, 0.6, 0.75, 1.0, 1.5, 2.0)
-"""Sizes in the table, divided by the best size."""
+"""Model sizes in the table, divided by the best size."""
 NEAREST = 1.02
-"""Smallest model of the curves, divided by the size below which no number of samples reaches the loss."""
+"""Smallest model size of the curves, divided by the size below which no number of samples reaches the loss."""
 
 
 @dataclass(frozen=True, eq=False)
 class SameLoss:
     """Models that reach the same loss, as arrays (s,) over their size ``fraction`` = N / N*.
 
-    ``plan`` is the plan of the best size N*, with its warnings. ``overhead`` is C / C* - 1, and ``low68`` and
-    ``high68`` are the ends of its 68 % interval: NaN without resamples, infinite if a resample never reaches the loss.
-    ``more`` is D / D*. ``within`` states which models the limits allow. ``beyond`` is the largest distance of N, D and
-    C from the runs, in decades. ``smallest`` is the fraction below which no number of samples reaches the loss.
+    ``plan`` is the plan of the best size N*, with its warnings, and ``best`` its point. ``overhead`` is C / C* - 1.
+    ``low68`` and ``high68`` are the ends of its 68 % interval: NaN without resamples, infinite if a resample never
+    reaches the loss. ``more`` is D / D*. ``within`` states which models the limits allow. ``beyond`` is the largest
+    distance of N, D and C from the runs, in decades. ``smallest`` is the fraction below which no number of samples
+    reaches the loss.
     """
 
     plan: Plan
@@ -65,22 +66,22 @@ class SameLoss:
 
     @property
     def stated(self) -> Bools:
-        """Which models (s,) the runs support. None is supported if the runs do not support the plan."""
+        """Which models (s,) the runs support. All are False if the runs do not support the plan."""
         return (self.beyond <= ANSWERED) & self.plan.answers
 
 
 @dataclass(frozen=True)
 class Lifetime:
-    """Model of least cost of training and inference together.
+    """Model with the least total cost of training and inference.
 
-    It has ``N``, ``D``, its training compute ``C`` and its ``total`` cost. ``training_alone`` is the total cost of the
-    model that is best for training alone. ``saved`` is the fraction of this cost that the cheapest model saves.
-    ``fraction`` is its N divided by that of the best model for training. Costs are in FLOPs, or in money, including
-    simulated samples, if compute has a price. The money has no value, and a note, if a model is too small to reach the
-    machine's assumed share of the peak.
+    ``N``, ``D`` and the training compute ``C`` describe this model, and ``total`` is its total cost. ``training_alone``
+    is the total cost of the best model for training alone. ``saved`` is the fraction of this cost that the cheapest
+    model saves. ``fraction`` is the N of the cheapest model divided by the N of the best model for training alone.
+    Costs are in FLOPs. If compute has a price, they are in money and include simulated samples. The money is unknown,
+    with a note, if a model is too small to reach the machine's assumed fraction of the peak speed.
 
-    ``warnings`` state how far the model lies beyond the runs. ``support`` is None if the runs support it, and otherwise
-    describes what they support.
+    ``warnings`` state how far the model lies beyond the runs. ``support`` is None if the runs support the model.
+    Otherwise it describes the models that the runs support.
     """
 
     N: Quantity
@@ -106,10 +107,10 @@ class Lifetime:
 
 @dataclass(frozen=True, eq=False)
 class LifetimeCurve:
-    """Costs over the life of models with the same loss, by the best fit and in ``unit``: arrays (s,) over the size N.
+    """Lifetime costs of models with the same loss, by the best fit and in ``unit``: arrays (s,) over the size N.
 
     ``within`` states which models the limits allow. ``beyond`` is the largest distance of N, D and C from the runs, in
-    decades. ``best`` is the size of the cheapest model, ``first`` that of the best model for training alone.
+    decades. ``best`` is the size of the cheapest model, ``first`` the size of the best model for training alone.
     """
 
     N: Floats
@@ -134,7 +135,7 @@ def same_loss(
     """Compute the models that reach the loss of the answer to ``question``.
 
     Each resample has its own answer and its own loss. ``prices`` convert limits on hours, memory and money. Raises
-    PlannerError for a law that is not a surface over N and D, for limits that cannot be applied, and if the best fit
+    PlannerError for a law that is not a surface over N and D, for limits that cannot be applied, or if the best fit
     has no answer.
     """
     models, few = iso_loss(fit, question, rule, prices), thin(fit)
@@ -167,7 +168,7 @@ def same_loss(
 
 
 def _plan(fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None) -> Plan:
-    """Return the plan of the best size for training alone: least compute, without inference."""
+    """Return the plan of the best size for training alone, which has the least compute without inference."""
     prices = replace(prices, inference=None) if prices is not None else None
     if question.kind == "budget":
         return plan_budget(fit, question.value, rule, limits=question.limits, prices=prices)
@@ -185,11 +186,11 @@ def _beyond(fit: Fit, at: Point) -> Floats:
 def lifetime(
     fit: Fit, question: Question, inference: Inference, rule: ComputeRule | None = None, prices: Prices | None = None
 ) -> Lifetime:
-    """Compute the N and D that reach the loss of ``question`` at the least cost of training and inference together.
+    """Compute the N and D that reach the loss of ``question`` at the least total cost of training and inference.
 
-    For a budget, the loss is the lowest that the budget reaches, computed separately for each resample. Costs are in
-    FLOPs, or in money if ``prices`` give an hour of the machine a price. If ``inference`` has its own machine, the
-    price of this machine applies to the queries. Raises PlannerError as ``same_loss`` does.
+    For a budget, the loss is the lowest that the budget reaches. Each resample has its own loss. Costs are in FLOPs, or
+    in money if ``prices`` contain a price of a machine hour. If ``inference`` has its own machine, the price of this
+    machine applies to the queries. Raises PlannerError under the conditions of ``same_loss``.
     """
     models = iso_loss(fit, question, rule, prices, inference)
     first, firsts = models.answer(fit.values), models.answer(fit.draws)
@@ -226,10 +227,10 @@ def lifetime(
 
 
 def _without_money(found: Lifetime, first: float, prices: Prices) -> Lifetime:
-    """Return ``found`` without the money of models that are too small to reach the assumed share of the machine's peak.
+    """Return ``found`` without the money of models that are too small for the assumed fraction of the peak speed.
 
-    ``first`` is the size of the best model for training alone. The saved fraction remains if all money pays for FLOPs
-    of one machine, because it then equals the saved fraction of FLOPs.
+    ``first`` is the size of the best model for training alone. ``saved`` remains if all money pays for FLOPs of one
+    machine, because the saved fraction of money then equals the saved fraction of FLOPs.
     """
     sizes = {"total": found.N.value, "training_alone": first}
     why = {
@@ -255,7 +256,7 @@ def lifetime_curve(
     *,
     n: int = POINTS,
 ) -> LifetimeCurve:
-    """Compute the cost that ``lifetime`` minimises, as a function of N. Raises PlannerError as ``same_loss`` does."""
+    """Compute the total lifetime cost as a function of N. Raises PlannerError under the conditions of ``same_loss``."""
     models = iso_loss(fit, question, rule, prices, inference)
     first = models.answer(fit.values)
     own = models.around(fit.values, first)

@@ -1,7 +1,7 @@
-"""Models that reach the same loss as the answer to a question, and their costs over their lives.
+"""Models that reach the same loss as the answer to a question, and their lifetime costs.
 
-Limits restrict these models. As N increases along the curve of equal loss, compute and money fall and then rise. So the
-sizes that the limits allow form one interval, which contains the answer to the question.
+Limits restrict these models. As N increases at equal loss, compute and money first decrease and then increase. The
+allowed sizes therefore form one interval, which contains the answer to the question.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from isoplan.engine.quantities import rounded
 class IsoLoss:
     """Models that reach the same loss as the answer to ``task``.
 
-    ``left`` is the region that its limits allow, and ``rates`` are the costs in ``unit``. Methods take parameter values
-    of a law: of the best fit, shape (), or of resamples, (r,) or (r, 1). ``answer`` takes those of the fit. All other
-    methods take those that ``around`` returns.
+    ``left`` is the region that the limits of ``task`` allow, and ``rates`` are the costs in ``unit``. Methods have
+    parameter values ``v`` of the law as input: of the best fit, shape (), or of resamples, (r,) or (r, 1). ``answer``
+    needs the values of the fit. All other methods need the values that ``around`` returns.
     """
 
     fit: Fit
@@ -43,14 +43,14 @@ class IsoLoss:
     unit: str
 
     def answer(self, v: Values) -> Point:
-        """Return the answer to the question within its limits. Its loss is that of all other models."""
+        """Return the answer to the question within its limits. All other models have the loss of this answer."""
         goal = self.task.goal.best if self.task.goal is not None else None
         return solve(self.fit.law, v, self.task, self.task.limits, goal)
 
     def at(self, v: Values, N: Floats, loss: Floats) -> Point:
-        """Return the models of ``N`` parameters with this ``loss``.
+        """Return the models of ``N`` parameters with the loss ``loss``.
 
-        D and C are infinite if no number of samples reaches it.
+        D and C are infinite if no number of samples reaches the loss.
         """
         D = samples_for(self.fit.law, v, N, loss)
         known = np.where(np.isfinite(D), D, 1.0)
@@ -63,7 +63,7 @@ class IsoLoss:
         )
 
     def smallest(self, v: Values, loss: Floats, D: Floats | float = np.inf) -> Floats:
-        """Return the least N that reaches ``loss`` with ``D`` samples."""
+        """Return the smallest N that reaches ``loss`` with ``D`` samples."""
         return size_for(self.fit.law, v, np.asarray(D, float), loss)
 
     def parts(self, at: Point) -> tuple[Floats, Floats, Floats]:
@@ -77,13 +77,13 @@ class IsoLoss:
             return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, at.U, self.rates))
 
     def allows(self, at: Point) -> Bools:
-        """Return which of the models ``at`` the limits allow, up to rounding."""
+        """Return for each of the models ``at`` whether the limits allow it, up to rounding."""
         more, left = 1 + ROUNDING, self.left
         sizes = (at.N <= left.N * more) & (at.D <= left.D * more) & (at.C <= left.C * more)
         return np.isfinite(at.C) & sizes & (self.total(at) <= left.money * more)
 
     def cheapest(self, v: Values, answer: Point) -> Point:
-        """Return the model of least total cost that has the loss of ``answer`` and that the limits allow."""
+        """Return the model of least total cost among the allowed models with the loss of ``answer``."""
         there = np.isfinite(answer.N)
         loss, size = np.where(there, answer.loss, np.nan), np.where(there, answer.N, 1.0)
         low = np.where(there, np.log(self.smallest(v, answer.loss, self.left.D)), 0.0)
@@ -99,17 +99,17 @@ class IsoLoss:
         return Point(N, D, C, answer.loss, answer.U)
 
     def around(self, v: Values, answer: Point) -> Values:
-        """Return the parameter values ``v``, with U of the ``answer`` if the law describes repeated samples."""
+        """Return the values ``v``; if the law describes repeated samples, add the unique samples U of ``answer``."""
         return {**v, "U": answer.U} if self.fit.law.repeats else v
 
 
 def iso_loss(
     fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None, served: Inference | None = None
 ) -> IsoLoss:
-    """Return the models that reach the loss of the answer to ``question``. ``served`` are the queries over their lives.
+    """Return the models that reach the loss of the answer to ``question``. ``served`` are their lifetime queries.
 
-    Costs are in money if ``prices`` give an hour of the machine a price, else in FLOPs. Raises PlannerError for a law
-    that is not a surface over N and D, for limits that cannot be applied, and if the best fit has no answer.
+    Costs are in money if ``prices`` contain a price of a machine hour, otherwise in FLOPs. Raises PlannerError for a
+    law that is not a surface over N and D, for limits that cannot be applied, or if the best fit has no answer.
     """
     _check(fit, question)
     prices = replace(prices, inference=served) if prices is not None else None

@@ -35,12 +35,12 @@ from isoplan.engine.planning.smaller.text import (
 from isoplan.engine.quantities import count, power10
 
 MOST = 2.0
-"""Largest additional compute in the chart, relative to the least compute: 2 means three times the compute."""
+"""Largest additional compute in the chart, divided by the least compute. A value of 2 means three times the compute."""
 SHOWN = {0.5: "half", 2.0: "twice"}
-"""Sizes whose additional compute is labelled in the chart, relative to the best size."""
+"""Sizes with a label for their additional compute in the chart, divided by the best size."""
 TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 3)
 INSIDE = 0.005
-"""Distance from the runs, in decades, up to which a model counts as inside their range."""
+"""Distance from the runs, in decades, up to which a model counts as inside the range of the runs."""
 TALLEST = 2.6
 """Upper end of the cost axis of the lifetime chart, divided by the least cost."""
 PARTS: tuple[Colour, ...] = ("training", "simulation", "inference")
@@ -51,16 +51,16 @@ UNSERVED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Smaller(Answer):
-    """Answer in which ``result`` has the models of one loss.
+    """Answer with the models of one loss in ``result``.
 
-    ``lifetime`` is the model of least cost over its life; None without queries.
+    ``lifetime`` is the model of least lifetime cost; None if no queries are given.
     """
 
     lifetime: Lifetime | None = None
 
 
 def answer(fit: Fit, given: Given) -> Smaller:
-    """Return the models that reach the requested loss. Raises PlannerError as ``same_loss`` does."""
+    """Return the models that reach the requested loss. Raises PlannerError under the conditions of ``same_loss``."""
     curve, served = same_loss(fit, given.loss, given.rule, given.prices), given.queries
     life = None
     if served is not None and curve.plan.answers:
@@ -98,7 +98,7 @@ def _sizes(curve: SameLoss, life: Lifetime | None) -> tuple[Part, ...]:
 
 
 def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Part, ...]:
-    """Return the table and the chart of the costs over the life of a model.
+    """Return the table and the chart of the lifetime costs of models.
 
     The result is empty if the runs do not support the cheapest size.
     """
@@ -115,7 +115,7 @@ def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Pa
 def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
     """Return the chart of additional compute against model size.
 
-    ``life`` is the size of least cost over its life, relative to the best size for training; None if there is none.
+    ``life`` is the size of least lifetime cost, divided by the best size for training; None if it is not known.
     """
     x, y = curve.fraction, curve.overhead
     low, high = 0.85 * float(x[y <= MOST][0]), float(x[-1])
@@ -133,7 +133,7 @@ def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
         texts=tuple(
             f"N  {count(float(N), 3)}<br>D  {count(float(D), 3)}" for N, D in zip(curve.N, curve.D, strict=True)
         ),
-        # The band is clipped to the range to which the user can move the figure.
+        # The user can zoom out only to this range, so the band is clipped to it.
         band=(np.clip(curve.low68, -MOST, 2 * MOST), np.clip(curve.high68, -MOST, 2 * MOST)),
     )
     names = ("fraction", "N", "D", "overhead", "low68", "high68", "within", "beyond")
@@ -155,7 +155,7 @@ def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
 def chart_lifetime(curve: LifetimeCurve, life: Lifetime) -> Chart:
     """Return the chart of training, simulation and inference costs, stacked, against model size.
 
-    The least total cost has the 68 % intervals of ``life``.
+    The marker of the least total cost shows the 68 % intervals of ``life``.
     """
     total, least = curve.total, float(np.interp(curve.best, curve.N, curve.total))
     highest = TALLEST * least
@@ -192,9 +192,9 @@ def _hover(name: str, curve: SameLoss, k: float) -> str:
 
 
 def _forbidden(curve: SameLoss, low: float) -> tuple[Shade, ...]:
-    """Return the range of sizes at which no number of samples reaches the loss, as a shaded range.
+    """Return a shaded range of the sizes at which no number of samples reaches the loss.
 
-    It is empty if the range is not in the chart.
+    The result is empty if this range is not in the chart.
     """
     q = curve.smallest
     if q.value is None or q.value <= low:

@@ -47,9 +47,9 @@ LINES = {
 
 
 def size_rows(curve: SameLoss) -> list[tuple[str, ...]]:
-    """Return the table of training costs as texts: headings, then one row per model size with the same loss.
+    """Return the table of training costs as texts: first the headings, then one row per model size.
 
-    Sizes that the runs do not support are left out.
+    Sizes that the runs do not support are skipped.
     """
     at = [i for i, k in enumerate(curve.fraction) if k in SHOWN and curve.stated[i]]
     head = ("Size / N*", "N", "D", "More compute", "68 %", "")
@@ -77,7 +77,7 @@ def _note(within: bool, beyond: float) -> str:
 def half_sentence(curve: SameLoss) -> str:
     """Return a sentence on the training cost of half the best size.
 
-    If the runs do not support the plan, the sentence states what they support.
+    If the runs do not support the plan, the sentence describes what the runs support.
     """
     if not curve.plan.answers:
         return curve.plan.sentence
@@ -117,7 +117,7 @@ def same_loss_text(curve: SameLoss) -> str:
 
 
 def lifetime_sentence(found: Lifetime) -> str:
-    """Return a sentence on the model of least cost of training and inference together."""
+    """Return a sentence on the model with the least total cost of training and inference."""
     sizes = found.sizes
     if found.support is not None:
         name, far = farthest(sizes)
@@ -161,10 +161,10 @@ def lifetime_rows(found: Lifetime) -> tuple[Row, ...]:
 
 
 def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
-    """Return the JSON object that ``isoplan smaller --json`` prints. An unbounded or unknown number is null.
+    """Return the JSON object that ``isoplan smaller --json`` prints. Unbounded and unknown numbers are null.
 
-    The question and the ``allocation`` are those of the plan of the best size, whose loss all models have. Models that
-    the runs do not support are left out of the arrays, and other unsupported parts have no numbers.
+    The question and the ``allocation`` are those of the plan of the best size. All models have the loss of this plan.
+    The arrays skip models that the runs do not support. Other unsupported results have no numbers.
     """
     plan, names = planned(curve.plan), ("fraction", "N", "D", "overhead", "low68", "high68", "beyond")
     answers = curve.plan.answers
@@ -189,7 +189,7 @@ def _stated(q: Quantity, answers: bool) -> dict[str, Any]:
 def warnings(curve: SameLoss, found: Lifetime | None) -> tuple[FitWarning, ...]:
     """Return the warnings of the answer.
 
-    Those of the models of equal loss come first, then those of the cheapest model over its life.
+    First come the warnings of the models of equal loss, then those of the model of least lifetime cost.
     """
     return (*curve.plan.warnings, *(found.warnings if found else ()))
 
