@@ -199,7 +199,7 @@ class AmplitudeCell(Cell):
 
     @property
     def validation(self) -> int:
-        """Number of validation points: a quarter of the number of training points (amplitudes, Sec. 3.2)."""
+        """Number of validation points: a quarter of the number of training points (amplitude paper, Sec. 3.2)."""
         return max(self.points // 4, 1)
 
     @property

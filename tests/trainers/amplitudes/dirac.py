@@ -1,4 +1,4 @@
-"""Squared amplitudes of single events from traces of explicit gamma matrices; only the constants are Isoplan's."""
+"""Squared amplitudes of single events from traces of explicit gamma matrices, without Isoplan's amplitude code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Matrix = NDArray[np.complex128]
 METRIC = np.diag([1.0, -1.0, -1.0, -1.0])
 _PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 _ZERO, _ONE = np.zeros((2, 2)), np.eye(2)
-# Dirac's basis; the tested code uses another one.
+# Gamma matrices in Dirac's basis. The tested code uses another basis.
 GAMMA = np.array(
     [np.block([[_ONE, _ZERO], [_ZERO, -_ONE]]), *(np.block([[_ZERO, s], [-s, _ZERO]]) for s in _PAULI)], np.complex128
 )
@@ -29,9 +29,9 @@ def bar(vertex: Matrix) -> Matrix:
 
 
 def tth(event: NDArray[np.float64]) -> float:
-    """Return the squared amplitude of u ubar -> t tbar H with H emitted by the top quarks.
+    """Return the squared amplitude of u ubar -> t tbar H, where the top quarks emit the Higgs boson H.
 
-    Factors: 2 / 9 for the colours (T^a T^a) and 1 / 4 for the spins.
+    The result contains the factors 2 / 9 for the colours (T^a T^a) and 1 / 4 for the spins.
     """
     q, qbar, t, tbar, h = event
     m, unit = fields.TOP_MASS, np.eye(4)
@@ -49,7 +49,7 @@ def tth(event: NDArray[np.float64]) -> float:
 def wz(event: NDArray[np.float64]) -> float:
     """Return the squared amplitude of u dbar -> W+ Z.
 
-    Diagrams: u exchange, d exchange and W* -> W Z. The polarisation sums are -g + k k / M^2.
+    The diagrams are u exchange, d exchange and W* -> W Z. The polarisation sums are -g + k k / M^2.
     """
     u, dbar, w, z = event
     x = fields.SIN_W**2
@@ -57,12 +57,12 @@ def wz(event: NDArray[np.float64]) -> float:
     g_d = fields.G_WEAK / fields.COS_W * (-1 / 2 + 1 / 3 * x)
     charged = fields.G_WEAK / np.sqrt(2)
     total = u + dbar
-    # [mu, nu]: the indices of the outgoing W and Z.
+    # The indices [mu, nu] belong to the outgoing W and Z.
     via_d, via_u = u - w, u - z
     graphs = g_d * np.einsum("nij,jk,mkl->mnil", GAMMA, slash(via_d), GAMMA) / (via_d @ METRIC @ via_d)
     graphs = graphs + g_u * np.einsum("mij,jk,nkl->mnil", GAMMA, slash(via_u), GAMMA) / (via_u @ METRIC @ via_u)
-    # Incoming W+ (rho), outgoing W+ (mu) and Z (nu): the vertex is -i g cos(theta_w) times this rule. Two vertices and
-    # the propagator i (-g + k k / M^2) give the factor -i^3; the graphs above have i^3.
+    # The vertex of an incoming W+ (rho), an outgoing W+ (mu) and a Z (nu) is -i g cos(theta_w) times this rule. Two
+    # vertices and the propagator i (-g + k k / M^2) give the factor -i^3. The diagrams above have the factor i^3.
     rule = np.einsum("mn,r->mnr", METRIC, z - w)
     rule = rule + np.einsum("nr,m->mnr", METRIC, -z - total) + np.einsum("rm,n->mnr", METRIC, total + w)
     virtual = -METRIC + np.outer(total, total) / fields.W_MASS**2

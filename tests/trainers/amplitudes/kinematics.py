@@ -1,4 +1,4 @@
-"""Events for tests: flat in phase space, boosted, rotated."""
+"""Events for tests: events that are uniform in phase space, and boosts of events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 
 def events(process: Process, count: int, energy: float, seed: int = 1) -> Floats:
-    """Return events (count, particles, 4) in their rest frame, with the incoming particles along z."""
+    """Return events (count, particles, 4) in their rest frame, with the incoming particles along the z axis."""
     outgoing = rambo(np.full(count, energy), process.masses[2:], np.random.default_rng(seed))
     return np.concatenate([np.broadcast_to(beams(energy), (count, 2, 4)), outgoing], axis=1)
 
@@ -26,7 +26,7 @@ def beams(energy: float) -> Floats:
 
 
 def apart(process: Process, count: int, energy: float, seed: int = 1, cut: float = 0.02) -> Floats:
-    """Return events in which all invariants of pairs of massless particles are above ``cut`` s."""
+    """Return events in which the invariant of each pair of massless particles is larger than ``cut`` times s."""
     momenta = events(process, 40 * count, energy, seed)
     light = [i for i, mass in enumerate(process.masses) if not mass]
     pairs = [np.abs(product(momenta[:, i], momenta[:, j])) for i in light for j in light if i < j]
@@ -44,7 +44,7 @@ def square(p: Floats) -> Floats:
 
 
 def boost_matrix(velocity: Floats) -> Floats:
-    """Return the boost that takes a particle at rest to ``velocity`` (3,)."""
+    """Return the boost from the rest frame of a particle to a frame in which it has ``velocity`` (3,)."""
     speed2 = velocity @ velocity
     gamma = 1 / np.sqrt(1 - speed2)
     out = np.eye(4)
@@ -55,14 +55,17 @@ def boost_matrix(velocity: Floats) -> Floats:
 
 
 def to_frame(momenta: Floats, whole: Floats) -> Floats:
-    """Boost ``momenta`` (..., 4) from the rest frame of ``whole`` (4,) to the frame in which ``whole`` is given."""
+    """Boost ``momenta`` (..., 4) from the rest frame of a system of particles.
+
+    In the new frame, the system has the momentum ``whole`` (4,).
+    """
     return momenta @ boost_matrix(whole[1:] / whole[0]).T
 
 
 def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Points:
-    """Draw ``count`` points on flat phase space for the process and energy of ``mapping``.
+    """Draw ``count`` points uniformly in phase space, for the process and energy of ``mapping``.
 
-    If s varies, its distribution is flat in ln s.
+    If s varies, ln s is uniformly distributed.
     """
     process = mapping.process
     energy, weight = _energies(mapping, rng.random(count))
@@ -75,7 +78,7 @@ def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Point
 
 
 def _energies(mapping: Mapping, u: Floats) -> tuple[Floats, Floats]:
-    """Return sqrt(s) in GeV and dtau dL/dtau of each point."""
+    """Return sqrt(s) in GeV and dtau dL/dtau of each point ``u``."""
     if mapping.sqrt_s is not None:
         return np.full(len(u), mapping.sqrt_s), np.ones(len(u))
     least = (least_energy(mapping.process) / COLLIDER) ** 2
@@ -84,18 +87,19 @@ def _energies(mapping: Mapping, u: Floats) -> tuple[Floats, Floats]:
 
 
 def massless_volume(n: int, energy: Floats | float) -> Floats:
-    """Return the phase-space volume of n massless particles in GeV^(2n - 4), with the factors of 2 pi of (1).
+    """Return the phase-space volume of n massless particles in GeV^(2n - 4), including the factors of 2 pi.
 
-    (2 pi)^(4 - 3n) (pi/2)^(n-1) E^(2n-4) / ((n-1)! (n-2)!).
+    The volume is (2 pi)^(4 - 3n) (pi/2)^(n-1) E^(2n-4) / ((n-1)! (n-2)!).
     """
     flat = (pi / 2) ** (n - 1) * np.asarray(energy, np.float64) ** (2 * n - 4)
     return flat / (factorial(n - 1) * factorial(n - 2)) / (2 * pi) ** (3 * n - 4)
 
 
 def weighted(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return events of ``rambo`` with their weights (4.11), whose mean is the phase-space volume in GeV^(2n - 4).
+    """Return events of ``rambo`` and their weights (eq. 4.11 of the RAMBO paper).
 
-    Phase space is prod d^3p / ((2 pi)^3 2E) (2 pi)^4 delta^4.
+    The mean weight is the phase-space volume in GeV^(2n - 4), with phase space prod d^3p / ((2 pi)^3 2E) (2 pi)^4
+    delta^4.
     """
     p, n = rambo(energy, masses, rng), len(masses)
     weight = massless_volume(n, energy)

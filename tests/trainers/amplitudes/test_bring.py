@@ -1,4 +1,4 @@
-"""Event files of a workspace: which files count, and the import of new ones."""
+"""Event files of a workspace: the list of valid files, and the import of new files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.trainers.backend.store.heartbeat import hold_lock
 
 
 def sent(folder: Path, name: str) -> bytes:
-    """Return the bytes of a file of twenty events."""
+    """Return the bytes of an event file with twenty events."""
     write_events(folder / name, make_toy_events("Zg", 20, 1))
     return (folder / name).read_bytes()
 

@@ -1,4 +1,4 @@
-"""Columns of the bundled tables: they are those that a cell fills."""
+"""The columns of the bundled tables equal the columns of a training run."""
 
 from __future__ import annotations
 

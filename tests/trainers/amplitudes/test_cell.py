@@ -1,4 +1,4 @@
-"""Quantities derived from an amplitude cell before training: sizes, iterations, needs, and invalid cells."""
+"""Quantities of an amplitude cell before training: sizes, iterations, resources, and errors for invalid cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Impossible momenta: refused in one sentence that names the row and the size of the violation."""
+"""Impossible momenta raise an error of one sentence that contains the row and the size of the violation."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_both_beams_the_same_way_are_caught_row_by_row() -> None:
 
 
 def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
-    """A Z boson of 150 GeV in one row is refused although the row conserves momentum."""
+    """A Z boson of 150 GeV in one row raises an error, although the row conserves momentum."""
     p = events(ZGG, 900, 500.0)
     check_own_momenta(p)
     p[417, 2:] = rambo(np.array([500.0]), (150.0, 0.0, 0.0), np.random.default_rng(2))[0]
@@ -100,7 +100,7 @@ def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
 
 
 def test_masses_are_as_exact_as_seven_digits_of_large_momenta_are() -> None:
-    """Rows of all processes at 0.6 to 20 TeV, boosted along the beams, are accepted in single precision."""
+    """Events of all processes at 0.6 to 20 TeV, boosted along the beams, are valid in single precision."""
     rng = np.random.default_rng(3)
     for process in PROCESSES.values():
         sets = [events(process, 40, energy) for energy in np.geomspace(600, 20_000, 10)]

@@ -12,8 +12,9 @@ from tests.trainers.amplitudes.kinematics import events, square
 
 
 def test_z_and_a_gluon() -> None:
-    """Ellis, Stirling, Webber, QCD and Collider Physics, sec. 9, gives q qbar -> gamma* g; here with the Z's
-    couplings.
+    """The formula of Ellis, Stirling, Webber, "QCD and Collider Physics", ch. 9, for q qbar -> gamma* g.
+
+    The couplings of the photon are replaced by those of the Z.
     """
     p = events(PROCESSES["Zg"], 20, 700.0)
     s, t, u = (square(p[:, 0] + p[:, 1]), square(p[:, 0] - p[:, 2]), square(p[:, 0] - p[:, 3]))
@@ -24,9 +25,10 @@ def test_z_and_a_gluon() -> None:
 
 @pytest.mark.parametrize("energy", [200.0, 700.0, 5000.0])
 def test_w_and_z(energy: float) -> None:
-    """dsigma / dt of R. W. Brown, D. Sahdev, K. O. Mikaelian, Phys. Rev. D 20 (1979) 1164, agrees.
+    """The formula for dsigma / dt of R. W. Brown, D. Sahdev, K. O. Mikaelian, Phys. Rev. D 20 (1979) 1164.
 
-    g = 2 (T3 - Q x). The factor 1/4 in the second line is also required by the trace below.
+    Here g = 2 (T3 - Q x). The comparison with traces of gamma matrices confirms the factor 1/4 in the second line of
+    the formula.
     """
     p = events(PROCESSES["WZ"], 20, energy)
     s, t, u = (square(p[:, 0] + p[:, 1]), square(p[:, 0] - p[:, 2]), square(p[:, 0] - p[:, 3]))

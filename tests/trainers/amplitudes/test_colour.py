@@ -1,4 +1,4 @@
-"""Colour matrices compared with their invariants: dimensions and Casimirs, which the code does not contain."""
+"""Colour matrices compared with independent group invariants: dimensions and Casimirs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_colour_sums() -> None:
         found = colour_matrix(1, gluons)
         np.testing.assert_allclose(np.diag(found), 3 * C_F**gluons)
         np.testing.assert_allclose(found, found.T, atol=1e-14)
-    # The sum over all six orders is symmetric in the three gluons.
+    # The sum over all six orders of the gluons is symmetric in the three gluons.
     symmetric = np.einsum("aij,bjk,ckl->abcil", *[generators()] * 3)
     total = sum(np.transpose(symmetric, (*order, 3, 4)) for order in np.ndindex(3, 3, 3) if len(set(order)) == 3)
     assert colour_matrix(1, 3).sum() == pytest.approx(float(np.sum(np.abs(total) ** 2)))

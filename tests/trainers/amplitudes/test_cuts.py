@@ -1,4 +1,4 @@
-"""Cuts on gluons, tested with constructed momenta."""
+"""Cuts on gluons, tested with momenta that are constructed for the tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_gluons_are_hard_and_apart() -> None:
         ((30, 1, 0), (19.9, 0, 2), False),
         ((30, 1, 0), (40, 1.39, 0), False),
         ((30, 1, 0), (40, 1.41, 0), True),
-        ((30, 1, 3.1), (40, 1, -3.1), False),  # across phi = pi
+        ((30, 1, 3.1), (40, 1, -3.1), False),  # The pair lies on two sides of phi = pi.
         ((30, -8, 0), (40, 8, 0), True),
     ]
     events = np.array([[z, gluon(*a), gluon(*b)] for a, b, _ in pairs])

@@ -1,4 +1,4 @@
-"""Sets of events: consistent shapes, possible values, and one sentence for each violation."""
+"""Checks of a set of events: consistent shapes, possible values, and one sentence per violation."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_weights_are_positive_and_amplitudes_finite(value: float) -> None:
         rf"Row 4 \(counted from 0\) has the weight {value:g}, which is not above zero: leave out what does not count",
         weight=bad,
     )
-    if np.isfinite(value):  # stricter conditions depend on the target
+    if np.isfinite(value):  # further conditions depend on the kind of target
         check_events(replace(some(), amplitude=bad))
         return
     refused(
@@ -81,7 +81,7 @@ def test_momenta_of_ones_own_process() -> None:
 
 
 def test_momenta_say_whether_sqrt_s_varies() -> None:
-    """Boosts that differ between events and single precision do not make sqrt(s) vary."""
+    """A fixed sqrt(s) is recognised in events with different boosts and in single precision."""
     rng = np.random.default_rng(1)
     for process in (PROCESSES["Zg"], PROCESSES["Zggg"]):
         fixed = events(process, 50, 800.0)

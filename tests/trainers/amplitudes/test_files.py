@@ -1,4 +1,4 @@
-"""Event files: unchanged after writing and reading; one sentence for every file without events."""
+"""Event files: no change after a write and a read, and one sentence for each invalid file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_a_round_trip_changes_no_digit(end: str, tmp_path: Path) -> None:
 
 
 def test_files_of_others(tmp_path: Path) -> None:
-    """Readable files: single precision, no weights, no process, data frame columns in any order, text attributes as
+    """Readable files of other programs.
+
+    The files have single precision, no weights, no process, data frame columns in any order, or text attributes as
     bytes.
     """
     path = save(tmp_path / "a.npz", momenta=some().momenta.astype(np.float32))
@@ -149,7 +151,10 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkey
 
 
 def headers(path: Path, arrays: Mapping[str, tuple[tuple[int, ...], str]]) -> Path:
-    """Write an NPZ whose arrays consist of a header only, with the given shapes and types, and return its path."""
+    """Write an NPZ file whose arrays have headers but no values, and return its path.
+
+    The headers contain the given shapes and types.
+    """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, (shape, kind) in arrays.items():
             place = io.BytesIO()
@@ -186,14 +191,14 @@ def test_headers_are_read_before_anything_is_loaded(
 
 
 def test_memory_that_runs_out_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence also appears if the amount of available memory is unknown."""
+    """The error also occurs if the amount of available memory is unknown."""
     monkeypatch.setattr(files, "usable_memory", lambda: 0.0)
     path = headers(tmp_path / "a.npz", {"momenta": ((MANY, 5, 4), "<f8"), "amplitude": ((MANY,), "<f8")})
     refused(path, r"The events of .*a\.npz take more memory than is free: give fewer events, or free some\.")
 
 
 def test_only_the_array_whose_header_was_read_is_loaded(tmp_path: Path) -> None:
-    """An archive may contain ``amplitude`` in addition to ``amplitude.npy``; ``numpy.load`` would read the former."""
+    """An archive can contain ``amplitude`` as well as ``amplitude.npy``. ``numpy.load`` would read ``amplitude``."""
     path = save(tmp_path / "a.npz")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("amplitude", b"nothing of the kind")
@@ -201,7 +206,10 @@ def test_only_the_array_whose_header_was_read_is_loaded(tmp_path: Path) -> None:
 
 
 def stored(path: Path, **changed: Any) -> h5py.File:
-    """Return an open HDF5 file of momenta and amplitude; ``changed`` replaces arrays, or removes them if None."""
+    """Return an open HDF5 file with momenta and amplitude.
+
+    ``changed`` replaces arrays, or removes an array if its value is None.
+    """
     file = h5py.File(path, "w")
     for name, value in ({"momenta": some().momenta, "amplitude": some().amplitude} | changed).items():
         if value is not None:
@@ -234,7 +242,7 @@ def test_data_sets_of_hdf5_lie_in_the_file_itself(name: str, tmp_path: Path) -> 
     refused(path, rf"{name} is no data set of the file itself but {ELSEWHERE}")
     with stored(path, **{name: None}) as file:
         file[f"kept/{name}"] = numbers[name]
-        file[name] = file[f"kept/{name}"]  # a hard link
+        file[name] = file[f"kept/{name}"]  # a hard link within the file is allowed
     np.testing.assert_array_equal(getattr(read_events(path), name), numbers[name])
 
 

@@ -1,7 +1,8 @@
-"""High-energy limit of longitudinal W and Z at fixed angles: bounded, but growing if any vertex is removed.
+"""Amplitudes of longitudinal W and Z at high energy and fixed angles.
 
-Amplitudes of 2 -> 2 are dimensionless and may tend to a constant; those of 2 -> 3 fall as 1 / E (J. M. Cornwall, D. N.
-Levin, G. Tiktopoulos, Phys. Rev. D 10 (1974) 1145).
+The amplitudes are bounded, but they increase with the energy E if any vertex is removed. Amplitudes of 2 -> 2 are
+dimensionless and can approach a constant. Amplitudes of 2 -> 3 decrease as 1 / E (J. M. Cornwall, D. N. Levin, G.
+Tiktopoulos, Phys. Rev. D 10 (1974) 1145).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tests.trainers.amplitudes.kinematics import beams
 
 LOW, HIGH = 2000.0, 10000.0
 POINTS = 5
-# For W Z, only the vertices that some but not all diagrams contain.
+# W Z: only the vertices that occur in some but not in all diagrams.
 CASES: list[tuple[str, tuple[str, ...]]] = [
     ("WZ", legs) for legs in (("u~", "Z", "u"), ("d~", "Z", "d"), ("W+", "W-", "Z"))
 ]
@@ -25,9 +26,9 @@ CASES += [("WWZ", vertex.legs) for vertex in PROCESSES["WWZ"].vertices]
 
 
 def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) -> Floats:
-    """Return |M| E^(n - 2) of all-longitudinal bosons (chiralities, points), at the same directions for every E.
+    """Return |M| E^(n - 2) of longitudinal bosons (chiralities, points), for n outgoing bosons of total ``energy`` E.
 
-    Vertices with the legs ``unlike`` are removed.
+    The directions are equal for all energies. Vertices with the legs ``unlike`` are removed.
     """
     rng = np.random.default_rng(11)
     angles = rambo(np.full(POINTS, 1.0), (0.0,) * len(process.outgoing), rng)
@@ -46,7 +47,7 @@ def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) 
 def scaled(massless: Floats, energy: float, masses: tuple[float, ...]) -> Floats:
     """Return massive momenta of total ``energy`` with the directions of ``massless`` (points, n, 4).
 
-    All three-momenta are scaled by one factor. The massless momenta have energy 1 in total.
+    All three-momenta are multiplied by one factor. The energies of the massless momenta sum to 1.
     """
     low, high = np.zeros(len(massless)), np.full(len(massless), energy)
     for _ in range(100):
@@ -67,7 +68,7 @@ def test_longitudinal_bosons_stay_bounded(name: str) -> None:
 @pytest.mark.parametrize(("name", "legs"), CASES)
 def test_without_any_one_vertex_they_grow(name: str, legs: tuple[str, ...]) -> None:
     low, high = (longitudinal(PROCESSES[name], energy, legs).max(axis=0) for energy in (LOW, HIGH))
-    # The growth is E without the Higgs boson, and E^2 or E^3 without another vertex.
+    # The amplitude increases as E without the Higgs boson, and as E^2 or E^3 without any other vertex.
     power = np.log(high / low) / np.log(HIGH / LOW)
     assert np.all(power > (0.9 if "H" in legs else 1.9))
     assert np.all(high > 10 * longitudinal(PROCESSES[name], HIGH).max(axis=0))

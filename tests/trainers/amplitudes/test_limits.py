@@ -1,4 +1,4 @@
-"""Soft and collinear gluons: the amplitude becomes the one without the gluon times a universal factor."""
+"""Soft and collinear gluons: the squared amplitude approaches that without the gluon times a universal factor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENERGY = 800.0
 
 
 def recoiling(process: Process, whole: Floats, seed: int) -> Floats:
-    """Return outgoing particles (particles, 4) of a random event that add up to ``whole`` (4,)."""
+    """Return outgoing particles (particles, 4) of a random event with the total momentum ``whole`` (4,)."""
     p = rambo(np.array([np.sqrt(square(whole))]), process.masses[2:], np.random.default_rng(seed))
     return to_frame(p[0], whole)
 
@@ -34,10 +34,10 @@ def direction(cosine: float, phi: float) -> Floats:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("hard", "soft"), [("Zg", "Zgg"), ("WZ", "WZg"), ("WZg", "WZgg")])
 def test_soft_gluons(hard: str, soft: str, seed: int) -> None:
-    """The factor is - g^2 sum_ij T_i.T_j p_i.p_j / (p_i.k p_j.k).
+    """The universal factor of a soft gluon k is - g^2 sum_ij T_i.T_j p_i.p_j / (p_i.k p_j.k).
 
-    T_q.T_qbar = C_A / 2 - C_F and T_q.T_g = - C_A / 2 with a hard gluon; T_q.T_qbar = - C_F without. Source: A.
-    Bassetto, M. Ciafaloni, G. Marchesini, Phys. Rept. 100, 201.
+    With a hard gluon, T_q.T_qbar = C_A / 2 - C_F and T_q.T_g = - C_A / 2. Without a hard gluon, T_q.T_qbar = - C_F.
+    Source: A. Bassetto, M. Ciafaloni, G. Marchesini, Phys. Rept. 100, 201.
     """
     incoming, off = beams(ENERGY), list[float]()
     for softness in (1e-3, 1e-5):
@@ -62,10 +62,10 @@ def test_soft_gluons(hard: str, soft: str, seed: int) -> None:
 
 @pytest.mark.parametrize("z", [0.2, 0.7])
 def test_two_collinear_gluons(z: float) -> None:
-    """The factor is 2 g^2 / s_12 P_gg(z) (G. Altarelli, G. Parisi, Nucl. Phys. B 126 (1977) 298).
+    """The universal factor is 2 g^2 / s_12 P_gg(z) (G. Altarelli, G. Parisi, Nucl. Phys. B 126 (1977) 298).
 
-    It multiplies the amplitude of the summed gluon, averaged over the azimuth. Four angles give the exact average,
-    since the correlation varies as cos(2 phi).
+    It multiplies the squared amplitude with one gluon that has the total momentum of the pair. The formula holds for
+    the average over the azimuth phi. Four angles give the exact average, because the dependence is cos(2 phi).
     """
     incoming, whole = beams(ENERGY), beams(ENERGY).sum(axis=0)
     splitting = 2 * C_A * (z / (1 - z) + (1 - z) / z + z * (1 - z))
@@ -92,9 +92,9 @@ def test_two_collinear_gluons(z: float) -> None:
 @pytest.mark.parametrize("x", [0.4, 0.8])
 @pytest.mark.parametrize(("without", "name"), [("Zg", "Zgg"), ("WZ", "WZg")])
 def test_a_gluon_collinear_with_the_quark(without: str, name: str, x: float) -> None:
-    """The factor is g^2 / (x p.k) P_qq(x) (S. Catani, M. H. Seymour, Nucl. Phys. B 485 (1997) 291, eq. 4.23).
+    """The universal factor is g^2 / (x p.k) P_qq(x) (S. Catani, M. H. Seymour, Nucl. Phys. B 485 (1997) 291, eq. 4.23).
 
-    It multiplies the amplitude of a quark with momentum x p.
+    It multiplies the squared amplitude of a quark with momentum x p. The gluon has the momentum k.
     """
     incoming, off = beams(ENERGY), list[float]()
     splitting = C_F * (1 + x**2) / (1 - x)

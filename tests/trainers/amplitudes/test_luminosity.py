@@ -1,4 +1,4 @@
-"""The parton luminosity compared with its integral, and the momentum carried by partons."""
+"""The parton luminosity compared with a numerical integral, and the momentum fraction of the partons."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ def test_there_are_no_partons_beyond_the_protons() -> None:
 
 
 def test_partons_carry_no_more_than_the_proton() -> None:
-    """int dx x f(x) of quark and antiquark together is a fraction of the momentum, and the luminosity decreases with
-    tau.
+    """Quarks and antiquarks have less than the total momentum of the proton, and the luminosity decreases with tau.
+
+    The momentum fraction of a parton density is int dx x f(x).
     """
     carried = sum(quad(lambda x, f=f: float(f(x)), 0, 1)[0] for f in (QUARK, ANTIQUARK))
     assert 0.1 < carried < 0.5

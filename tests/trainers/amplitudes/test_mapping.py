@@ -1,4 +1,4 @@
-"""The mapping of phase space: events, and volumes in closed form or by quadrature."""
+"""The phase-space mapping: its events, and its volumes compared with closed forms or numerical integrals."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.trainers.amplitudes.kinematics import square
 
 
 def two_body(energy: float, a: float, b: float, pt: float = 0.0) -> float:
-    """Return |p| / (4 pi E) times the fraction of angles with p_T above ``pt``."""
+    """Return the volume |p| / (4 pi E) of two particles times the fraction of angles with p_T above ``pt``."""
     p = np.sqrt(max((energy**2 - (a + b) ** 2) * (energy**2 - (a - b) ** 2), 0.0)) / (2 * energy)
     return float(p / (4 * np.pi * energy) * np.sqrt(1 - (pt / p) ** 2)) if p > pt else 0.0
 
 
 def three_body(energy: float, a: float, b: float, c: float) -> float:
-    """Return the volume of three particles, an integral over the mass of the first two."""
+    """Return the volume of three particles: an integral over the invariant mass of the first two."""
 
     def of(s: float) -> float:
         return two_body(energy, np.sqrt(s), c) * two_body(np.sqrt(s), a, b) / (2 * np.pi)
@@ -55,7 +55,10 @@ def test_momenta_are_conserved_and_on_shell_at_rest(name: str, sqrt_s: float | N
 
 
 def test_as_many_dimensions_as_an_event_has() -> None:
-    """The dimension is 3 n_f - 4 if sqrt(s) varies, one less if not, and one more to choose the hardest of n_f > 2."""
+    """The dimension is 3 n_f - 4 at variable sqrt(s) and 3 n_f - 5 at fixed sqrt(s).
+
+    For n_f > 2, one more dimension selects the particle with the largest p_T.
+    """
     for name, outgoing in (("Zg", 2), ("WZ", 2), ("ttH", 3), ("Zgggg", 5)):
         choice = outgoing > 2
         assert Mapping(PROCESSES[name]).dimension == 3 * outgoing - 4 + choice
@@ -63,7 +66,7 @@ def test_as_many_dimensions_as_an_event_has() -> None:
 
 
 def test_the_volume_of_two_particles() -> None:
-    """WZ has no cuts. Zg has a cut on p_T, which at fixed energy is a cut on the angle."""
+    """WZ has no cuts. Zg has a cut on p_T. At a fixed energy, this is a cut on the angle."""
     for name, pt in (("WZ", 0.0), ("Zg", PT)):
         a, b = PROCESSES[name].masses[2:]
         found, error = mean(Mapping(PROCESSES[name], 400.0))

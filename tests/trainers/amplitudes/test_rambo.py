@@ -1,4 +1,4 @@
-"""Flat phase space compared with volumes and means in closed form or by quadrature."""
+"""Uniform phase space of RAMBO, compared with closed forms or numerical integrals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_massless_volumes() -> None:
     assert massless_volume(2, 70.0) == pytest.approx(1 / (8 * np.pi))
     assert massless_volume(3, 70.0) == pytest.approx(70.0**2 / (256 * np.pi**3))
 
-    # An additional particle is an integral over the mass of the others.
+    # The volume with an additional particle is an integral over the invariant mass of the other particles.
     def of_three(s: float) -> float:
         return float(massless_volume(3, np.sqrt(s))) * two_body(70.0, np.sqrt(s), 0) / (2 * np.pi)
 
@@ -47,13 +47,16 @@ def test_massless_volumes() -> None:
 
 
 def test_massless_events_are_flat() -> None:
-    """The mean of s_12 / s is 2 / (n (n - 1)), since all pairs are equivalent and their s_ij add up to s."""
+    """The mean of s_12 / s is 2 / (n (n - 1)) for n particles.
+
+    All n (n - 1) / 2 pairs are equivalent, and the sum of their s_ij is s.
+    """
     for n in (3, 4, 5):
         p, weight = weighted(np.full(20000, 10.0), (0.0,) * n, np.random.default_rng(3))
         x = square(p[:, 0] + p[:, 1]) / 100
         assert np.ptp(weight) == 0
         assert x.mean() == pytest.approx(2 / (n * (n - 1)), abs=4 * x.std() / np.sqrt(len(x)))
-    # n = 3 is flat in s_12: the distribution of x is 2 (1 - x).
+    # For n = 3, the points are uniform in s_12 and s_13, so the density of x is 2 (1 - x).
     p = rambo(np.full(20000, 10.0), (0.0,) * 3, np.random.default_rng(4))
     x = square(p[:, 0] + p[:, 1]) / 100
     assert (x**2).mean() == pytest.approx(1 / 6, abs=4 * (x**2).std() / np.sqrt(len(x)))

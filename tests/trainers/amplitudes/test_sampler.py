@@ -1,4 +1,4 @@
-"""Adapted points: the cross section equals that of flat phase space and does not depend on the mapping's order."""
+"""Adapted points: the cross section equals that of uniform points, for any order of the particles in the mapping."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isoplan.trainers.amplitudes.processes import PROCESSES, check_momenta, squa
 from tests.trainers.amplitudes.kinematics import flat_points
 
 COUNTS = {"Zggg": 2000, "Zgggg": 500}
-"""Numbers of points of the slow processes. The others have 5000."""
+"""Number of points for each slow process. All other processes have 5000 points."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Simulated events shared by cells: made once, independent of the request, and no event in two streams."""
+"""Simulated events that training runs share: made once, independent of the request, no event in two streams."""
 
 from __future__ import annotations
 

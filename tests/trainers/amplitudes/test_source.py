@@ -1,4 +1,4 @@
-"""Events of a user's file: disjoint splits, sizes known before a cell runs, and one sentence for each refusal."""
+"""Events from a user's file: disjoint sets, sizes before training, and one sentence for each error."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_cell_trains_on_a_file(tmp_path: Path) -> None:
 
 
 def test_a_small_file_is_estimated_on_what_it_holds(tmp_path: Path) -> None:
-    """For a file of 900 events, the short cell before a launch requests 200 + 50 + 100 events and no more."""
+    """For a file of 900 events, the short calibration run requests only 200 + 50 + 100 events."""
     root = place(tmp_path, n=900)
     cell = AmplitudeCell(data="mine.npz", points=200, tests=100, width=16, layers=1, iterations=5, dimension_points=0)
     few = calibration_cell(root, cell)
@@ -95,7 +95,10 @@ def test_amplitudes_that_are_not_positive_have_no_logarithm_but_may_be_learned_r
 def test_collinear_particles_are_refused_with_the_row_of_the_file_where_logarithms_are_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Massless particles along the beams, in one of 1,000 rows, are a valid event, but an MLP has no inputs for it."""
+    """An event with massless particles along the beams is valid, but an MLP needs the logarithms of its invariants.
+
+    One of 1,000 rows contains such an event.
+    """
     rng = np.random.default_rng(2)
     axes = rng.standard_normal((1000, 3))
     axes[7] = [0, 0, 1]
@@ -121,7 +124,7 @@ def test_collinear_particles_are_refused_with_the_row_of_the_file_where_logarith
 
 @pytest.mark.parametrize("objective", ["mse", "relative"])
 def test_amplitudes_of_both_signs_are_learned_raw(tmp_path: Path, objective: str) -> None:
-    """Negative amplitudes are learned, and amplitudes shifted so that one fifth is negative."""
+    """Networks learn amplitudes that are all negative, and amplitudes of which one fifth is negative."""
     cell = AmplitudeCell(data="mine.npz", points=500, tests=300, width=16, layers=2, iterations=400, target="raw",
                          objective=objective, dimension_points=0)  # type: ignore[arg-type]  # fmt: skip
     amplitude = make_toy_events("ttH", 1000, 5).amplitude
@@ -155,7 +158,10 @@ def test_amplitudes_that_are_all_the_same_are_one_sentence(tmp_path: Path, targe
 @pytest.mark.parametrize("objective", ["mse", "relative", "heteroscedastic"])
 @pytest.mark.parametrize("power", [-1000, -40, 990])
 def test_raw_amplitudes_are_learned_in_any_unit(tmp_path: Path, power: int, objective: str) -> None:
-    """For amplitudes of 1e-301 to 1e298, a unit that is a power of two changes no digit of dimensionless results."""
+    """The results do not depend on the unit of the amplitudes, from 1e-301 to 1e298.
+
+    The factor is a power of two, so no digit of the dimensionless results changes.
+    """
     cell = AmplitudeCell(data="mine.npz", points=400, tests=300, width=16, layers=2, iterations=60, target="raw",
                          objective=objective, dimension_points=0)  # type: ignore[arg-type]  # fmt: skip
     amplitude = make_toy_events("ttH", 1000, 5).amplitude

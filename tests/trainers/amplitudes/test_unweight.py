@@ -1,4 +1,7 @@
-"""Unweighted events: distributed as weighted points, few above the cap, independent of the process that makes them."""
+"""Unweighted events, compared with weighted points.
+
+Their distribution is equal, few weights exceed the cap, and the number of worker processes has no effect.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _main(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the main module by an empty one.
+    """Replace the main module by an empty module.
 
-    Spawned processes run the main module first, which tests of pages may have set to the app's.
+    Spawned processes first run the main module. Tests of pages can set the app as the main module.
     """
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
@@ -51,8 +54,9 @@ def made(process: str, n: int, seed: int = 1, sqrt_s: float | None = None, cores
 
 
 def test_they_are_distributed_as_weighted_flat_points() -> None:
-    """Histograms of weighted events and of weighted flat points agree by chi^2: p_T of Z and gluon, mass of the
-    gluons.
+    """Unweighted events and weighted uniform points have equal histograms, by a chi^2 test.
+
+    The histograms are p_T of the Z, p_T of a gluon, and the invariant mass of the two gluons.
     """
     events = made("Zgg", 2500, sqrt_s=ENERGY).events
     flat = flat_points(ready_of("Zgg", ENERGY).sampler.mapping, 15_000, np.random.default_rng(5))
@@ -60,11 +64,11 @@ def test_they_are_distributed_as_weighted_flat_points() -> None:
         edges = np.quantile(mine, np.linspace(0, 1, 13))
         edges[[0, -1]] = -np.inf, np.inf
         chi2 = compare(mine, events.weight, theirs, flat.weight, edges)
-        assert chi2 < 11 + 4 * np.sqrt(22)  # 11 degrees of freedom
+        assert chi2 < 11 + 4 * np.sqrt(22)  # mean + 4 standard deviations for 11 degrees of freedom
 
 
 def measures(p: np.ndarray) -> list[np.ndarray]:
-    """Return p_T of the Z, p_T of a gluon, and the mass of both gluons."""
+    """Return p_T of the Z, p_T of a gluon, and the invariant mass of the two gluons."""
     return [np.hypot(p[:, 2, 1], p[:, 2, 2]), np.hypot(p[:, 3, 1], p[:, 3, 2]), np.sqrt(square(p[:, 3] + p[:, 4]))]
 
 
@@ -76,7 +80,7 @@ def compare(x: np.ndarray, w: np.ndarray, y: np.ndarray, v: np.ndarray, edges: n
 
 
 def errors(x: np.ndarray, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the variance of each bin's fraction."""
+    """Return the variance of the fraction in each bin."""
     return np.histogram(x, edges, weights=(w / w.sum()) ** 2)[0]
 
 

@@ -1,4 +1,4 @@
-"""Dask schedulers, workers and certificates for tests, started as an operator starts them."""
+"""Dask schedulers, workers and certificates for tests, started with the commands of a cluster operator."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ QUIET = {"DASK_LOGGING__DISTRIBUTED": "warning"}
 
 
 def free_port() -> int:
-    """Return a free port of this machine."""
+    """Return the number of a free port of this machine."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
 
 
 def certificates(folder: Path) -> dict[str, Path]:
-    """Write a self-signed certificate and return its files: ca, cert and key."""
+    """Write a self-signed certificate and return the paths of its files by name: ca, cert and key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "isoplan test")])
     now = datetime.datetime.now(datetime.UTC)
@@ -63,7 +63,7 @@ def tls_options(files: dict[str, Path] | None) -> list[str]:
 
 @contextmanager
 def process(folder: Path, *command: str, before: Sequence[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
-    """Run ``python -m`` with ``command`` and end it and its children with the context."""
+    """Run ``python -m`` with ``command``. At the end of the context, terminate the process and its children."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "cluster.log").open("ab") as log:
         started = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A Slurm for tests: the daemons of one machine, in a folder."""
+"""A Slurm installation for tests: all daemons on this machine, with their files in one folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells on the workers of a Dask scheduler that was started outside Isoplan."""
+"""Training runs on the workers of a Dask scheduler that was started outside Isoplan."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def message(root: Path) -> str:
 
 
 def heard(root: Path, words: str) -> str:
-    """Wait until the message of the runner contains ``words`` and return it."""
+    """Wait until the message of the runner contains ``words``, and return the message."""
     return progress.wait(lambda: found if words in (found := message(root)) else "", root, why=lambda: message(root))
 
 
@@ -138,8 +138,9 @@ def test_workers_of_another_version_get_no_cell(root: Path, tmp_path: Path) -> N
 
 @pytest.fixture
 def hiding(root: Path) -> list[str]:
-    """Return the start of a command for a process that sees an empty folder at ``root``; other processes see the
-    workspace.
+    """Return the start of a command that hides the workspace ``root`` from a process.
+
+    The process sees an empty folder. Other processes still see the workspace.
     """
     if shutil.which("unshare") is None or subprocess.run([*ISOLATED, "true"], check=False).returncode:
         pytest.skip("only root, on Linux, can hide a folder from a process")
@@ -201,7 +202,10 @@ def test_a_killed_runner_leaves_no_cell_behind_on_workers_far_away(
 
 
 def _trains(worker: psutil.Process) -> bool:
-    """Return whether a worker runs a program. A worker whose attempt ended before the stop order stays alive."""
+    """Return whether a worker still runs a training program.
+
+    A worker stays alive if its attempt ended before the stop order.
+    """
     try:
         return progress.lives(worker) and bool(worker.children())
     except psutil.Error:

@@ -1,4 +1,4 @@
-"""Cells in a copy of a workspace: finished cells unchanged, all others as cells that nobody runs."""
+"""Training runs (cells) in a copy of a workspace: finished cells are unchanged, all others have no owner."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read(source: bytes | IO[bytes] | Path) -> bytes:
 
 
 def begin(root: Path, name: str, beats: int = 3) -> int:
-    """Lease the next attempt of a cell, write the files of a running cell, and return the attempt's number."""
+    """Lease the next attempt of a cell, write the files of a running cell, and return the number of the attempt."""
     queue, folder = Queue(root), root / "cells" / name
     number = queue.lease(name, "runner-of-the-original", device="cpu")
     beat_of(folder, number).write_text(f"host 1 {beats:>12}\n")
@@ -118,7 +118,10 @@ def test_a_cell_that_is_gone_or_none_is_no_copy(root: Path) -> None:
 
 
 def test_a_cell_that_changes_while_it_is_read_is_read_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An attempt that ends between two reads removes its checkpoint: the copy contains the finished cell."""
+    """A cell whose attempt ends between two reads is copied as a finished cell.
+
+    The end of the attempt removes the checkpoint, so the copy must be read again.
+    """
     (name,) = add(root, {"size": 1})
     number, small = begin(root, name), copies._small
 
@@ -185,7 +188,7 @@ def test_running_cells_go_on_in_both_and_end_the_same(root: Path, tmp_path: Path
 
 
 def test_cells_are_whole_while_they_change_quickly(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Attempts end and begin during all reads but the last. Every copy equals one state of the cell."""
+    """Attempts end and begin during all reads except the last. Every copy equals one state of the cell."""
     (name,) = add(root, {"size": 1})
     folder, small, random = root / "cells" / name, copies._small, Random(7)
     left, changes = 0, 0

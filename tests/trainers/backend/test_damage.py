@@ -1,4 +1,7 @@
-"""Damage to each file of a cell's folder: no cell is lost or duplicated, and no content of a file is executed."""
+"""Damage to each file in the folder of a training run (cell).
+
+No cell is lost or duplicated, and no content of a file is executed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def named(case: Case) -> str:
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> dict[Case, str]:
-    """Return the outcome of each damaged waiting cell; one runner runs them all."""
+    """Return the outcome for each damaged cell that was waiting. One runner runs all these cells."""
     cases = damage.waiting_cases()
     return dict(zip(cases, damage.wait(tmp_path_factory.mktemp("waiting"), cases), strict=True))
 
@@ -139,7 +142,7 @@ def test_a_checkpoint_that_is_damaged_or_hostile_is_begun_again(
     tmp_path: Path, family: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    with capsys.disabled():  # printed text goes to the log of the cell
+    with capsys.disabled():  # printed text must reach the log of the cell
         expected = checkpoints.undisturbed(tmp_path / "undisturbed", family)
         for name in ("truncated", *checkpoints.FEW):
             how, cell = checkpoints.HOSTILE[name], checkpoints.CELLS[family]

@@ -1,4 +1,4 @@
-"""A file of the queue survives a power cut: its content and then its folder are written to the disk."""
+"""A file of the queue survives a power failure: its content and then its folder are flushed to the disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.trainers.conftest import add
 
 @pytest.fixture
 def flushed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[str]]]:
-    """Return the inodes that are flushed to the disk, with the names in the folder if it is one."""
+    """Return the inodes in the order in which they are flushed to the disk, with the file names of each folder."""
     done: list[tuple[int, list[str]]] = []
     sync = os.fsync
 

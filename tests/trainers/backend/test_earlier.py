@@ -1,4 +1,4 @@
-"""Duration of a cell, predicted from cells that were trained before."""
+"""Duration of a training run, predicted from bundled runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def test_a_cell_takes_its_flops_at_the_speed_of_the_nearest() -> None:
     [("jets", 130, 2.0), ("behavior", 110, 1.5), ("amplitudes", 700, 1.5), ("teacher-student", 16, 2.0)],
 )
 def test_bundled_cells_are_predicted_from_the_others(family: str, least: int, within: float) -> None:
-    """Half of the cells are predicted within this factor if all cells of the same N and C are left out."""
+    """The median error of the prediction is below the factor ``within``.
+
+    For each run, the prediction uses only runs with other N or C.
+    """
     cells = bundled_cells(family)
     assert len(cells) >= least
     off = []

@@ -1,4 +1,4 @@
-"""Estimates from bundled cells, scaled by measurements on this machine."""
+"""Estimates of durations from bundled training runs, scaled by measurements on this machine."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def _a_core_of_the_usual_speed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bundled_grid(root: Path, name: str) -> tuple[Family[Any], list[Cell]]:
-    """Return the family and the cells of a bundled grid."""
+    """Return the family and the cells (training runs) of a bundled grid."""
     grid = parse_grid(path(f"grids/{name}.toml").read_text(encoding="utf-8"), root, name)
     family = find_family(grid.family, root)
     return family, list(grid_cells(grid, family))
 
 
 def took(name: str) -> float:
-    """Return the device hours of a bundled grid."""
+    """Return the total device hours of a bundled grid."""
     return sum(float(row["seconds"]) for row in records(f"grids/{name}.csv")) / 3600
 
 
 def smallest(family: Family[Any], times: float = 1.0) -> Any:
-    """Return a function that measures only the smallest short cell.
+    """Return a replacement for the measurement, which measures only the smallest calibration cell.
 
-    The measured speed is that of bundled cells of similar size divided by ``times``.
+    The measured speed is the speed of the most similar bundled cell divided by ``times``.
     """
 
     def measure(root: Path, found: Family[Any], short: Sequence[Cell], machine: Machine) -> list[Measured]:
@@ -111,7 +111,11 @@ def test_finished_cells_scale_those_of_another_machine(root: Path) -> None:
 
 
 def test_jets_that_are_not_there_are_part_of_the_estimate(root: Path) -> None:
-    """1,000 jets and 500 for validation need parts of 50 and 100 jets for each of ten classes, at 35 jets a second."""
+    """The estimate includes the simulation of missing jets, at 35 jets per second.
+
+    For each of ten classes, 1,000 training jets need parts of 50 and 100 jets, and 500 validation jets need a part of
+    50.
+    """
     family = find_family("jets", root)
     cells = [read_cell(family, {"jets": 1000, "validation": 500, "seed": seed}) for seed in (0, 1)]
     found = estimate(root, family, cells, ONE, lambda *_: [], bundled_cells("jets"))

@@ -1,4 +1,4 @@
-"""Estimates of a grid before its launch: from short cells that are run, from finished cells, and without either."""
+"""Estimates of a grid before its launch: from calibration runs, from finished training runs, and without either."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ TWO = Machine(2, 8e9)
 
 
 def counters(root: Path, *cells: dict[str, Any], short: str = "") -> tuple[Family[Any], list[Cell]]:
-    """Return the counter family, whose short cells change the fields in ``short``, and some of its cells."""
+    """Return the counter family and some of its cells (training runs).
+
+    ``short`` contains the fields that the calibration runs of the family change.
+    """
     text = PROGRAMS.replace("PROGRAM", str(COUNTER)).replace("silence = 20", f"silence = 20\nshort = {{ {short} }}")
     (root / "programs.toml").write_text(text if short else text.replace("short = {  }", ""))
     family = find_family("counter", root)
@@ -42,7 +45,7 @@ def short(family: Family[Any], cell: Cell) -> Cell:
 
 
 def test_short_cells_tell_speed_and_the_time_to_start(root: Path) -> None:
-    """A step at size 10 has 60 FLOPs and takes at least 50 ms: at most 1200 FLOP/s, less on a busy machine."""
+    """A step with size 10 costs 60 FLOPs and takes at least 50 ms. The speed is thus at most 1200 FLOP/s."""
     family, cells = counters(root, {"size": 10, "wait": 0.05}, {"size": 40, "wait": 0.05}, short="steps = 20")
     small, large = calibrate(root, family, [short(family, cell) for cell in cells], TWO)
     assert 0 < small.speed < 1250
@@ -53,7 +56,7 @@ def test_short_cells_tell_speed_and_the_time_to_start(root: Path) -> None:
 
 
 def test_short_cells_read_the_data_of_the_workspace_and_leave_its_queue_alone(root: Path) -> None:
-    """Short cells need programs and data, but they are neither queued in the workspace nor written to its logs."""
+    """Calibration runs read programs and data of the workspace, but they change no file, queue or log there."""
     family, cells = counters(root, {"size": 10, "wait": 0.02}, short="steps = 5")
     (root / "logs").mkdir()
     (root / "backbones").mkdir()
@@ -112,7 +115,7 @@ def measured(family: Family[Any], *speeds: float) -> Any:
 
 
 def test_an_estimate_adds_up_the_cells_that_are_left(root: Path) -> None:
-    """FLOPs are 6 times size times steps: 60, 600, 6000, and 60 for the cell that is done."""
+    """The remaining FLOPs are 6 times size times steps: 60, 600 and 6000. Another cell with 60 FLOPs is finished."""
     family, cells = counters(
         root, *({"size": size, "steps": 1} for size in (10, 100, 1000)), {"size": 5, "steps": 2}, short="steps = 1"
     )
@@ -174,7 +177,10 @@ def test_without_a_short_cell_the_finished_ones_tell_and_without_those_a_rough_d
 
 
 def test_the_training_of_a_finished_cell_gives_the_speed_and_its_rest_the_time_to_start(root: Path) -> None:
-    """The cell took 13 s, of which 10 steps of 600 FLOPs took 3 s: 200 FLOP/s after a start of 10 s."""
+    """The finished cell took 13 s: 10 s for the start, and 3 s for 10 steps with 600 FLOPs in total.
+
+    The speed is thus 200 FLOP/s.
+    """
     family, cells = counters(root, {"size": 10, "steps": 10}, {"size": 20, "steps": 20})
     queue = Queue(root)
     (name,) = queue.add(family, cells[:1])

@@ -1,4 +1,4 @@
-"""Curves of interrupted cells and of cells that are being written."""
+"""Learning curves of interrupted training runs, and of runs that are writing their events."""
 
 from __future__ import annotations
 

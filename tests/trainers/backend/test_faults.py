@@ -1,4 +1,4 @@
-"""Processes killed at named points: no cell is lost or counted twice, and the results are correct."""
+"""Processes that are killed at named points: no cell is lost or counted twice, and the results are correct."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def test_death_in_a_cancel_leaves_a_cancelled_cell(root: Path) -> None:
 
 
 def alone(root: Path, cell: inside.Sum, point: str = "") -> Record:
-    """Run one attempt of a cell in a separate process, killed at ``point`` if given, and return the cell's record."""
+    """Run one attempt of a cell in a separate process and return the record of the cell.
+
+    If ``point`` is given, the process is killed at this point.
+    """
     (family,) = inside.families(root)
     (name,) = Queue(root).add(family, [cell])
     number = Queue(root).lease(name, "test")

@@ -1,4 +1,4 @@
-"""The files of a queue keep their format: older folders are read, and older programs read what is written now."""
+"""Compatibility of the files of a queue: old folders can be read, and old programs can read new files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WRITTEN = {
     '"cap": {"hours": 20.0, "price": 2.5, "currency": "EUR"}}',
     "programs.toml": PROGRAM,
 }
-"""Files of a workspace with one finished and one held cell, as schema 1 writes them."""
+"""Files of a workspace with one finished cell and one cell on hold, in the format of schema 1."""
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_the_same_grid_continues_the_earlier_sweep_without_new_cells(space: Path
 
 
 def test_cells_and_sweeps_that_are_launched_now_can_be_read_by_earlier_programs(tmp_path: Path) -> None:
-    """Programs of schema 1 refuse a cell of a higher schema."""
+    """New files have schema 1, because old programs reject a cell with a higher schema."""
     (tmp_path / "programs.toml").write_text(PROGRAM)
     launch(tmp_path, parse_grid(GRID, tmp_path, "grid.toml"), find_family("earlier", tmp_path))
     for name in (f"cells/{DONE}/spec.json", f"sweeps/{SWEEP}/spec.json"):

@@ -1,4 +1,4 @@
-"""A workspace on a full disk: one sentence, nothing is lost, and work continues when there is space."""
+"""A workspace on a full disk: the error is one sentence, nothing is lost, and work continues when there is space."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(root: Path, leave: int = 0) -> Path:
-    """Fill the disk of ``root`` except for ``leave`` bytes."""
+    """Fill the disk of ``root`` until only ``leave`` bytes are free."""
     ballast = root / "ballast"
     with ballast.open("wb", buffering=0) as file:
         free = os.statvfs(root)

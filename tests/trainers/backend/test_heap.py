@@ -1,4 +1,4 @@
-"""The heap of a cell keeps its pages, regardless of the worker's malloc settings."""
+"""Memory of a training process: malloc reuses its pages between steps, for any malloc settings of the worker."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def test_an_update_gets_the_pages_of_the_last_one() -> None:
         int(subprocess.run([sys.executable, "-c", FAULTS, how], env=env, capture_output=True, check=True).stdout)
         for how in ("kept", "given back")
     )
-    assert given_back > 50 * 2_000_000 * 8 / 2**21  # pages of at most 2 MiB
+    assert given_back > 50 * 2_000_000 * 8 / 2**21  # lower limit on page faults if pages have at most 2 MiB
     assert kept < 0.02 * given_back

@@ -1,4 +1,4 @@
-"""Workers as jobs of a batch system: a real Slurm, and the files for HTCondor."""
+"""Workers as jobs of a batch system: a real Slurm, and the job files for HTCondor."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ interface = "lo"
 
 @pytest.fixture(scope="module")
 def slurm_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Run a Slurm of one machine and yield the environment that its commands need."""
+    """Run a Slurm installation on this machine and yield the environment variables that its commands need."""
     with slurm(tmp_path_factory.mktemp("slurm")) as env:
         yield env
 
 
 def listed(*columns: str) -> list[list[str]]:
-    """Return the columns of this user's jobs."""
+    """Return the given columns of all jobs of this user."""
     said = subprocess.run(["squeue", "-h", "-o", " ".join(columns)], capture_output=True, text=True, check=True)
     return [line.split() for line in said.stdout.splitlines()]
 
@@ -81,7 +81,8 @@ def test_a_grid_runs_and_a_cancelled_job_is_replaced(
 def begun_again(folder: Path, number: int) -> bool:
     """Return whether an attempt after the first has begun.
 
-    It may be the third: the scheduler may give the second one to the worker of the cancelled job, which ends first.
+    It can be the third attempt. The scheduler may assign the second attempt to the worker of the cancelled job, which
+    ends first.
     """
     return number > 1 and (folder / f"beat-{number}").exists()
 
@@ -102,7 +103,7 @@ def test_what_slurm_refuses_is_said(root: Path, slurm_here: dict[str, str], monk
 
 
 def tended(pool: Pool, note: str) -> None:
-    """Refresh the workers of ``pool`` until the pool returns another note than ``note``."""
+    """Refresh the workers of ``pool`` until the message of the pool differs from ``note``."""
     progress.wait(lambda: pool.refresh_workers(pool) != note, pause=0.2)
 
 

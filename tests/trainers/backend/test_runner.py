@@ -1,4 +1,4 @@
-"""Cells that are run: a Dask cluster, programs, killed processes."""
+"""Training runs of a runner: a Dask cluster, programs, and killed processes."""
 
 from __future__ import annotations
 
@@ -128,9 +128,9 @@ def test_a_deaf_program_is_ended(root: Path) -> None:
 
 
 def programs(runner: int) -> list[psutil.Process]:
-    """Return the running programs ``counter.py`` below the process ``runner``.
+    """Return the running ``counter.py`` programs below the process ``runner``.
 
-    After a worker is ended, the system ends its program.
+    The operating system ends a program after the end of its worker.
     """
     found = []
     for child in psutil.Process(runner).children(recursive=True):

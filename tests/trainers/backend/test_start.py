@@ -1,4 +1,4 @@
-"""Start of a runner by any process that needs one; the runner outlives that process."""
+"""Start of a runner by a process that needs a runner. The runner outlives this process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.trainers.conftest import ROOT, add, start, wait_for
 
 @pytest.fixture(autouse=True)
 def _ended(root: Path) -> Iterator[None]:
-    """End the runner that a test started."""
+    """Terminate the runner that a test has started."""
     yield
     status = runner_status(root)
     if status.alive and status.pid:

@@ -1,4 +1,4 @@
-"""Sweeps on disk: one sweep for the same cells, commands for all of its cells, resources and progress."""
+"""Sweeps on disk: equal cells belong to one sweep; commands for all cells of a sweep, resources, and progress."""
 
 from __future__ import annotations
 
@@ -234,7 +234,11 @@ def test_an_attempt_prepares_until_its_first_step(tmp_path: Path) -> None:
 
 
 def test_cells_that_prepare_have_a_state_and_no_part_in_the_speed(tmp_path: Path) -> None:
-    """Cell c needs 10 s more for 100 FLOPs. Cell d needs 30 s of simulation and 60 s, which is the longest; e 60 s."""
+    """A preparing cell counts as preparing, and its time is not used for the measured speed.
+
+    Cell c needs 10 s for its last 100 FLOPs. At this speed, cells d and e need 60 s each for 600 FLOPs. Cell d also
+    needs 30 s of simulation, so it ends last, after 90 s.
+    """
     records = {name: record(name, 1, lease={"device": "cpu"}) for name in "cd"} | {"e": record("e")}
     for name in "cd":
         (tmp_path / CELLS / name).mkdir(parents=True)
@@ -270,7 +274,8 @@ def test_progress_by_flops(tmp_path: Path) -> None:
     assert found.hours == pytest.approx((1800 + 1800 + 900) / 3600)
     assert found.money == pytest.approx(2 * found.hours)
     assert found.left == pytest.approx((100 + 600) * (1800 + 900) / 200)
-    records["d"] = record("d", 1, lease={"device": "cuda:1"})  # under lease, but not begun: it does not share the work
+    # A leased cell that has not begun does not share the work.
+    records["d"] = record("d", 1, lease={"device": "cuda:1"})
 
     def halfway(folder: Path, number: int) -> Pace:
         return Pace(0.5) if folder.name == "c" else Pace()

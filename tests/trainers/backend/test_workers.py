@@ -1,4 +1,4 @@
-"""Requirements on workers, resources of cells, and the transfer of cells: the parts that need no cluster."""
+"""Requirements on workers, resources of cells, and the transfer of cells, as far as no cluster is needed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GB = 1e9
 
 
 def versions(**other: str) -> dict[str, Any]:
-    """Return the versions of a process in Dask's format."""
+    """Return the package versions of a process in Dask's format."""
     return {"packages": dict.fromkeys(PACKAGES, "1.2.3") | {"python": "3.11.7.final.0"} | other}
 
 
@@ -55,7 +55,7 @@ def test_versions_that_differ_are_both_named() -> None:
 
 
 class Bare:
-    """Client whose only worker lacks Isoplan."""
+    """A Dask client whose only worker has no Isoplan installed."""
 
     def run(self, function: object, *args: object, **how: object) -> dict[str, Exception]:
         return {"tls://far:1": ModuleNotFoundError("No module named 'trainers'")}
@@ -164,7 +164,8 @@ def test_nothing_listens_beyond_the_scheduler_and_its_workers_and_dask_is_quiet(
         wait_for(lambda cells: (root / "cells" / name / "beat-1").exists(), root)
         family = [psutil.Process(runner.pid), *psutil.Process(runner.pid).children(recursive=True)]
         listening = [one.laddr for p in family for one in p.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
-        said = (root / "runner.log").read_text()  # before the end: the runner is killed, which Python remarks on
+        # Read the log before the runner is killed, because Python then writes a message.
+        said = (root / "runner.log").read_text()
     assert {address.ip for address in listening} == {"127.0.0.1"}
     assert len(listening) == 1 + 2 * 2, "a scheduler, two workers, and what watches over each"
     assert said == ""

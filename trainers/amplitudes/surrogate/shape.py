@@ -67,7 +67,7 @@ def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, rati
     """Return the surrogate with the number of parameters nearest to ``N``.
 
     If ``layers`` is 0, the depth with the ratio of width to depth nearest to ``ratio`` is used. Width and depth then
-    grow together (amplitudes, Sec. 3.2). Raises PlannerError if even a width of 1 has more than 2 N parameters.
+    grow together (amplitude paper, Sec. 3.2). Raises PlannerError if even a width of 1 has more than 2 N parameters.
     """
     depths = [layers] if layers else range(1, MOST_LAYERS + 1)
     widths = {depth: _width(N, inputs, outputs, depth) for depth in depths}

@@ -35,7 +35,7 @@ from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, cosine, set_determinism, whole_batches
 
 EVERY, LOOKS = 1_000, 20
-"""Iterations between two validations (amplitudes, Sec. 3.2), and the minimum number of validations per training."""
+"""Iterations between two validations (amplitude paper, Sec. 3.2), and the minimum number of validations."""
 SHARE = 0.1
 """Maximum cost of all validations, as a fraction of the training compute.
 

@@ -1,4 +1,4 @@
-"""Intrinsic dimension of manifolds of known dimension."""
+"""Estimates of the intrinsic dimension for manifolds of known dimension."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_manifolds_of_known_dimension(made: object, d: int) -> None:
 
 
 def test_the_estimate_is_that_of_all_ratios_by_maximum_likelihood() -> None:
-    """Eq. 31 has its maximum at n / sum log(mu)."""
+    """By hand, the maximum of the likelihood (eq. 31) is at n / sum log(mu), for n ratios mu of neighbour distances."""
     points = flat(3)
     distances = np.sort(cdist(points[:1000], points[:1000]), axis=1)
     by_hand = 1000 / np.log(distances[:, 2] / distances[:, 1]).sum()

@@ -1,4 +1,4 @@
-"""Errors of predictions that are wrong by a known amount, compared with their definitions."""
+"""Error metrics of predictions with a known error, compared with the definitions of the metrics."""
 
 from __future__ import annotations
 

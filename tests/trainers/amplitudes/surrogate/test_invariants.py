@@ -1,4 +1,4 @@
-"""Invariants: their list, independence of boosts, rotations and frames, and invariants without a logarithm."""
+"""Invariants of events: their list, their independence of frames, boosts and rotations, and missing logarithms."""
 
 from __future__ import annotations
 

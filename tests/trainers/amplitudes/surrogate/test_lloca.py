@@ -1,5 +1,7 @@
-"""The LLoCa-Transformer: invariance, torch's counts of parameters and FLOPs, torch's Adam, and training as a
-surrogate.
+"""Tests of the LLoCa-Transformer.
+
+They test its invariance, its parameters and FLOPs as counted by torch, its optimiser compared with torch's Adam, and
+its training.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ SMALL = AmplitudeCell(
 
 @pytest.fixture(autouse=True)
 def freely() -> Iterator[None]:
-    """Turn deterministic algorithms, which a cell turns on, off after the test."""
+    """Disable deterministic algorithms after each test, because a training run enables them."""
     yield
     torch.use_deterministic_algorithms(False)
 
@@ -48,7 +50,7 @@ def read(momenta: np.ndarray) -> torch.Tensor:
 
 
 def made(shape: LlocaShape, n: int = 64) -> tuple[Lloca, torch.Tensor]:
-    """Return a model whose weights are not small, and ``n`` points for it."""
+    """Return a model with large weights, and ``n`` input points for the model."""
     x = read(make_toy_events("Zgg", n, 1).momenta)
     model = Lloca(shape, x, 3)
     model.theta.mul_(1.5)

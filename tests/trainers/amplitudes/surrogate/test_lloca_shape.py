@@ -1,4 +1,4 @@
-"""Quantities derived from a cell of a LLoCa-Transformer before training, with or without the package."""
+"""Sizes and needs of a LLoCa-Transformer before training, with or without the package lloca."""
 
 from __future__ import annotations
 

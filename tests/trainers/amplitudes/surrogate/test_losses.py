@@ -1,4 +1,4 @@
-"""Losses compared with torch's, and their gradients with autograd."""
+"""Losses compared with torch's losses, and their gradients compared with autograd."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_value_and_gradient(ours: trainer.Loss, plain: Callable[[Tensor, Tensor]
 def test_a_point_of_weight_two_is_two_points(
     ours: trainer.Loss, plain: Callable[[Tensor, Tensor], Tensor], out: Tensor
 ) -> None:
-    """Value and gradient equal those of autograd for the loss in which each point is repeated as its weight states."""
+    """Weights have the same effect on the loss and its gradient as repeating each point according to its weight."""
     times = torch.arange(50) % 4
     leaf = out.clone().requires_grad_()
     expected = plain(leaf.repeat_interleave(times, 0), Y.repeat_interleave(times, 0))

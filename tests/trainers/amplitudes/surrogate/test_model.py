@@ -1,4 +1,4 @@
-"""The backward pass compared with autograd, Adam with torch's, and the scaling of muP."""
+"""The backward pass compared with autograd, Adam compared with torch's Adam, and the scaling of muP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def made(shape: Shape, activation: str = "gelu", parametrization: Parametrizatio
 
 
 def by_autograd(model: Mlp, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Return the gradient of the MSE by the parameter vector, computed with torch's functions."""
+    """Return the gradient of the MSE with respect to the parameter vector, computed with torch's functions."""
     theta, shape = model.theta.clone().requires_grad_(), model.shape
     n, at, h = shape.width, 0, x
     sizes = [n * shape.inputs, *[n] * shape.layers, *[n * n] * (shape.layers - 1), n * shape.outputs]
@@ -79,7 +79,7 @@ def test_weights_begin_with_the_variances_of_the_paper() -> None:
 
 
 def moved(parametrization: Parametrization, width: int, steps: int = 3) -> list[float]:
-    """Return the RMS change of each hidden layer's activations and of the output after ``steps`` steps of Adam."""
+    """Return the RMS change of the activations of each hidden layer and of the output after ``steps`` steps of Adam."""
     found = []
     for seed in range(4):
         rng = torch.Generator().manual_seed(seed)
@@ -96,7 +96,7 @@ def moved(parametrization: Parametrization, width: int, steps: int = 3) -> list[
 
 
 def test_updates_keep_their_size_in_mup_and_grow_without() -> None:
-    """Coordinate check (Yang et al., arXiv:2203.03466, App. D.1): log-log slopes of the changes over widths."""
+    """The coordinate check of Yang et al. (arXiv:2203.03466, App. D.1): slopes of log(change) against log(width)."""
     slopes = {
         one: np.polyfit(np.log(WIDTHS), np.log([moved(one, width) for width in WIDTHS]), 1)[0]
         for one in ("mup", "standard")

@@ -1,4 +1,4 @@
-"""Pulls compared with their definition, and their histogram after writing and reading."""
+"""Pulls compared with their definition, and the histogram of pulls after a write and a read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters counted by hand, FLOPs counted by torch, and the surrogate of a given number of parameters."""
+"""Parameters of a surrogate counted by hand, its FLOPs counted by torch, and its size for a number of parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHAPES = (Shape(8, 1, 1), Shape(10, 64, 3), Shape(15, 20, 1), Shape(21, 33, 6, 2
 
 
 def module(shape: Shape) -> torch.nn.Sequential:
-    """Return the same surrogate built from torch's layers."""
+    """Return a module of torch's layers with the size ``shape``."""
     widths = [shape.inputs, *[shape.width] * shape.layers]
     pairs = itertools.pairwise(widths)
     hidden = [layer for a, b in pairs for layer in (torch.nn.Linear(a, b), torch.nn.GELU("tanh"))]

@@ -1,4 +1,4 @@
-"""Training of surrogates: identical digits after a stop, best weights tested, pulls for a known noise."""
+"""Training of surrogates: identical results after a stop, selection of the best weights, pulls for known noise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL = AmplitudeCell(data="toy", points=400, width=16, layers=2, iterations=300
 
 @pytest.fixture(scope="module", autouse=True)
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return a workspace whose events all tests share; afterwards turn deterministic algorithms off."""
+    """Return a workspace whose events all tests share, and disable deterministic algorithms after the tests."""
     yield tmp_path_factory.mktemp("space")
     torch.use_deterministic_algorithms(False)
 
@@ -69,8 +69,10 @@ def test_a_stopped_cell_goes_on_to_the_same_digits(
 def test_checkpoints_that_did_not_keep_the_training_loss_still_load(
     shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Training resumes from an intermediate checkpoint; from the last one, which lacks the training loss, the cell
-    restarts.
+    """Old checkpoints, which lack the training loss, give results that are identical to those without a stop.
+
+    From an intermediate checkpoint, training resumes. The last checkpoint would leave no training loss to report, so
+    training starts again.
     """
     whole, _ = run(shared, SMALL, tmp_path / "whole")
     for end, before, first in ((100, 90, 105), (300, 285, 15)):
@@ -111,7 +113,7 @@ def test_a_budget_is_spent_to_half_an_iteration(shared: Path, tmp_path: Path) ->
 
 
 def test_the_weights_that_validate_best_are_tested(shared: Path, tmp_path: Path) -> None:
-    """Eight points are overfitted: the validation loss rises again, and the cell reports the weights of its minimum."""
+    """Eight points are overfitted: the validation loss increases again. The results are those of its minimum."""
     cell = SMALL.model_copy(update={"points": 8, "process": "ttH", "iterations": 2000, "width": 64, "rate": 0.03})
     found, stream = run(shared, cell, tmp_path)
     looks = {step: said["validation"] for step, said in stream.said if "validation" in said}
@@ -141,7 +143,10 @@ def test_looks_are_those_of_the_paper_unless_they_cost_too_much() -> None:
 
 
 def test_there_are_twenty_looks_whatever_they_cost() -> None:
-    """With 250,000 validation points and 20,000 iterations, 20 validations take 65 % of the FLOPs of the updates."""
+    """There are 20 validations although they cost 65 % of the FLOPs of the training steps.
+
+    The training run has 250,000 validation points and 20,000 iterations.
+    """
     cell, total = AmplitudeCell(points=10**6), 20_000
     every = looked_every(cell, total)
     assert every == 1000
@@ -149,7 +154,7 @@ def test_there_are_twenty_looks_whatever_they_cost() -> None:
 
 
 def toy(count: int, seed: int) -> Points:
-    """Return points of y = sin(3 x) + noise of width 0.05 + 0.2 x^2 for x in [-1, 1]."""
+    """Return points of y = sin(3 x) plus noise of standard deviation 0.05 + 0.2 x^2, with x in [-1, 1]."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, (count, 1))
     return Points(x, np.sin(3 * x) + noise(x) * rng.standard_normal((count, 1)))

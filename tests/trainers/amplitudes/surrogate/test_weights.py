@@ -1,4 +1,4 @@
-"""Weighted points: a point of weight 3 equals three points, and equal weights change nothing."""
+"""Weighted points: a point of weight 3 counts as three points, and equal weights change no result."""
 
 from __future__ import annotations
 
@@ -25,12 +25,16 @@ TRUTH = RNG.normal(-3, 2, len(TIMES))
 OFF = RNG.normal(0, 0.1, len(TIMES))
 SIGMA = RNG.uniform(0.05, 0.2, len(TIMES))
 QUANTILES = {"relative_median", "relative_99", "bulk_mean", "bulk_width"}
-"""Quantiles: interpolated between points if all weights are equal, otherwise the value of a point."""
+"""Metrics that are quantiles.
+
+They are interpolated between points if all weights are equal. Otherwise, they are the value of a point, so the
+comparison has a larger tolerance.
+"""
 CELL = AmplitudeCell(data="mine.npz", points=400, tests=300, width=16, layers=2, iterations=200, dimension_points=0)
 
 
 def again(values: np.ndarray) -> np.ndarray:
-    """Repeat each value as often as its weight states."""
+    """Repeat each value according to its weight in ``TIMES``."""
     return np.repeat(values, TIMES, axis=0)
 
 
@@ -93,9 +97,7 @@ def test_weights_that_are_all_the_same_change_no_digit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("batch", [400, 128])
 def test_a_cell_learns_the_events_of_a_file_by_their_weights(tmp_path: Path, batch: int) -> None:
-    """Half of the events have negligible weight in training and test, so the cell learns and is judged on the other
-    half.
-    """
+    """Half of the events have negligible weights, so a training run learns and tests only the other events."""
     heavy = np.argsort(np.argsort(make_toy_events("ttH", 1000, 5).amplitude)) >= 500
     found = train(place(tmp_path, np.where(heavy, 1.0, 1e-9)), batch=batch)
     plain = train(place(tmp_path / "plain", np.ones(1000)), batch=batch)
