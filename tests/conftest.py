@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from tests import parts
 
-# Tests share a busy machine with browsers and workers, so the time of one example does not measure the code.
+# Tests share a busy machine with browsers and workers, so a limit on the time of one example would fail at random.
 settings.register_profile("isoplan", deadline=None)
 settings.load_profile("isoplan")
 
@@ -37,19 +37,19 @@ def pytest_runtest_setup() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that selects a part of the suite."""
+    """Add the option ``--part``, which selects one of the two parts of the test suite."""
     parser.addoption("--part", choices=get_args(parts.Part), default="all", help="a part of the suite: tests/parts.py")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Ignore files that contain no test of the selected part."""
+    """Ignore files without a test in the selected part of the suite."""
     if collection_path.suffix != ".py":
         return None
     return parts.ignored(collection_path.relative_to(TESTS), config.getoption("part")) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests of the other part."""
+    """Deselect the tests that are not in the selected part of the suite."""
     part = config.getoption("part")
     left_out = [item for item in items if not parts.selected(item.path.relative_to(TESTS), item.name, part)]
     if left_out:
@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_xdist_auto_num_workers() -> int:
     """Return the number of cores plus one.
 
-    Many tests wait for a browser, a server or a worker, and their core is idle in the meantime.
+    Many tests wait for a browser, a server or a worker. One more test process uses the cores that are idle meanwhile.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + 1
@@ -84,7 +84,7 @@ class FailedTests:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Register ``FailedTests`` in the process that owns the terminal."""
+    """Register the plugin ``FailedTests`` in the main process of the test run, which writes to the terminal."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None:
         config.pluginmanager.register(FailedTests(terminal))
@@ -99,7 +99,7 @@ def skip_or_fail(what: str, reason: str) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Return the folder of published run tables next to the checkout; users do not have it."""
+    """Return the folder of published run tables next to the checkout, or skip the test if the folder does not exist."""
     if not (SHARED / "runs").is_dir():
         skip_or_fail("shared", "the folder of published run tables is not beside this checkout")
     return SHARED
@@ -109,7 +109,7 @@ def shared() -> Path:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel of this checkout and return its path.
 
-    It is built from a copy, so that the ``build`` folder of an earlier build is not packed too.
+    The wheel is built from a copy of the checkout. The ``build`` folder of an earlier build is therefore not included.
     """
     source = tmp_path_factory.mktemp("source")
     for name in ("isoplan", "app", "engine", "trainers", "data", "tests"):
@@ -134,7 +134,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path) -> Iterator[Path]:
     """Install the package as ``pip install`` does, outside this checkout, with the dependencies of this Python.
 
-    All users of the machine can read the folder, which pytest's own folders do not allow.
+    The installation is in a folder that all users of the machine can read. Folders of pytest are private.
     """
     with tempfile.TemporaryDirectory(prefix="isoplan-") as folder:
         Path(folder).chmod(0o755)

@@ -1,8 +1,8 @@
-"""The two parts of the suite: ``make test``, run before each commit, and ``make test-rest``, which takes longer.
+"""The two parts of the test suite: ``make test``, run before each commit, and ``make test-rest``, which takes longer.
 
-``--part first`` and ``--part rest`` select a part; without the option all tests run. An entry of ``REST`` is a folder,
-a file or a test function below ``tests``. Entries of ``FIRST`` are exceptions, which are in the first part like
-everything else.
+The options ``--part first`` and ``--part rest`` select a part. Without an option, all tests run. ``REST`` lists
+folders, files and test functions below ``tests`` that are in the second part. ``FIRST`` lists exceptions from ``REST``.
+All other tests are in the first part.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def in_rest(file: Path | PurePosixPath, test: str = "") -> bool:
 
 
 def ignored(file: Path | PurePosixPath, part: Part) -> bool:
-    """Return whether ``file`` has no test in ``part``, so that it is not read."""
+    """Return whether ``file`` has no test in ``part``. Such a file is not imported."""
     if part == "rest":
         return not in_rest(file) and not any(name.startswith(f"{file}::") for name in REST)
     return part == "first" and in_rest(file) and not any(name.startswith(f"{file}::") for name in FIRST)

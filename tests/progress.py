@@ -1,7 +1,8 @@
-"""Waits without a fixed timeout: a busy machine slows a test, and only a lack of progress makes it fail.
+"""Waits without a fixed timeout. A slow test on a busy machine does not fail; a test without progress fails.
 
-Progress is: a process that starts or ends, CPU time of the processes started by the test, files that grow, and other
-signs named by a test. Heartbeats are not progress: a process that hangs has them too.
+Progress is a process that starts or ends, CPU time of the processes that the test started, a file that grows, or
+another sign that the test names. Heartbeats do not count as progress, because a process that hangs can still write
+them.
 """
 
 from __future__ import annotations
@@ -22,28 +23,31 @@ import pytest
 STILL = 300.0
 """Seconds without progress after which a wait fails."""
 WORK = 9.0
-"""CPU seconds that count as progress, 3 % of a core over ``STILL``. A busy machine may give no more. A browser and
-a server whose page is idle take up to 0.8 %."""
+"""CPU seconds that count as progress.
+
+They are 3 % of a core during ``STILL`` seconds. On a busy machine, a working process may get as little as this. An idle
+browser and its server use up to 0.8 % of a core. """
 LAST = 900.0
-"""Seconds after which CPU time alone does not count as progress. Also the timeout of browsers and of other libraries
-that need one. Only a test that hangs reaches it."""
+"""Seconds after which CPU time alone no longer counts as progress.
+
+It is also the timeout of browsers and other libraries that require a timeout. Only a test that hangs exceeds it. """
 LOOK = 2.0
 """Seconds between two checks of processes and files."""
 ALIVE = ("beat-", "runner.json", "runner.lock")
-"""Prefixes of files that show that a process is alive, not that it works."""
+"""Prefixes of files that show only that a process is alive. Changes of these files do not count as progress."""
 
 T = TypeVar("T")
 
 
 class Ending(Protocol):
-    """A process with ``poll``, such as ``subprocess.Popen`` or those of ``tests.server``."""
+    """Interface of a process with the method ``poll``, such as ``subprocess.Popen``."""
 
     def poll(self) -> int | None: ...
 
 
 @dataclass
 class Clock:
-    """The seconds since the last progress of the child processes of this one, and of the files in ``folders``."""
+    """Clock that measures the time since the last progress of child processes and of the files in ``folders``."""
 
     folders: Sequence[Path] = ()
     looked: float = -LOOK
@@ -53,7 +57,7 @@ class Clock:
     seen: object = None
 
     def still(self) -> float:
-        """Return the seconds since the last progress; checks at most once in ``LOOK`` seconds."""
+        """Return the seconds since the last progress. Check for progress at most once per ``LOOK`` seconds."""
         now = time.monotonic()
         if now - self.looked >= LOOK:
             self.looked = now
@@ -66,9 +70,10 @@ class Clock:
 
 
 def wait(done: Callable[[], T], *folders: Path, why: Callable[[], object] = str, pause: float = 0.05) -> T:
-    """Return the result of ``done`` when it is true.
+    """Call ``done`` repeatedly, and return its first true result.
 
-    Fails, with the result of ``why``, after ``STILL`` seconds without progress of processes or in ``folders``.
+    The test fails after ``STILL`` seconds without progress of child processes or in ``folders``. The failure message
+    contains the result of ``why``.
     """
     clock = Clock(folders)
     while not (found := done()):
@@ -79,7 +84,7 @@ def wait(done: Callable[[], T], *folders: Path, why: Callable[[], object] = str,
 
 
 def end(process: Ending, *folders: Path) -> int:
-    """Wait until a process ends, like ``wait``, and return its exit code."""
+    """Wait until a process ends and return its exit code. The test fails without progress, as in ``wait``."""
     wait(lambda: process.poll() is not None, *folders)
     code = process.poll()
     assert code is not None
@@ -87,7 +92,7 @@ def end(process: Ending, *folders: Path) -> int:
 
 
 def run(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run ``subprocess.run`` with captured text, while the process makes progress."""
+    """Run a command as ``subprocess.run`` does, with captured text. The test fails if the process makes no progress."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(list(command), **{**pipes, **options}) as process, watched(process.kill):
         out, err = process.communicate()
@@ -95,13 +100,13 @@ def run(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[s
 
 
 def heard(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """Return the output of a process to its pipes until it ends, while it makes progress."""
+    """Wait until a process ends, and return its standard output and standard error. The test fails without progress."""
     with watched(process.kill):
         return process.communicate()
 
 
 def lives(process: psutil.Process) -> bool:
-    """Return whether a process has not ended; a zombie counts as ended."""
+    """Return whether a process is running. A zombie counts as ended."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:
@@ -110,7 +115,7 @@ def lives(process: psutil.Process) -> bool:
 
 @contextmanager
 def watched(stop: Callable[[], object], *folders: Path) -> Iterator[None]:
-    """Call ``stop`` and fail if nothing progresses for ``STILL`` seconds in the context, which ``stop`` must end."""
+    """Fail the test if the ``with`` block makes no progress for ``STILL`` seconds; ``stop`` must end the block."""
     over, stalled = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -141,7 +146,7 @@ def _processes() -> list[int]:
 
 
 def work() -> float:
-    """Return the CPU seconds of the child processes of this one, which itself only waits."""
+    """Return the CPU time of all child processes of this process, in seconds."""
     total = 0.0
     for process in _below():
         try:
@@ -153,7 +158,7 @@ def work() -> float:
 
 
 def _files(folder: Path) -> tuple[int, int, int]:
-    """Return the number of files in a folder, their bytes, and the time of the last change, without signs of life."""
+    """Return the number of files in a folder, their total size in bytes, and the last change, without ``ALIVE`` files."""
     count = size = last = 0
     for place, folders, names in os.walk(folder):  # os.walk skips folders that vanish in the meantime
         for name in (*folders, *names):

@@ -1,7 +1,7 @@
 """Start ``isoplan app`` for a test, wait until it answers, and stop it as a user would.
 
-``running`` starts the command itself. ``forked`` starts the same server from a process that has already imported its
-modules, which saves two seconds: for tests of a server that do not test its start.
+``running`` starts the command. ``forked`` forks a process that has already imported the modules of the server, which
+saves two seconds. Tests that do not test the start of the server use ``forked``.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ class Server:
 def running(
     workspace: Path, *options: str, command: Sequence[str] = (), env: dict[str, str] | None = None
 ) -> Iterator[Server]:
-    """Run ``isoplan app`` on a free port and ``workspace``; SIGTERM stops it and must end it.
+    """Run ``isoplan app`` for ``workspace`` on a free port. After the ``with`` block, SIGTERM must end the server.
 
-    ``command`` starts another copy than that of this checkout.
+    ``command`` replaces the console script of this checkout.
     """
     isoplan = command or [str(Path(sys.executable).with_name("isoplan"))]
     port, output = _place(workspace)
@@ -104,14 +104,14 @@ def forked(workspace: Path, *options: str, env: dict[str, str] | None = None) ->
     port, output = _place(workspace)
     output.touch()
     process = _forks.Process(target=_serve, args=(_arguments(port, workspace, options), env or {}, output))
-    with pytest.MonkeyPatch.context() as patch:  # a page that a test has run is __main__ still: it is not to run there
+    with pytest.MonkeyPatch.context() as patch:  # __main__ may still be a page of an earlier test: hide it
         patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
         process.start()
     yield from _served(Server(f"http://localhost:{port}", Fork(process), workspace, output))
 
 
 def _place(workspace: Path) -> tuple[int, Path]:
-    """Return the port of a server to be started, and the file for its output."""
+    """Return a free port for a new server, and the path of the file for its output."""
     workspace.parent.mkdir(parents=True, exist_ok=True)
     return free_port(), workspace.with_name(workspace.name + ".out")
 
@@ -173,11 +173,11 @@ def wait_healthy(server: Server) -> None:
 
 
 def log_of(root: Path) -> str:
-    """Return the log of the servers of workspace ``root``; empty if none has written one."""
+    """Return the log of the servers of the workspace ``root``, or "" if there is no log."""
     place = root / "logs" / "isoplan.log"
     return place.read_text() if place.exists() else ""
 
 
 def rows_taken(root: Path) -> int:
-    """Return the number of cells that the servers of this workspace added as rows, summed over all their batches."""
+    """Return the number of cells (training runs) that the servers of a workspace have added to its run tables."""
     return sum(int(found) for found in re.findall(r"(\d+) cells? became", log_of(root)))

@@ -19,7 +19,7 @@ PARTS = ("app", "engine", "trainers", "data")
 FILES = sorted(p.relative_to(ROOT) for name in ("isoplan", *PARTS) for p in (ROOT / name).rglob("*.py"))
 EVERYWHERE = {"isoplan", "tests", "benchmarks"}
 
-# Folder -> modules that must not be imported there. The longest rule that fits a file adds to the shorter ones.
+# Folder -> modules that must not be imported there. All rules for the folders above a file apply to the file.
 FORBIDDEN = {
     "isoplan": {"isoplan.app", "tests", "benchmarks", "streamlit", "duckdb", "torch", "typer"},
     "app": {"tests", "benchmarks", "duckdb", "torch"},
@@ -50,7 +50,7 @@ ALLOWED = {
     "engine/laws": {f"isoplan.engine.{name}" for name in ("laws", "errors", "costs", "formula", "arrays")},
     "engine/formula": {f"isoplan.engine.{name}" for name in ("formula", "errors", "arrays")},
 }
-# Folders -> places; a module imports nothing from a place to the right of its own.
+# Folder -> subfolders in order. A module must not import from a subfolder to the right of its own subfolder.
 ORDER = {
     "engine/fitting": (
         *("types", "samples", "solver", "resampling", "estimators", "diagnostics"),
@@ -106,7 +106,7 @@ def within(module: str, package: str) -> bool:
 
 
 def broken(path: Path) -> Iterator[str]:
-    """Return the imports of a file that no rule allows."""
+    """Yield one message for each import of a file that breaks a rule."""
     for module in imports(path):
         for where, names in FORBIDDEN.items():
             if path.is_relative_to(where) and any(within(module, name) for name in names):
@@ -130,7 +130,7 @@ def broken(path: Path) -> Iterator[str]:
 
 
 def _position(module: str, where: str, places: tuple[str, ...]) -> int:
-    """Return the position of ``module`` among the ``places`` of the folder ``where``, -1 outside of them."""
+    """Return the index of the place in the folder ``where`` that contains ``module``, or -1 if no place contains it."""
     names = [f"isoplan.{where}.{place}".replace("/", ".") for place in places]
     return next((i for i, name in enumerate(names) if within(module, name)), -1)
 
@@ -182,15 +182,15 @@ def test_an_init_and_its_own_modules_alone_may_read_each_other() -> None:
 
 
 def _graph(files: Iterable[Path]) -> dict[str, set[str]]:
-    """Map each module of ``files`` to those of them that it imports."""
+    """Return the import graph: each module of ``files``, with the modules of ``files`` that it imports."""
     known = {module_of(path): path for path in files}
     return {name: {target for m in imports(path) if (target := _ours(m, known))} for name, path in known.items()}
 
 
 def _ours(module: str, known: dict[str, Path]) -> str | None:
-    """Return the project module that an import reads.
+    """Return the project module that an import loads, or None for other modules.
 
-    This is ``a.b`` for ``from a.b import name``, or ``a.b.name`` if that is a module.
+    For ``from a.b import name``, it is ``a.b.name`` if this is a module, and otherwise ``a.b``.
     """
     if module in known:
         return module
@@ -199,10 +199,10 @@ def _ours(module: str, known: dict[str, Path]) -> str | None:
 
 
 def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Return the sets of modules that import each other, directly or through others, in the order of their names.
+    """Return the forbidden import cycles: sets of modules that import each other, directly or through other modules.
 
-    A set is left out if each import in it connects a module and the ``__init__`` of a package that contains it: an
-    ``__init__`` collects what its folder offers, so it and a module of the folder may import each other.
+    The sets are sorted by name. A cycle between an ``__init__`` and modules of its own package is allowed and omitted,
+    because an ``__init__`` imports the public names of its package.
     """
     reach = {name: _reachable(graph, name) for name in graph}
     circles = {tuple(sorted(m for m in reach[name] if name in reach[m])) for name in graph}
@@ -210,13 +210,13 @@ def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def _is_allowed(graph: dict[str, set[str]], circle: tuple[str, ...]) -> bool:
-    """Return whether each import in ``circle`` connects a module and the ``__init__`` of a package around it."""
+    """Return whether each import in ``circle`` is between a module and the ``__init__`` of its package."""
     pairs = ((name, target) for name in circle for target in graph[name].intersection(circle))
     return all(within(name, target) or within(target, name) for name, target in pairs)
 
 
 def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
-    """Return the modules that ``start`` imports, directly or through others."""
+    """Return the modules that ``start`` imports, directly or through other modules."""
     found: set[str] = set()
     waiting = list(graph[start])
     while waiting:
@@ -228,7 +228,7 @@ def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
 
 
 def test_the_parts_are_named_with_their_package() -> None:
-    """A checkout would import a bare ``PART.errors`` as a second module in addition to ``isoplan.PART.errors``."""
+    """In a checkout, ``import PART.errors`` would create a second copy of the module ``isoplan.PART.errors``."""
     pairs = {tuple(module_of(path).split(".")[1:3]) for path in FILES}
     names = "|".join(sorted(re.escape(".".join(pair)) for pair in pairs if len(pair) == 2))
     parts = "|".join(PARTS)

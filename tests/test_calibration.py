@@ -1,4 +1,4 @@
-"""The calibration benchmark: its true values, its tenths, its page."""
+"""Tests of the calibration benchmark: its true values, its reproducibility, and its page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulations of coverage: known truth, and the rule for passing of a cell."""
+"""Tests of the coverage benchmark: the true parameters, and the rule that decides whether a coverage passes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def cell(low: float, high: float, *, tables: int = 4000, design: str = "Jets 9 x
 
 
 def test_three_points_and_three_standard_errors() -> None:
-    """With 4,000 tables 3 sqrt(0.68 0.32 / 4000) is 2.2 points and 3 sqrt(0.95 0.05 / 4000) is 1.0."""
+    """Three standard errors for 4,000 tables are 2.2 points at 68 % (3 sqrt(0.68 0.32 / 4000)) and 1.0 at 95 %."""
     assert cell(0.68, 0.95).passes()
     assert cell(0.63, 0.99).passes()
     assert not cell(0.625, 0.95).passes()

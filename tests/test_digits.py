@@ -1,4 +1,4 @@
-"""The comparison of answers before and after a refactoring: it finds each changed number, and includes errors."""
+"""Tests of the comparison of answers before and after a refactoring: it finds each changed number and each error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ else:
 
 @pytest.fixture
 def place(tmp_path: Path) -> digits.Place:
-    """Return a checkout with one table, and a command that gives the same fit for each question and no agreement."""
+    """Return a checkout with one table and a fake command, which prints one fixed fit for each question."""
     table = tmp_path / "data" / "grids" / "jets_one_pass.csv"
     table.parent.mkdir(parents=True)
     table.write_text("N,D,loss\n")

@@ -1,6 +1,7 @@
 """The Dockerfile without a Docker daemon: its instructions, and its command as an unprivileged user.
 
-The image itself is not built here. Its server is started as ``nobody``, with a package that is read-only and no HOME.
+These tests do not build the image. They start the server of the image as the user ``nobody``, with a read-only package
+and without HOME.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ DROP = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "
 
 
 def instructions() -> list[tuple[str, str]]:
-    """Return the Dockerfile's instructions with their arguments; continued lines are joined, comments left out."""
+    """Return the Dockerfile's instructions with their arguments. Continued lines are joined; comments are omitted."""
     lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if not line.startswith("#")]
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
     return [(word, rest) for word, _, rest in (line.partition(" ") for line in joined.splitlines() if line)]
@@ -40,7 +41,7 @@ def arguments(word: str) -> list[str]:
 
 
 def exec_form(text: str) -> list[str]:
-    """Return the words of a command in the form without a shell."""
+    """Return the words of a Dockerfile command in exec form, which starts no shell."""
     found = json.loads(text[text.index("[") :])
     assert isinstance(found, list)
     return [str(word) for word in found]
@@ -87,7 +88,7 @@ def public_folder() -> Iterator[Path]:
 
 
 def as_nobody(installed: Path, command: list[str], tmp: Path) -> list[str]:
-    """Return ``command`` with ``isoplan`` and ``python`` of the installed copy, as ``nobody``, without HOME."""
+    """Return a command line that runs ``command`` of the installed copy as the user ``nobody``, without HOME."""
     python = python_for_all()
     if python is None:
         pytest.skip(f"another user cannot read this Python ({sys.executable}) or its packages")

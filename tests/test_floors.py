@@ -1,4 +1,4 @@
-"""docs/floors.md compared with its goals: each design and each floor separately, none pooled."""
+"""Comparison of docs/floors.md with its goals, for each design and each floor separately."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINES = [line for line in (DOCS / "floors.md").read_text().splitlines() if re.ma
 ROWS = {cells[0]: cells for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in LINES)}
 NOMINAL = np.array([5.0, 16.0, 32.0])
 MISSED = {"Jets 9 x 6, outliers": 78.6}
-"""Designs with correct verdicts below the goal of 80 %, as marked on the page."""
+"""Designs that the page marks as below the goal of 80 % correct verdicts, with their percentage."""
 
 
 def numbers(cell: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

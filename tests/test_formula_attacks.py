@@ -1,4 +1,4 @@
-"""Texts that attack formulas and numbers, from `benchmarks.reliability.formulas`, without its child processes."""
+"""Hostile texts for formulas and numbers, from `benchmarks.reliability.formulas`, tested in this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_there_are_two_hundred_attacks_and_more() -> None:
 
 
 def _wrong(attack: Attack) -> str:
-    """Return the faults as text; empty if there are none."""
+    """Return the faults that an attack reveals as text, or "" if it reveals none."""
     try:
         found = PLACES[attack.place](attack.text)
     except PlannerError as error:

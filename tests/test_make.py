@@ -1,4 +1,4 @@
-"""The build: messages of make if the machine lacks something, and the contents of the lock files."""
+"""Tests of the Makefile: its messages if a program or version is missing, and the contents of the lock files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PINNED = re.compile(r"([A-Za-z0-9._-]+)==([0-9][A-Za-z0-9.]*)")
 
 
 def make(folder: Path, *arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run make in a copy of the Makefile, so that it creates nothing in this checkout."""
+    """Run make in ``folder`` with a copy of the Makefile. Nothing is created in this checkout."""
     if shutil.which("make") is None:
         pytest.skip("no make on this machine")
     for name in ("Makefile", "pyproject.toml", *LOCKS):
@@ -32,7 +32,7 @@ def make(folder: Path, *arguments: str, path: str | None = None) -> subprocess.C
 
 
 def fake_python(folder: Path, script: str) -> str:
-    """Write a program that answers like a Python that lacks something, and return its path."""
+    """Write a fake Python that runs ``script``, such as one without a required module, and return its path."""
     path = folder / "fake-python"
     path.write_text("#!/bin/sh\n" + script)
     path.chmod(0o755)
@@ -98,7 +98,7 @@ def test_without_a_browser_and_without_apt_one_line_says_what_to_install(tmp_pat
 
 
 def pins(name: str) -> dict[str, str]:
-    """Return package -> version of a lock file; each line must be exactly ``name==version``."""
+    """Return the versions in a lock file, by package. Each line must have the form ``name==version``."""
     found = {}
     for line in (ROOT / name).read_text().splitlines():
         match = PINNED.fullmatch(line)
@@ -141,7 +141,7 @@ def test_what_families_train_with_is_apart_and_missing_wheels_leave_the_rest(tmp
 
 
 def test_torch_is_installed_with_its_dependencies_and_all_else_as_locked(tmp_path: Path) -> None:
-    """The CUDA build of torch needs libraries that are not in a lock file: ``--no-deps`` would omit them."""
+    """The lock files do not list the libraries of torch's CUDA build, so ``--no-deps`` would omit these libraries."""
     environment(tmp_path, 'echo "$*" >> calls; exit 0')
     done = make(tmp_path, ".venv/run.stamp", f"PYTHON={fake_python(tmp_path, 'exit 0')}")
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Numeric tests with the kernels of another processor: no result may depend on the order of a sum."""
+"""Numeric tests with the kernels of another processor. Kernels sum in different orders; results must still agree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENSITIVE = (
     "tests/trainers/behavior/test_metrics.py",
     "tests/trainers/jets/test_model.py",
 )
-"""Tests that compare sums in different orders."""
+"""Test files that depend most on the order of sums. They are run with other kernels."""
 NARROW = {
     "OPENBLAS_CORETYPE": "Prescott",
     "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
@@ -45,13 +45,13 @@ print(*{found["architecture"] for found in threadpool_info() if found["internal_
 
 
 def kernels(env: dict[str, str]) -> str:
-    """Return the name of the kernels that numpy's OpenBLAS uses; empty without OpenBLAS."""
+    """Return the name of the kernels that numpy's OpenBLAS uses, or "" if numpy does not use OpenBLAS."""
     command = [sys.executable, "-c", KERNELS]
     return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def other_kernels(clean: dict[str, str]) -> dict[str, str]:
-    """Return settings for kernels that this processor can run but does not select itself."""
+    """Return settings for kernels that this processor supports but does not select by default."""
     if platform.machine() not in ("x86_64", "AMD64") or not (own := kernels(clean)):
         pytest.skip("the kernels of this platform cannot be chosen")
     cpuinfo = Path("/proc/cpuinfo")

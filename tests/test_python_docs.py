@@ -14,12 +14,12 @@ from tests.conftest import ROOT
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 TOLERANCE = 0.1
-"""Relative difference of a printed number that another processor may cause in an interval of 100 refits."""
+"""Allowed relative difference of a printed number. Intervals from 100 refits differ between processors."""
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```(?:\n\n```text\n(?P<printed>.*?)```)?", re.DOTALL)
 
 
 def blocks() -> list[tuple[str, str]]:
-    """Return each block of code with the output stated below it on the page."""
+    """Return each code block of the page, with the output that the page shows below the block."""
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     return [(found["code"], found["printed"] or "") for found in BLOCK.finditer(page)]
 

@@ -1,4 +1,4 @@
-"""The draw of one-line faults: each changes one line of Python, and a seed gives the same faults."""
+"""Tests of the random one-line faults: each fault changes one line, and a seed always gives the same faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The installed wheel: its contents, and its use in an empty folder with files that are named like the packages."""
+"""Tests of the installed wheel: its contents, and its use in a folder with files that have the names of packages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS = ("app", "engine", "trainers", "data")
 
 @pytest.fixture
 def elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a working directory with decoys that break any program that imports them, and with nothing else."""
+    """Create a working directory with decoys of modules and of a configuration. A program that reads a decoy fails."""
     folder = tmp_path / "elsewhere"
     for name in DECOYS:
         decoy = folder / name
@@ -87,7 +87,7 @@ def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
 
 
 def _tracked() -> list[str]:
-    """Return the files of the packages in this checkout that a copy needs."""
+    """Return the files of this checkout that an installed copy must contain."""
     kinds = ("*.py", "*.csv", "*.json", "*.md", "*.toml", "*.svg", "*.js")
     files = {p for name in PARTS for kind in kinds for p in (ROOT / name).rglob(kind)}
     parts = sorted(f"isoplan/{p.relative_to(ROOT).as_posix()}" for p in files)
