@@ -40,7 +40,7 @@ COUNTER = Path(__file__).with_name("counter.py")
 
 
 def workspace(root: Path) -> Path:
-    """Return a workspace whose only program of the user counts steps."""
+    """Return a workspace whose only user program is the test program ``counter``."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "programs.toml").write_text(PROGRAMS.replace("PROGRAM", str(COUNTER)))
     return root
@@ -53,7 +53,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def add(root: Path, *cells: dict[str, Any], family: str = "counter") -> list[str]:
-    """Queue cells of the counter and return their names."""
+    """Queue cells (training runs) of the test program ``counter`` and return their names."""
     found = find_family(family, root)
     return Queue(root).add(found, [read_cell(found, cell) for cell in cells])
 
@@ -67,9 +67,10 @@ def start(
     more: tuple[str, ...] = (),
     before: tuple[Path, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a runner on ``cores`` cores or, if None, on the workers of ``cluster.toml``; return its process.
+    """Start a runner and return its process.
 
-    The first process that reaches ``die_at`` is killed there. Modules in the folders ``before`` are imported first.
+    The runner uses ``cores`` cores or, if ``cores`` is None, the workers of ``cluster.toml``. The first process that
+    reaches the point ``die_at`` is killed there. Modules in the folders ``before`` are imported first.
     """
     death = {"ISOPLAN_DIE_AT": f"{die_at}:{root / ('died-' + die_at)}"} if die_at else {}
     command = [sys.executable, "-P", "-m", "isoplan.trainers.backend.runner.loop", "--workspace", str(root)]
@@ -96,7 +97,7 @@ def running(root: Path, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_for(done: Callable[[dict[str, Record]], bool], root: Path) -> dict[str, Record]:
-    """Wait until ``done`` is true of the cells and return them."""
+    """Wait until ``done`` returns True for the cells of the workspace, and return the cells."""
     queue = Queue(root)
 
     def look() -> dict[str, Record] | None:
@@ -112,7 +113,7 @@ def wait_for(done: Callable[[dict[str, Record]], bool], root: Path) -> dict[str,
 
 
 def run_all(root: Path, **how: Any) -> dict[str, Record]:
-    """Run all cells to their end and return them."""
+    """Run all cells of the workspace to their end and return them."""
     with running(root, **how) as process:
         progress.end(process, root)
     return Queue(root).scan()

@@ -1,4 +1,4 @@
-"""Program that counts: the loss decreases by a known law, and ``how`` selects a failure."""
+"""Test program that counts steps: its loss decreases by a known formula, and ``how`` selects a failure."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A family that trains in the worker's own process, for tests: a sum that saves checkpoints through its stream."""
+"""A test family that trains in the process of the worker: it computes a sum and saves checkpoints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoplan.trainers.cell import Cell, Family, RunContext, Sizes
 
 
 class Sum(Cell):
-    """Number of terms, seconds for each term, and the failure ``how``."""
+    """A sum with a number of terms, a duration in seconds per term, and a failure ``how``."""
 
     terms: int = 10
     wait: float = 0.0
@@ -18,7 +18,7 @@ class Sum(Cell):
 
 
 def train(cell: Sum, stream: RunContext) -> dict[str, float]:
-    """Add the terms, starting from the checkpoint if there is one."""
+    """Add the terms, starting from the checkpoint if one exists."""
     first, total = 0, 0.0
     if stream.resume is not None:
         first, total = json.loads(stream.resume.read_text())

@@ -1,4 +1,4 @@
-"""The smallest family of cells: a sum whose loss after D terms is E + N^-ALPHA + D^-BETA."""
+"""A minimal family of training runs: a sum whose loss after D terms is E + N^-ALPHA + D^-BETA."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ E, ALPHA, BETA = 1.0, 0.5, 0.4
 
 
 class Series(Cell):
-    """A sum of a given size and number of terms."""
+    """A sum with a size N and a number of terms D."""
 
     size: int = Field(16, ge=1, title="Size", description="N of the law.")
     terms: int = Field(64, ge=1, title="Terms", description="Terms that are added: D of the law.")
@@ -21,7 +21,7 @@ class Series(Cell):
 
 
 def train(cell: Series, stream: RunContext) -> dict[str, float]:
-    """Add the terms, from the checkpoint if there is one, and return the loss."""
+    """Add the terms, starting from the checkpoint if one exists, and return the loss."""
     done, rest = json.loads(stream.resume.read_text()) if stream.resume else (1, 1.0)
 
     def write(place: Path) -> None:

@@ -1,4 +1,4 @@
-"""Finished cells as bundled tables: one row per cell, thinned curves, no unfinished cells."""
+"""Finished cells (training runs) as bundled tables: one row per cell, thinned curves, and no unfinished cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 @pytest.fixture
 def space(tmp_path: Path) -> Path:
-    """Return a workspace with three cells of the one-pass grid, of which two are finished."""
+    """Return a workspace with three cells of the one-pass grid. Two of the cells are finished."""
     family, queue = find_family("jets", tmp_path), Queue(tmp_path)
     three = cells(read_grid(GRIDS / "jets_one_pass.toml", tmp_path), family)[:3]
     for i, name in enumerate(queue.add(family, three)[:2]):
@@ -37,7 +37,7 @@ def space(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """Return a folder with the grids of jets and no table."""
+    """Return a folder with the grid files of jets and without tables."""
     folder = tmp_path / "out"
     folder.mkdir()
     for path in GRIDS.glob("jets_*.toml"):
@@ -79,7 +79,10 @@ def test_rows_that_are_there_stay_until_their_cell_finishes_here(space: Path, ou
 
 
 def test_grids_that_differ_after_a_hyphen_share_a_table(space: Path, out: Path) -> None:
-    """The shared table has each cell once, in the order of the grids, and no grid has its own table."""
+    """Grids whose names differ only after a hyphen write to one table.
+
+    The table has each cell once, in the order of the grids. None of these grids has its own table.
+    """
     bundle.main("jets", space, out)
     rows = read(out / "jets_one_pass.csv")
     text = (out / "jets_one_pass.toml").read_text()

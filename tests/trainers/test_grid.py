@@ -1,4 +1,4 @@
-"""Grids from files and forms: their cells, and messages about grids that cannot be read."""
+"""Grids from files and forms: their cells (training runs), and error messages for invalid grids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new family of one file: trained and fitted from the terminal, and listed with its fields on the Train page."""
+"""A new family in a single file: its commands in the terminal, and its fields on the Train page."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ FILE = Path(series.__file__)
 
 
 def put_family(folder: Path) -> None:
-    """Write the package ``series`` into ``folder``, as a user adds a family to ``trainers``."""
+    """Write the package ``series`` into ``folder``, like a user who adds a family to ``trainers``."""
     (folder / "series").mkdir(parents=True)
     (folder / "series" / "__init__.py").write_bytes(FILE.read_bytes())
 
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """Return a folder with a package isoplan that links to this checkout and has one more family."""
+    """Return a folder with a package isoplan that links to this checkout and contains one more family."""
     package = tmp_path / "path" / "isoplan"
     put_family(package / "trainers")
     for part in ("app", "engine", "data"):
@@ -53,7 +53,7 @@ def installed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make the family available in this process."""
+    """Add the new family to the families of this process."""
     put_family(tmp_path / "more")
     monkeypatch.setattr(trainers, "__path__", [*trainers.__path__, str(tmp_path / "more")])
     _folders.cache_clear()

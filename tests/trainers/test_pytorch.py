@@ -1,4 +1,4 @@
-"""Messages about a missing or broken PyTorch, and about the GPUs that it detects."""
+"""Messages about a missing or broken PyTorch, and about the detected GPUs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def broken(folder: Path) -> Path:
 
 
 def fake(monkeypatch: pytest.MonkeyPatch, gpus: list[str]) -> None:
-    """Replace torch by one that detects ``gpus``."""
+    """Replace torch by a module that detects ``gpus``."""
     cuda = SimpleNamespace(
         is_available=lambda: bool(gpus), device_count=lambda: len(gpus), get_device_name=lambda i: gpus[i]
     )
@@ -47,7 +47,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, gpus: list[str]) -> None:
 
 
 def said(monkeypatch: pytest.MonkeyPatch, family: str, folder: Path, device: str = "cpu") -> str:
-    """Return the error of a cell of ``family``."""
+    """Return the error message of a training run of ``family``."""
     found = find_family(family, folder)
     stream: Any = Silent(folder)
     monkeypatch.setattr(stream, "device", device, raising=False)

@@ -1,4 +1,4 @@
-"""The metrics of Appendix A by loops over every order of tied candidates."""
+"""The metrics of Appendix A of the behavioural paper, computed with loops over every order of tied candidates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def query(scores: list[float], target: int, k: int) -> dict[str, float]:
 
 
 def best(scores: list[float], items: list[int], k: int) -> list[int]:
-    """Return the k best items; of equal scores, the smaller item number comes first."""
+    """Return the k items with the highest scores. Among equal scores, the smaller item number comes first."""
     return [item for _, item in sorted(zip([-s for s in scores], items, strict=True))[:k]]
 
 

@@ -1,4 +1,4 @@
-"""Small cells of both stages, and functions that train them."""
+"""Small training runs of both stages, and functions that execute them."""
 
 from __future__ import annotations
 

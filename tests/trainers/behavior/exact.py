@@ -1,4 +1,4 @@
-"""Exact probabilities of a synthetic log, and the texts of a catalogue as a rectangle."""
+"""Exact probabilities of a synthetic log, and the texts of a catalogue as a rectangular array."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from isoplan.trainers.behavior.logs.synthetic import Truth, World, interests_of,
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A log and the model that generated it. ``interests`` (events,) is the interest of the user at each event.
+    """A log and the model that generated it.
 
-    ``transition`` (S, S) is the probability of each interest after each.
+    ``interests`` (events,) is the interest of the user at each event. Entry (s, r) of ``transition`` (S, S) is the
+    probability that interest r follows interest s.
     """
 
     log: Log
@@ -25,7 +26,7 @@ class Made:
 
 
 def make_exact(world: World) -> Made:
-    """Return the log of a world with the model that generates it."""
+    """Return the synthetic log with the parameters ``world``, and the model that generates it."""
     log = make(world)
     stay = np.eye(world.interests)
     moved = (np.roll(stay, 1, axis=1) + np.roll(stay, -1, axis=1)) / 2
@@ -34,7 +35,7 @@ def make_exact(world: World) -> Made:
 
 
 def beliefs(made: Made) -> Floats:
-    """Return the probability of each interest at each event given the earlier events of its user, (events, S)."""
+    """Return the probability of each interest at each event, given the earlier events of the user, (events, S)."""
     log, truth = made.log, made.truth
     topics = truth.topics[log.items]
     found = np.empty((len(log), len(made.transition)))
@@ -42,7 +43,8 @@ def beliefs(made: Made) -> Floats:
     first, left = log.starts[:-1][order], log.lengths[order]
     now = np.full((len(order), found.shape[1]), 1 / found.shape[1])
     for step in range(int(left.max(initial=0))):
-        active = int(np.searchsorted(-left, -step))  # users with more events, which come first
+        # Users with many events come first, so the users with further events are a slice.
+        active = int(np.searchsorted(-left, -step))
         events = first[:active] + step
         found[events] = now[:active]
         seen = now[:active] * truth.emission.T[topics[events]]
@@ -51,15 +53,18 @@ def beliefs(made: Made) -> Floats:
 
 
 def chances(truth: Truth, believed: Floats, first: int = 0, stop: int | None = None) -> Floats:
-    """Return the probability of items ``first`` to ``stop``, (Q, stop - first), given that of the interests, (Q, S)."""
+    """Return the probability of the items from ``first`` to ``stop``, (Q, stop - first).
+
+    ``believed`` (Q, S) contains the probability of each interest.
+    """
     some = slice(first, stop)
     return (believed @ truth.emission)[:, truth.topics[some]] * truth.within[some]
 
 
 def floor(made: Made, believed: Floats, events: Ints | slice = slice(None)) -> Floats:
-    """Return -log of the probability of each of the ``events`` given the earlier ones, in nats.
+    """Return -log of the probability of each of the ``events`` given the earlier events of its user, in nats.
 
-    Their mean is the loss of the best possible model, up to noise of order 1 / sqrt(number of events).
+    The mean is the loss of the best possible model, up to noise of order 1 / sqrt(number of events).
     """
     items = made.log.items[events]
     topics = made.truth.topics[items]
@@ -68,11 +73,11 @@ def floor(made: Made, believed: Floats, events: Ints | slice = slice(None)) -> F
 
 
 def popularity_of(truth: Truth) -> Floats:
-    """Return the expected share of all events of each item, (items,)."""
+    """Return the expected fraction of all events that each item has, (items,)."""
     return truth.emission.mean(axis=0)[truth.topics] * truth.within
 
 
 def text_of(items: Items, most: int) -> Codes:
-    """Return the first ``most`` words of every item, (items, most), filled with 0."""
+    """Return the first ``most`` words of every item, (items, most). Shorter texts are filled with 0."""
     texts = np.split(items.tokens, items.starts[1:-1])
     return np.array([np.pad(words[:most], (0, most - len(words[:most]))) for words in texts], np.int32)

@@ -1,4 +1,7 @@
-"""The two-part model in plain torch: items one by one, padded sequences, a causal mask, all scores in one product."""
+"""The two-part model in plain torch.
+
+Items are embedded one by one. Sequences are padded, with a causal mask. One product gives all scores.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from isoplan.trainers.behavior.model.two_part import TwoPartModel
 
 
 def encoder(width: int, heads: int, layers: int) -> nn.TransformerEncoder:
-    """Return pre-norm layers of torch."""
+    """Return a Transformer encoder of torch with pre-norm layers."""
     layer = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
     return nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
 
 
 class Plain:
-    """The weights of a ``TwoPartModel`` in torch's layers."""
+    """A copy of a ``TwoPartModel`` in torch's layers, with equal weights."""
 
     def __init__(self, model: TwoPartModel) -> None:
         shape: Shape = model.shape
@@ -48,8 +51,9 @@ class Plain:
         return e.norm2(x + e.linear2(F.gelu(e.linear1(e.norm1(x)))))
 
     def queries(self, events: Tensor, lengths: np.ndarray, more: int = 0) -> Tensor:
-        """Return the queries (P, h) of ``events`` (P, h), padded to the longest sequence plus ``more``, with a causal
-        mask.
+        """Return the queries (P, h) of ``events`` (P, h), computed with a causal mask.
+
+        Sequences are padded to the longest length plus ``more``.
         """
         longest = int(lengths.max()) + more
         there = torch.arange(longest) < torch.from_numpy(lengths)[:, None]
@@ -62,7 +66,10 @@ class Plain:
 
 
 def random_known(rng: np.random.Generator, items: int, vocabulary: int = 30, ids: int = 0) -> Known:
-    """Return random items: texts of 0 to 24 words, two columns of categories, three numbers, and ids if ``ids`` > 0."""
+    """Return the features of random items.
+
+    They are texts of 0 to 24 words, two columns of categories, three columns of numbers, and ids if ``ids`` > 0.
+    """
     lengths = rng.integers(0, 25, items)
     words = rng.integers(1, vocabulary, lengths.sum()).astype(np.int32)
     categories = np.stack([rng.integers(0, 4, items), rng.integers(4, 11, items)], 1)

@@ -1,4 +1,4 @@
-"""Baselines of guessing and counting: by hand on small logs, and on the log of video games."""
+"""Baselines of guessing and counting: computed by hand for small logs, and for the log of video games."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ def shop(root: Path, lines: str) -> Data:
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Data:
-    """Return a log of sixty users who follow the same circle of twelve items, from different starts."""
+    """Return a log of sixty users. All users follow one circle of twelve items, from different starts."""
     lines = [f"u{u:02} i{(u + k) % 12:02}" for u in range(60) for k in range(8)]
     return shop(tmp_path, "\n".join(lines))
 
 
 @pytest.fixture
 def skewed(tmp_path: Path) -> Data:
-    """Return a log of fifty users who choose one favourite item in 60 % of their events, else one of ten others."""
+    """Return a log of fifty users.
+
+    Each user chooses a favourite item in 60 % of the events, and otherwise one of ten other items.
+    """
     rng = np.random.default_rng(1)
     items = np.where(rng.random((50, 12)) < 0.6, 0, rng.integers(1, 11, (50, 12)))
     lines = [f"u{u:02} i{i:02}" for u, row in enumerate(items) for i in row]
@@ -61,7 +64,7 @@ def test_popularity_is_the_unigram_cross_entropy_and_its_ranks(skewed: Data) -> 
 
 
 def test_counts_after_the_last_items_know_a_circle(chain: Data) -> None:
-    """Each of the last five items preceded the next item of the circle in every history that is long enough."""
+    """In every long enough history, each of the last five items has preceded the next item of the circle."""
     found = baselines(chain, 256, "full")
     assert found["popularity_loss"] == pytest.approx(np.log(12), abs=0.02)
     assert found["last_items_loss"] < found["popularity_loss"] - 0.05
@@ -102,8 +105,9 @@ def test_the_numbers_of_a_log_are_counted_once(chain: Data, tmp_path: Path, monk
 
 
 def test_video_games_have_the_numbers_that_were_counted_apart(shared: Path, tmp_path: Path) -> None:
-    """ln 23,715 = 10.074; a separate program counted a unigram loss of 9.31 and a recall@10 of 0.0194 for
-    popularity.
+    """Known values: ln 23,715 = 10.074, the guess loss.
+
+    A separate program computed the unigram loss 9.31 and, for popularity, the recall@10 of 0.0194.
     """
     folder = tmp_path / "behavior" / "games"
     folder.mkdir(parents=True)

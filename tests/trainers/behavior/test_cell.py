@@ -1,4 +1,4 @@
-"""Quantities derived from a cell before training: sizes, steps, memory, and invalid cells."""
+"""Quantities of a training run before training: sizes, steps, memory, and errors for invalid fields."""
 
 from __future__ import annotations
 

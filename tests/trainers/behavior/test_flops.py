@@ -1,4 +1,4 @@
-"""FLOPs compared with torch's counter, for the plain torch model and for Isoplan's, and with eq. 1 by hand."""
+"""FLOPs compared with torch's counter, for a plain torch model and for Isoplan's model, and with eq. 1 by hand."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def label(shape: Shape) -> str:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=label)
 def test_the_flops_of_a_step_are_those_that_torch_counts(shape: Shape) -> None:
-    """In stage 1 (eq. 1) every event of the batch is embedded and scored against the unique targets."""
+    """In stage 1 (eq. 1), each event of the batch is embedded and scored against the unique targets."""
     plain = Plain(TwoPartModel(shape))
     rng = np.random.default_rng(0)
     known = random_known(rng, 12, ids=shape.fields.buckets)
@@ -64,7 +64,7 @@ def test_the_flops_of_a_step_are_those_that_torch_counts(shape: Shape) -> None:
 
 @pytest.mark.parametrize("shape", [*SHAPES, OF_EVENTS], ids=label)
 def test_what_our_model_computes_is_what_torch_counts(shape: Shape) -> None:
-    """Each distinct item is embedded once, and padding is computed too."""
+    """Isoplan's model embeds each distinct item once, and also computes padding."""
     model, rng = TwoPartModel(shape), np.random.default_rng(1)
     known = random_known(rng, 30, ids=shape.fields.buckets)
     lengths = rng.integers(1, 17, 40)
@@ -82,7 +82,8 @@ def test_what_our_model_computes_is_what_torch_counts(shape: Shape) -> None:
     merged = embedding_flops(shape, np.zeros(30 - len(texts)))
     ours = embedding_flops(shape, texts) + merged + context_flops(shape, padded(lengths))
     ours -= 4 * shape.fields.event_numbers * shape.h * (padded(lengths).sum() - lengths.sum())
-    ends = 6 * shape.h * shape.width * 2 * (padded(lengths).sum() - lengths.sum())  # only layers pay for it
+    # Padding costs FLOPs only in the layers.
+    ends = 6 * shape.h * shape.width * 2 * (padded(lengths).sum() - lengths.sum())
     ours += scoring_flops(shape.h, lengths.sum(), len(batch.candidates)) - ends
     assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
 
@@ -90,7 +91,10 @@ def test_what_our_model_computes_is_what_torch_counts(shape: Shape) -> None:
 @pytest.mark.parametrize("K", [0, 20])
 @pytest.mark.parametrize("shape", [SHAPES[0], OF_EVENTS], ids=label)
 def test_stage_2_is_what_torch_counts(K: int, shape: Shape) -> None:
-    """A cached embedder costs nothing. Scores of cached items take two products: forward, and the query's gradient."""
+    """A cached embedder costs no FLOPs.
+
+    Scores of cached items take two matrix products: the forward pass and the gradient of the query.
+    """
     rng = np.random.default_rng(2)
     model, cache = TwoPartModel(shape), torch.randn(30, shape.h)
     model.embedder.requires_grad_(False)
@@ -108,13 +112,13 @@ def test_stage_2_is_what_torch_counts(K: int, shape: Shape) -> None:
 
 
 def beside(shape: Shape, rng: np.random.Generator, events: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the categories (rows of their table) and the numbers of ``events`` random events."""
+    """Return categories (rows of their table) and numbers of ``events`` random events."""
     kinds = rng.integers(0, sum(shape.fields.event_categories) or 1, (events, len(shape.fields.event_categories)))
     return kinds, rng.standard_normal((events, shape.fields.event_numbers), np.float32)
 
 
 def padded(lengths: np.ndarray) -> np.ndarray:
-    """Return the tokens of each sequence, including the padding of its rectangle."""
+    """Return the number of tokens per sequence, including the padding of its rectangle."""
     layout = lay_out(lengths)
     return np.concatenate([np.full(r.members.stop - r.members.start, r.tokens) for r in layout.rectangles])
 
@@ -130,7 +134,10 @@ def test_a_step_by_hand() -> None:
 
 
 def test_beside_attention_the_count_is_that_of_eq_1_with_other_scoring() -> None:
-    """The count is 6 D (t p_e + p + B L h), with t once if the words of an item are merged. Eq. 1 has 3 B L h."""
+    """The count is 6 D (t p_e + p + B L h) for D events, without attention. In eq. 1, the last term is 3 B L h.
+
+    The words of an item are averaged before the feed-forward layer, so this layer counts once instead of t times.
+    """
     shape = Shape(Fields(vocabulary=1000), h=188, width=452, layers=24, text_layers=8)
     B, L, t, h = 4, 256, 24, 188
     p_e, p = parameters(shape)
@@ -144,7 +151,7 @@ def test_beside_attention_the_count_is_that_of_eq_1_with_other_scoring() -> None
 
 @pytest.mark.parametrize("K", [0, 10**6])
 def test_the_planner_s_stage_2_is_what_a_large_cell_costs(K: int) -> None:
-    """The count is D (6 p + 4 (B L + K) h), up to attention and the gradient that frozen inputs do not need."""
+    """The count is D (6 p + 4 (B L + K) h), without attention and without the gradient of frozen inputs."""
     shape = Shape(Fields(vocabulary=1000), h=188, width=452, layers=24, text_layers=8)
     B, L = 64, 256
     parts = two_part(shape, B, 24, L, K)

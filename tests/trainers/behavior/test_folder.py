@@ -1,4 +1,4 @@
-"""Folder of a log: reading, cached files next to the log, and their reuse."""
+"""The folder of a log: reading, cached arrays in the folder, and their reuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of a model: equal to that of all scores at once, and in bounded memory."""
+"""Evaluation of a model: the result equals that with all scores at once, and the memory is bounded."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_full_metrics_are_those_of_all_scores_at_once(tmp_path: Path) -> None:
 
 
 def test_scores_that_are_made_some_at_a_time_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pool of many events is ranked in pieces. At most the scores of three events are in memory at once."""
+    """A pool of many events is ranked in pieces, with the scores of at most three events in memory."""
     data = open_data(tmp_path, TWO)
     trainer = Trainer(TWO, TWO.sized(data.facts).shape, data, "cpu")
     stream = Silent(tmp_path)
@@ -67,7 +67,7 @@ def test_scores_that_are_made_some_at_a_time_say_the_same(tmp_path: Path, monkey
 
 
 def test_items_of_which_the_same_is_known_are_tied(tmp_path: Path) -> None:
-    """All items but one have the same shop, so a target has the same probability of each rank among them."""
+    """All items except one have equal features, so a target has equal probabilities for each rank among them."""
     count = 2 * AT_ONCE + 5
     folder = tmp_path / "behavior" / "shop"
     folder.mkdir(parents=True)

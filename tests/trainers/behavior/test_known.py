@@ -1,4 +1,4 @@
-"""Features of a catalogue that an embedder reads."""
+"""Features of a catalogue in the form that an embedder reads."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def test_events_are_scaled_by_those_that_are_trained_on() -> None:
     kinds, numbers = beside.take(np.array([3, 0, 2]))
     assert kinds.ravel().tolist() == [1, 1, 0]
     logs = np.log([1, 10, 1000])
-    expected = (np.log([1, 1, 1000]) - logs.mean()) / logs.std()  # values below the observed ones count as the least
+    # Values below the observed range are set to the smallest observed value.
+    expected = (np.log([1, 1, 1000]) - logs.mean()) / logs.std()
     assert np.allclose(numbers[:, 0], expected)
     assert np.allclose(numbers[:, 1], np.array([50, -2, 2]) / np.std([-2, 0, 2]))
 
@@ -85,7 +86,8 @@ def test_ids_are_hashed_where_rows_are_fewer_and_hardly_ever_collide() -> None:
     assert ids.max() < 500
     counts = np.bincount(ids.ravel(), minlength=500)
     assert counts.min() > 0
-    # About 8 of 2,000 pairs coincide among 250,000; with one row each, all would coincide.
+    # Each item has one of 250,000 pairs of rows, so about 8 of 2,000 items share a pair. With one row per item, all
+    # would.
     assert len(np.unique(ids, axis=0)) > 1960
     again = known_of(catalogue(3000), Fields(buckets=500)).ids
-    assert (again[:2000] == ids).all()  # by name, independent of the rest of the catalogue
+    assert (again[:2000] == ids).all()  # The rows depend on the name of the item, not on the rest of the catalogue.

@@ -1,4 +1,4 @@
-"""Arrays of a log: values that they refuse, owners, and rows of features."""
+"""Arrays of a log: invalid values, users of events, and rows of features."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isoplan.trainers.behavior.logs.log import UNKNOWN, Features, Items, Log, te
 
 
 def catalogue() -> Items:
-    """Return three items with texts of two, no and three words."""
+    """Return three items with texts of two, zero and three words."""
     tokens = np.array([5, 6, 7, 8, 9], np.int32)
     return Items(texts(["a", "b", "c"]), tokens, np.array([0, 2, 2, 5]), 10, Features.none(3))
 

@@ -1,4 +1,4 @@
-"""Sampled softmax losses compared with loops over positions and candidates, and with their limits."""
+"""Sampled softmax losses compared with loops over positions and candidates, and in limiting cases."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
 
 
 def loop(query: Tensor, target: Tensor, others: Sequence[Tensor], less: Sequence[float], less_own: float) -> Tensor:
-    """Return -log of the target's softmax probability, computed one candidate at a time."""
+    """Return -log of the softmax probability of the target, computed one candidate at a time."""
     own = query @ target - less_own
     return torch.log(own.exp() + sum((query @ e - z).exp() for e, z in zip(others, less, strict=True))) - own
 
@@ -86,7 +86,11 @@ def test_large_scores_do_not_overflow(scale: float) -> None:
 
 
 def step_of(K: int, seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor, Drawn]:
-    """Return queries of 8 positions, a cache, the batch's candidates, target indices among them, and K drawn items."""
+    """Return random inputs of the losses for 8 positions and ``K`` drawn items.
+
+    They are the queries, the embeddings of all items, the candidates of the batch, the target of each position as an
+    index into the candidates, and the drawn items.
+    """
     cache = numbers(ITEMS, H, seed=5).detach()
     candidates, own = torch.tensor([2, 3, 11, 29]), torch.tensor([0, 1, 1, 3, 2, 0, 1, 3])
     return numbers(8, H), cache, candidates, own, draw(ITEMS, K, candidates, own, torch.Generator().manual_seed(seed))
@@ -102,7 +106,7 @@ def test_stage_2_minimises_the_mean_of_both_loops(K: int) -> None:
     for i in range(8):
         true = int(candidates[own[i]])
         batch = [cache[j] for j in candidates.tolist() if j != true]
-        others = [cache[j] for j in extras if j != true]  # the true item counts once, drawn or not
+        others = [cache[j] for j in extras if j != true]  # the true item counts once, whether drawn or not
         in_batch = in_batch + loop(q[i], cache[true], batch, [0] * len(batch), 0) / 8
         extra = extra + loop(q[i], cache[true], others, [0] * len(others), 0) / 8
     torch.testing.assert_close(found.parts["in_batch"], in_batch)
@@ -189,9 +193,9 @@ def test_log_q_is_the_chance_to_be_a_candidate() -> None:
 
 @pytest.mark.parametrize("corrected", [False, True])
 def test_what_the_in_batch_loss_is_least_for(corrected: bool) -> None:
-    """Without history, the in-batch loss is lowest if popular and rare items score alike.
+    """Without history, the in-batch loss is smallest if popular and rare items have equal scores.
 
-    With the correction the best scores are log p (Sec. 7).
+    With the correction ``log_q``, it is smallest if each score is log p (behavioural paper, Sec. 7).
     """
     shares = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
     scores = torch.zeros(4, dtype=torch.float64, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Metrics compared with loops over every order of ties and with scikit-learn, and their invariances."""
+"""Metrics compared with loops over every order of ties and with scikit-learn, and invariances of the metrics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def batch(rng: np.random.Generator, queries: int, count: int, step: float, items: int = 50) -> Batch:
-    """Return scores in multiples of ``step`` (many ties), the target columns, and items in random order."""
+    """Return random scores in multiples of ``step`` (many ties), the target columns, and the items in random order."""
     scores = np.round(rng.normal(0, 2, (queries, count)) / step) * step
     return scores.astype(np.float32), rng.integers(0, count, queries), rng.permutation(items)[:count]
 
@@ -65,7 +65,7 @@ def test_ranks_without_ties_agree_with_scikit_learn() -> None:
     labels = range(40)
     assert found["recall"].mean() == pytest.approx(top_k_accuracy_score(targets, scores, k=10, labels=labels))
     assert found["NDCG"].mean() == pytest.approx(ndcg_score(np.eye(40)[targets], scores, k=10))
-    # scikit-learn also averages the gain of tied scores over their orders (McSherry and Najork 2008).
+    # scikit-learn also averages the gain over all orders of tied candidates (McSherry and Najork 2008).
     tied = np.round(scores)
     found = at_cutoff(ranked((tied, targets, items)), 40)
     assert found["NDCG"].mean() == pytest.approx(ndcg_score(np.eye(40)[targets], tied, k=40))
@@ -175,7 +175,7 @@ def test_items_of_a_group_count_as_if_each_were_scored(of: list[int], top: int, 
     groups = group_keys(np.array(of))
     rng = np.random.default_rng(len(of))
     scores = rng.normal(size=(5, len(groups)))
-    scores[:, 1:2] = scores[:, :1]  # other items may have equal scores too
+    scores[:, 1:2] = scores[:, :1]  # different groups can have equal scores
     targets = rng.integers(0, len(of), 5)
     whole = rank_batch(scores[:, groups.of], targets, np.arange(len(of)), top=top)
     found = rank_catalogue(lambda a, b: scores[:, a:b], targets, groups, top=top, chunk=chunk)

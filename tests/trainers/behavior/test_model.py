@@ -1,5 +1,6 @@
-"""Embedder and contextualiser compared with torch's padded layers, and changes of input that must not change a
-logit.
+"""Embedder and contextualiser compared with torch's padded layers.
+
+Some changes of the input must not change a logit.
 """
 
 from __future__ import annotations
@@ -34,9 +35,7 @@ def one_thread() -> Iterator[None]:
 
 
 def loud(shape: Shape, seed: int = 1) -> TwoPartModel:
-    """Return a model whose weights and biases are so large that every event of a history affects the later
-    positions.
-    """
+    """Return a model with large weights and biases. Every event of a history then affects the later positions."""
     torch.manual_seed(seed)
     model = TwoPartModel(shape)
     with torch.no_grad():
@@ -50,7 +49,7 @@ def known_for(shape: Shape, items: int = 40, seed: int = 0) -> Known:
 
 
 def logits(model: TwoPartModel, known: Known, items: np.ndarray, lengths: np.ndarray) -> Tensor:
-    """Return the scores (P, catalogue) of every position for every item."""
+    """Return the scores (P, catalogue) of every item at every position."""
     catalogue = model.embedder(known)
     return model.context(catalogue[torch.from_numpy(items)], lengths) @ catalogue.mT
 
@@ -181,7 +180,10 @@ def test_dropout_is_of_training_only() -> None:
 
 
 def test_dropout_takes_its_share_of_the_vectors_of_items() -> None:
-    """Kept components are divided by 1 - p, so that the mean over many draws equals the vector without dropout."""
+    """Dropout divides the remaining components by 1 - p.
+
+    The mean over many draws then equals the vector without dropout.
+    """
     model, known = loud(Shape(IDS.fields, 8, 16, 1, 1, 16, dropout=0.3)), known_for(IDS)
     with torch.no_grad():
         whole = model.eval().embedder(known)

@@ -1,4 +1,4 @@
-"""Learning rates that a cell tries: the best is kept, and an interruption changes no digit."""
+"""Learning rates that a training run tries: the best one counts, and an interruption changes no digit of the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRIED = {"rate": 0.01, "rates": 3}
 def test_a_cell_that_tries_rates_goes_on_to_the_same_digits(
     cell: BehaviorCell, saved: int, end: int, tmp_path: Path
 ) -> None:
-    """A cell killed at ``end`` resumes from its checkpoint of ``saved``. Its other files are not read."""
+    """A run that is stopped at step ``end`` resumes from its checkpoint at step ``saved``, and reads no other file."""
     cell = cell.model_copy(update=TRIED)
     whole, _ = run(cell, tmp_path / "whole")
     with pytest.raises(Stopped):
@@ -79,7 +79,7 @@ def test_rates_that_diverge_are_left_out_and_all_of_them_end_the_cell(
 
 
 def test_looks_stay_beside_many_updates(tmp_path: Path) -> None:
-    """A cell reports few enough points for a curve, so that its validation points are not thinned out."""
+    """A training run has few enough progress reports to keep all validation points in its curve."""
     found = run(TWO.model_copy(update={"steps": 300, **TRIED, "looks": 10}), tmp_path)[1]
     said = [values for _, values in found.said if values]
     assert sum("loss" in values for values in said) == 30

@@ -1,4 +1,4 @@
-"""Event logs and item tables from files: compared with pandas, and all errors that a file may contain."""
+"""Event logs and item tables from files: compared with pandas, and all errors of invalid files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def events(log: Log) -> list[tuple[str, str]]:
 
 
 def table(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-    """Return a log with interleaved users and with times that tie and decrease."""
+    """Return a log with interleaved users. Some times are equal, and some decrease."""
     return pd.DataFrame(
         {
             "user_id": rng.integers(0, 20, rows),
@@ -152,7 +152,10 @@ def test_moments(tmp_path: Path) -> None:
 
 
 def test_columns_as_parquet_may_hold_them(tmp_path: Path) -> None:
-    """Parquet columns: nanoseconds beyond 2^53, texts as categories, large texts, integers, decimals and booleans."""
+    """Parquet columns of several types.
+
+    The types are nanoseconds beyond 2^53, strings as categories, large strings, integers, decimals and booleans.
+    """
     frame = pa.table(
         {
             "user": pa.array(["x", "x"]).dictionary_encode(),
@@ -189,7 +192,7 @@ def test_every_event_is_kept_once_and_each_user_in_time(rows: list[tuple[int, in
 
 
 def fault(folder: Path, text: str, columns: Columns | None = None, items: Items | None = None, **file: str) -> str:
-    """Return the message about a log that cannot be read."""
+    """Return the error message for a log that cannot be read."""
     with pytest.raises(PlannerError) as caught:
         read_log(write(folder, text, **file), columns or Columns(), items)
     return str(caught.value)

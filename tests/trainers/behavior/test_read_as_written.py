@@ -1,4 +1,4 @@
-"""Event logs as written by people and shops: headers, spaces, times, line endings, invalid numbers."""
+"""Event logs as people and shops write them: headers, spaces, times, line endings, invalid numbers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_spaces_around_and_between_cells_do_not_count(
 def test_a_column_of_numbers_that_begins_with_none(
     first: str, said: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first number may be in the same block or in a later one."""
+    """The first valid number can be in the first block of rows or in a later block."""
     monkeypatch.setattr(table_files, "BLOCK_BYTES", 100)
     text = "user,item,price\n" + f"1,2,{first}\n" * rows + "1,3,3\n1,3,4\n"
     assert fault(tmp_path, text) == (
@@ -113,7 +113,7 @@ def test_names_of_columns_lose_their_spaces_and_endings_their_case(tmp_path: Pat
 
 
 def test_how_events_spread_over_items_is_a_note(tmp_path: Path) -> None:
-    """Twenty items, of which the first two have 30 of 48 events."""
+    """The log has twenty items. The first two items have 30 of the 48 events."""
     rows = [*[0] * 20, *[1] * 10, *range(2, 20)]
     body = "".join(f"{place % 4},{item}\n" for place, item in enumerate(rows))
     log = read_log(write(tmp_path, "user,item\n" + body))

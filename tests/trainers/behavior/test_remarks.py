@@ -1,4 +1,4 @@
-"""Notes on a log: items that no model can distinguish, and items that are never trained on."""
+"""Notes on a log: items that no model can distinguish, and items without training events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.trainers.behavior.training.cell_data import Data, open_data
 
 
 def opened(root: Path, rows: list[str], name: str = "events.csv", items: str = "", **fields: object) -> Data:
-    """Return the data of a cell on the log with these rows."""
+    """Return the data of a training run on a log with the given rows."""
     folder = root / "behavior" / "shop"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text("\n".join(rows) + "\n")
@@ -77,7 +77,7 @@ def test_alike_is_what_python_finds_equal(rows: list[tuple[list[int], int, int]]
 
 
 def test_items_that_are_held_out_alone_are_a_note(tmp_path: Path) -> None:
-    """Users see items 0 to 2. For three of them the event before the last has another item, twice the same one."""
+    """Users see items 0 to 2. For three users, the second to last event has another item: 8, 8 and 9."""
     rows = [f"{user} {item}" for user in range(8) for item in (0, 1, 2, {0: 8, 1: 8, 2: 9}.get(user, 1), 2)]
     assert opened(tmp_path, rows, "events.txt").notes[-1] == (
         "3 of 8 scored events have an item without a training event (2 of 5 items). Only the ids of items are known, "

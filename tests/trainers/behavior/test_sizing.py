@@ -1,4 +1,4 @@
-"""Cells that choose their own size, compared with the accounting of the behavioural paper and with eq. 1 by hand."""
+"""Sizing of training runs, compared with the tables of the behavioural paper and with eq. 1 by hand."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ TABLE8 = [
 TEXT = Fields(vocabulary=30_000)
 BASE = Asked(1e15, TEXT, batch=64, t=24, share=0.02)
 TEXT_LAYERS = {1e18: 8}
-"""Embedder layers, by budget, for which Isoplan's p_e(h) equals that of the paper's row; 4 for other budgets.
+"""Number of text layers for a budget in FLOPs; 4 for all other budgets.
 
-The paper does not print them.
+The paper does not report these numbers. With them, Isoplan's formula for p_e(h) agrees with the row of Table 8.
 """
 
 
@@ -31,7 +31,7 @@ def asked(**fields: object) -> Asked:
 
 
 def by_hand(found: Sized, K: int = 0) -> float:
-    """Return F_step of eq. 1, in the symbols of the equation."""
+    """Return the FLOPs per training step F_step by eq. 1, in the symbols of the equation."""
     p_e, p = parameters(found.shape)
     BL = found.batch * found.shape.length
     return 6 * BL * (found.t * p_e + p + 3 * BL * found.shape.h)
@@ -70,7 +70,7 @@ def test_a_cell_spends_its_budget_at_its_ratio_and_share(log_C: float, s: float,
     found = size(asked(budget=10**log_C, share=s, batch=batch, ratio=ratio))
     assert found.steps * by_hand(found) == pytest.approx(10**log_C, rel=0.5 / found.steps + 1e-9)
     assert found.C == pytest.approx(found.steps * by_hand(found), rel=1e-9)
-    # Sizes are rounded: h to an integer, and the contextualiser's width to a multiple of four.
+    # Sizes are rounded: h to an integer, and the width of the contextualiser to a multiple of four.
     slack = 2.5 / found.shape.h + 4.5 / found.shape.width
     assert found.parts.s == pytest.approx(s, rel=slack) or found.shape.h == 4
     if found.shape.h > 4:
@@ -92,7 +92,7 @@ def test_no_share_is_the_narrowest_embedder() -> None:
 
 
 def test_a_contextualiser_that_is_given_leaves_the_events() -> None:
-    """In the allocation sweep, the share determines h and the budget determines D, for any ratio D / N."""
+    """In the allocation sweep, the share determines h, and the budget determines D. The ratio D / N has no effect."""
     small, large = (size(asked(width=w, layers=n, ratio=1)) for w, n in ((128, 4), (256, 6)))
     for found in (small, large):
         assert found.parts.s == pytest.approx(0.02, rel=0.08)
@@ -102,8 +102,9 @@ def test_a_contextualiser_that_is_given_leaves_the_events() -> None:
 
 
 def test_a_depth_split_keeps_what_is_given() -> None:
-    """In the depth sweep h and p_e are fixed, the contextualiser's layers change p, and D takes the rest of the
-    budget.
+    """In the depth sweep, h and p_e are fixed, and the number of layers of the contextualiser changes p.
+
+    The remaining budget determines D.
     """
     cells = [size(asked(share=0.0, h=44, width=128, layers=n, text_layers=12 - n)) for n in (2, 6, 11)]
     assert [c.shape.text_layers for c in cells] == [10, 6, 1]
@@ -113,7 +114,7 @@ def test_a_depth_split_keeps_what_is_given() -> None:
 
 
 def test_short_sequences_are_counted_as_they_are() -> None:
-    """Sequences have nine events on average: more steps, and fewer scores in each."""
+    """Sequences have nine events on average: a step has fewer events and scores, so there are more steps."""
     found = size(asked(budget=1e14, events=9.2))
     assert found.D == found.steps * 64 * 9
     p_e, p = parameters(found.shape)

@@ -1,4 +1,4 @@
-"""Splits and windows compared with loops over the users, for any log."""
+"""Splits and windows compared with loops over the users, for random logs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from isoplan.trainers.behavior.logs.split import (
 
 
 def make(lengths: list[int], times: list[float] | None = None, items: list[int] | None = None, size: int = 9) -> Log:
-    """Return a log whose users have ``lengths`` events."""
+    """Return a log in which user u has ``lengths[u]`` events."""
     count = sum(lengths)
     catalogue = Items(
         texts([f"i{i}" for i in range(size)]),
@@ -187,7 +187,7 @@ def test_popularity_is_that_of_what_is_trained_on() -> None:
 def test_the_zipf_exponent_is_found_again(exponent: float) -> None:
     weights = np.arange(1, 2001.0) ** -exponent
     counts = np.random.default_rng(0).multinomial(2_000_000, weights / weights.sum())
-    # For equal weights the ranks are those of the noise, whose spread of 1 / sqrt(1000) slightly changes the exponent.
+    # With equal weights, the ranks depend only on noise. Its spread of 1 / sqrt(1000) slightly changes the exponent.
     assert Popularity(counts).zipf == pytest.approx(exponent, abs=0.03)
 
 

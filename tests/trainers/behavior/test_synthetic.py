@@ -1,4 +1,4 @@
-"""Synthetic logs compared with the probabilities that generated them, and these with sums over all interest paths."""
+"""Synthetic logs compared with their probabilities, and these compared with sums over all sequences of interests."""
 
 from __future__ import annotations
 
@@ -77,8 +77,9 @@ def test_items_are_as_popular_as_asked(zipf: float) -> None:
 
 
 def test_knowing_more_predicts_better() -> None:
-    """Each of these predicts better than the one before: uniform, popularity, last category, full history, true
-    interest.
+    """Each of these predictors has a smaller loss than the previous one.
+
+    The predictors are: uniform, popularity, last category, full history, and true interest.
     """
     made, believed = small()
     log, truth = made.log, made.truth
@@ -98,8 +99,9 @@ def test_knowing_more_predicts_better() -> None:
 
 
 def _by_last_category(made: Made, scored: np.ndarray) -> float:
-    """Return the loss of a model with one feature, the last event's category: popularity within the predicted
-    categories.
+    """Return the loss of a model that uses only the category of the last event.
+
+    The model predicts a category, and then an item of this category by popularity.
     """
     log = made.log
     category = log.catalogue.features.categories[:, 0]

@@ -1,4 +1,4 @@
-"""Training of both stages: identical digits after a stop, frozen weights, the result of a cell, and invalid cells."""
+"""Training in both stages: identical results after a stop, frozen weights, results, and errors for invalid fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.trainers.behavior.plain import Plain  # noqa: E402
 
 
 def batches(cell: BehaviorCell, folder: Path, stage: int) -> list[np.ndarray]:
-    """Return the windows of every update of a stage, drawn as the docstring of the cell describes."""
+    """Return the training windows of every step of a stage, from the random numbers that the training uses."""
     windows = len(open_data(folder, cell).train)
     passes = math.ceil(cell.steps * cell.batch / windows)
     rngs = [np.random.default_rng([cell.seed, stage, epoch]) for epoch in range(passes)]
@@ -102,7 +102,10 @@ def test_looks_on_the_way_say_what_curves_are_read_from(tmp_path: Path) -> None:
 
 @pytest.fixture
 def double() -> Iterator[None]:
-    """Use double precision, in which Adam does not amplify a difference in the last digit to one in the fifth."""
+    """Use double precision.
+
+    In single precision, Adam can amplify a difference in the last digit to a difference in the fifth digit.
+    """
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
@@ -110,7 +113,7 @@ def double() -> Iterator[None]:
 
 @pytest.mark.usefixtures("double")
 def test_losses_of_training_are_those_of_a_plain_loop_with_padding(tmp_path: Path) -> None:
-    """Torch's layers and cross-entropy on the same batches, padded to the longest sequence, give the same losses."""
+    """Torch's layers and cross-entropy give equal losses on equal batches, padded to the longest sequence."""
     cell = ONE.model_copy(update={"dropout": 0.0})
     data = open_data(tmp_path, cell)
     ours, theirs = (Trainer(cell, cell.sized(data.facts).shape, data, "cpu") for _ in range(2))
@@ -182,7 +185,10 @@ def test_stage_2_counts_itself_and_is_judged_on_the_catalogue(tmp_path: Path) ->
 
 @pytest.mark.parametrize("softmax", ["mean", "joint"])
 def test_items_drawn_in_stage_1_are_embedded_and_counted(softmax: str, tmp_path: Path) -> None:
-    """If all items are drawn, the extra and the joint loss are cross-entropies over the catalogue, which is trained."""
+    """If all items are drawn, the extra and the joint loss equal the cross-entropy over the whole catalogue.
+
+    The embeddings of the drawn items are trained.
+    """
     cell = ONE.model_copy(update={"negatives": 60, "softmax": softmax, "dropout": 0.0})
     data = open_data(tmp_path, cell)
     trainer = Trainer(cell, cell.sized(data.facts).shape, data, "cpu")
@@ -215,9 +221,9 @@ def test_a_sweep_of_negatives_trains_stage_1_once(tmp_path: Path) -> None:
 
 
 def test_a_short_training_learns_what_the_log_is_made_of(tmp_path: Path) -> None:
-    """A short training gains at least half of the possible improvement over item popularity, and not more than all.
+    """A short training reaches at least half of the possible improvement over item popularity, and at most all of it.
 
-    The possible improvement ends at the loss of the process that made the log.
+    The possible improvement is limited by the exact loss of the process that generated the log.
     """
     fields = {"users": 300, "user_events": 12.0, "items": 40, "h": 16, "width": 32, "length": 16, "batch": 32}
     how = {"steps": 110, "rate": 0.006, "dropout": 0.0, "looks": 0, "log_q": True}
@@ -240,7 +246,7 @@ def test_a_log_of_a_folder_leaves_its_facts_and_notes(tmp_path: Path, capsys: py
     cell = ONE.model_copy(update={"data": "shop", "steps": 2, "looks": 0, "rivals": 5})
     found, _ = run(cell, tmp_path)
     assert found["events"] == 181
-    said = capsys.readouterr().out  # the log of the cell contains this
+    said = capsys.readouterr().out  # this output goes to the log of the training run
     assert "1 of 31 users have one event" in said
     assert "The most popular tenth of 39 items has " in said
     assert found["U"] == 30 * 3
@@ -252,8 +258,9 @@ def test_a_log_of_a_folder_leaves_its_facts_and_notes(tmp_path: Path, capsys: py
 
 @pytest.mark.parametrize(("column", "says"), [("kind", ("left", "right")), ("amount", ("0.5", "700"))])
 def test_what_changes_from_event_to_event_is_read(column: str, says: tuple[str, str], tmp_path: Path) -> None:
-    """The event determines the next item; its own item does not. With the column it is predicted, without it
-    guessed.
+    """The next item depends on a feature of the event, not on its item.
+
+    A model that reads the column of the feature can predict the next item. Without the column, it can only guess.
     """
     folder = tmp_path / "behavior" / "shop"
     folder.mkdir(parents=True)
@@ -278,7 +285,7 @@ def test_what_changes_from_event_to_event_is_read(column: str, says: tuple[str, 
 
 
 def counted(cell: BehaviorCell, folder: Path) -> list[Any]:
-    """Return the weights of a cell except its embedding tables."""
+    """Return the weights that N counts: all weights except the lookup tables."""
     data = open_data(folder, cell)
     model = Trainer(cell, cell.sized(data.facts).shape, data, "cpu").model
     tables = {id(table) for table in model.embedder.tables()}

@@ -1,5 +1,6 @@
-"""Input of a program in addition to its cell: special characters are passed unchanged, with few environment
-variables.
+"""Input of a training program in addition to its cell.
+
+Special characters reach the program unchanged, and it sees few environment variables.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ THREADS = {f"{name}_NUM_THREADS": "3" for name in ("OMP", "MKL", "OPENBLAS", "NU
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a workspace whose programs print their input, with one program for each value as an argument."""
+    """Return a workspace whose programs print their input.
+
+    There is one program for each value that is passed as an argument.
+    """
     arguments = {f"argument-{k}": value for k, value in enumerate(VALUES)}
     return workspace(tmp_path_factory.mktemp("escapes") / "space", arguments)
 

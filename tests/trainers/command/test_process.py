@@ -1,4 +1,4 @@
-"""Programs that fail in typical ways: each ends with one sentence, and no process is left running."""
+"""Training programs that fail in typical ways: each failure gives one sentence and leaves no running process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.trainers.conftest import COUNTER, PROGRAMS, add
 
 
 def once(root: Path, cell: dict[str, Any], family: str = "counter") -> Record:
-    """Run one attempt of a cell in this process and return its record."""
+    """Run one attempt of a cell in this process and return the record of the cell."""
     (name,) = add(root, cell, family=family)
     number = Queue(root).lease(name, "test")
     run_cell(str(root / "cells" / name), number)

@@ -14,7 +14,7 @@ from isoplan.trainers.jets.features import LABELS, PARTICLE_FLAGS, TREE
 
 
 def columns(lengths: list[int] | NDArray[np.int64], seed: int = 0) -> dict[str, Any]:
-    """Return arrays by branch for jets of these lengths, (jets,) each, with particles in descending pT.
+    """Return arrays by branch name for jets with ``lengths`` particles. In a jet, the pT of the particles decreases.
 
     The class of jet i is i mod 10.
     """
@@ -43,7 +43,7 @@ def columns(lengths: list[int] | NDArray[np.int64], seed: int = 0) -> dict[str, 
 
 
 def write_root(path: Path, whole: dict[str, Any], basket: int = 10_000, tree: str = TREE) -> Path:
-    """Write a file of these branches with ``basket`` jets in each basket, and return its path."""
+    """Write the branches to a ROOT file with ``basket`` jets in each basket, and return its path."""
     types = {k: v.dtype if isinstance(v, np.ndarray) else f"var * {v.type.content.content}" for k, v in whole.items()}
     jets = len(next(iter(whole.values())))
     with uproot.recreate(path) as file:

@@ -1,4 +1,4 @@
-"""The set Transformer in plain torch: padded batches, a key-padding mask, every token through every layer."""
+"""The set Transformer in plain torch: padded batches, a key-padding mask, and all tokens in every layer."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class Plain(nn.TransformerEncoder):
         self.head = nn.Linear(d, shape.classes)
 
     def logits(self, padded: Tensor, padding: Tensor) -> Tensor:
-        """Return the logits (B, classes) of ``padded`` (B, L, F); ``padding`` (B, L) is true if there is no
-        particle.
+        """Return the logits (B, classes) of ``padded`` (B, L, F).
+
+        ``padding`` (B, L) is True at positions without a particle.
         """
         tokens = torch.cat([self.cls.expand(len(padded), 1, -1), self.embed(padded)], 1)
         hidden = torch.cat([torch.zeros(len(padded), 1, dtype=torch.bool), padding], 1)
@@ -32,9 +33,9 @@ class Plain(nn.TransformerEncoder):
 
 
 def pad(particles: Tensor, lengths: Tensor, more: int = 0) -> tuple[Tensor, Tensor]:
-    """Return particles (P, F) of jets of ``lengths`` (B,) as (B, L, F), and the padding mask (B, L).
+    """Return particles (P, F) of jets as a padded array (B, L, F), and the padding mask (B, L).
 
-    L is the longest length plus ``more``.
+    ``lengths`` (B,) is the number of particles of each jet. L is the largest of these numbers plus ``more``.
     """
     padding = torch.arange(int(lengths.max()) + more) >= lengths[:, None]
     padded = torch.zeros(*padding.shape, particles.shape[1], dtype=particles.dtype)
@@ -43,7 +44,7 @@ def pad(particles: Tensor, lengths: Tensor, more: int = 0) -> tuple[Tensor, Tens
 
 
 def random_batch(rng: np.random.Generator, jets: int, features: int = 21) -> tuple[Tensor, Tensor, Tensor]:
-    """Return random particles, typical lengths of jets, and labels of the ten classes."""
+    """Return random particles, typical numbers of particles per jet, and labels of the ten classes."""
     lengths = np.clip(np.rint(rng.normal(40, 15, jets)), 1, 128).astype(np.int64)
     particles = rng.standard_normal((lengths.sum(), features), np.float32)
     return torch.from_numpy(particles), torch.from_numpy(lengths), torch.from_numpy(rng.integers(0, 10, jets))

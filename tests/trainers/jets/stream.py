@@ -1,4 +1,4 @@
-"""A stream without readers that stops where a test specifies."""
+"""A run context without observers, which stops the training at a step that a test chooses."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from isoplan.trainers.cell import Stopped
 
 @dataclass
 class Silent:
-    """Stream that records its reports and raises Stopped at update ``end``.
+    """A run context that records its reports and raises Stopped at step ``end``.
 
-    A checkpoint is due right before update ``saved``, or right before ``end`` if ``saved`` is negative.
+    A checkpoint is due before step ``saved``, or before step ``end`` if ``saved`` is negative.
     """
 
     folder: Path

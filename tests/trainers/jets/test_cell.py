@@ -1,4 +1,4 @@
-"""Quantities derived from a jet cell before training: sizes, batch, rate, needs, and invalid cells."""
+"""Quantities of a jet training run before training: sizes, batch, learning rate, needs, and invalid fields."""
 
 from __future__ import annotations
 

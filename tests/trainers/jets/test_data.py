@@ -1,4 +1,4 @@
-"""Jets of a cell: their selection, their order, and the features that the model reads."""
+"""Jets of a training run: their selection, their order, and the features that the model reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loss, accuracy, ROC curves and rejection, compared with scikit-learn, counts by hand, and simulation."""
+"""Loss, accuracy, ROC curves and rejection, compared with scikit-learn, hand counts, and simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isoplan.trainers.jets.features import KINDS
 
 
 def tagger(jets: int, seed: int = 0, step: float = 2.0**-30) -> tuple[np.ndarray, np.ndarray]:
-    """Return informative logits, in exact multiples of ``step`` so that scores tie, and labels."""
+    """Return informative logits and labels. Logits are exact multiples of ``step``, so scores can be equal."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 10, jets)
     return np.round((rng.normal(0, 1, (jets, 10)) + 1.5 * np.eye(10)[labels]) / step) * step, labels
@@ -60,7 +60,10 @@ def test_the_hardest_cut_that_keeps_enough(signal: list[int], background: list[i
 
 
 def test_rejection_by_hand() -> None:
-    """Nine of ten top jets pass every cut but the hardest; 40 of 4,000 QCD jets lie above the median of the signal."""
+    """By hand: nine of ten top jets pass every cut except the hardest.
+
+    Of 4,000 QCD jets, 40 have scores above the median of the signal.
+    """
     logits = np.zeros((4_100, 10))
     labels = np.zeros(4_100, np.int64)
     labels[4_000:] = 8
@@ -77,11 +80,12 @@ def test_rejection_by_hand() -> None:
 
 
 def test_below_twenty_survivors_there_is_only_a_limit() -> None:
-    # Clopper-Pearson: no survivor among n gives p < 1 - 0.05^(1/n) at 95 %, about 3/n.
+    # Clopper-Pearson limit: if none of n jets survives, the survival probability p is below 1 - 0.05^(1/n), or about
+    # 3/n, at 95 % confidence.
     assert rejection("R", 0, 1000) == pytest.approx({"R_survivors": 0, "R_above": 1 / (1 - 0.05**0.001)})
     few = rejection("R", 19, 10**6)
     assert set(few) == {"R_survivors", "R_above"}
-    # At the limit, 19 or fewer survivors have a probability of 5 %.
+    # At the limit, the probability of 19 or fewer survivors is 5 %.
     assert poisson.cdf(19, 1e6 / few["R_above"]) == pytest.approx(0.05, abs=1e-4)
     assert set(rejection("R", 20, 10**6)) == {"R_survivors", "R", "R_low", "R_high", "R_error"}
     assert rejection("R", 50, 50) == pytest.approx(

@@ -1,4 +1,4 @@
-"""Features of a particle, compared with the numbers of JetClass_full.yaml computed by hand."""
+"""Features of a particle, compared with values from JetClass_full.yaml that are computed by hand."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def test_the_hardest_particles_of_each_jet_in_order(jets: list[list[int]], most:
     places, new = hardest(pt, starts, most)
     assert new.tolist() == np.cumsum([0, *(min(most, len(jet)) for jet in jets)]).tolist()
     for i, jet in enumerate(jets):
-        by_hand = sorted(range(len(jet)), key=lambda k: -jet[k])[:most]  # sorted() is stable
+        by_hand = sorted(range(len(jet)), key=lambda k: -jet[k])[:most]  # sorted() keeps the order of equal values
         assert (places[new[i] : new[i + 1]] - starts[i]).tolist() == by_hand

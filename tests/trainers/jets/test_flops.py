@@ -1,4 +1,4 @@
-"""Parameters counted by hand and FLOPs counted by torch."""
+"""Parameters compared with hand counts, and FLOPs compared with torch's counter."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_training_flops_are_those_that_torch_counts(shape: Shape) -> None:
 def executed_flops(shape: Shape, lengths: NDArray[np.int64]) -> float:
     """Return the FLOPs of one step of ``trainers/jets/model.py`` on a batch of ``lengths`` (B,), with padding.
 
-    The last layer is only for [CLS]: its query and its values are mapped for one token per jet.
+    The last layer computes only the output of the token [CLS], one token per jet.
     """
     d = shape.width
     layout = lay_out(lengths + 1)

@@ -1,4 +1,4 @@
-"""Sets of jets and their folder on disk."""
+"""Sets of jets, and their folder on disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.trainers.jets.jetset import JetSet, write
 
 
 def jets(lengths: list[int], width: int = 2) -> JetSet:
-    """Return jets of these lengths; the label of jet i is i mod 10.
+    """Return jets with the given numbers of particles. The label of jet i is i mod 10.
 
     The first feature of a particle is its index in the whole set.
     """

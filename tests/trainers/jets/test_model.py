@@ -1,4 +1,4 @@
-"""The set Transformer compared with torch's padded one: training losses, and changes that must not change a logit."""
+"""The set Transformer compared with torch's padded Transformer: training losses, and invariances of the logits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def model_of(shape: Shape, seed: int = 1) -> SetTransformer:
 
 
 def loud(shape: Shape, seed: int = 1) -> SetTransformer:
-    """Return a model whose weights and biases are so large that every token of a jet affects its logits."""
+    """Return a model with large weights and biases. Every token of a jet then affects its logits."""
     model = model_of(shape, seed)
     with torch.no_grad():
         for weights in model.parameters():
@@ -45,7 +45,7 @@ def plain_of(model: SetTransformer) -> Plain:
 
 
 def with_edges(batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the batch with two more jets, one of no particles and one of 128."""
+    """Return the batch with two more jets: one without particles, and one with 128 particles."""
     particles, lengths, labels = batch
     more = torch.ones(128, particles.shape[1]).cumsum(0) / 128
     return torch.cat([particles, more]), torch.cat([lengths, torch.tensor([0, 128])]), torch.cat([labels, labels[:2]])
@@ -89,7 +89,10 @@ def test_gradients_are_those_of_torch_with_padding(shape: Shape) -> None:
 
 @pytest.mark.parametrize("width", [4, 64, 128])
 def test_neither_order_nor_company_nor_padding_changes_a_logit(width: int) -> None:
-    """The test uses double precision: in single precision, rounding errors depend on the processor's kernels."""
+    """The order of particles, other jets and padding do not change a logit.
+
+    The test uses double precision, because rounding errors in single precision depend on the kernels of the processor.
+    """
     rng = np.random.default_rng(width)
     model = loud(Shape(21, width)).double().eval()
     particles, lengths, _ = with_edges(random_batch(rng, 14))

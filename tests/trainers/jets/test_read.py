@@ -1,4 +1,4 @@
-"""Reading of JetClass files: the result, the memory used, and messages about invalid files."""
+"""Reading of JetClass files: the result, the memory used, and error messages for invalid files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINEMATIC = CONFIGURATIONS["3x40"]
 
 @pytest.fixture(scope="module")
 def whole() -> dict[str, Any]:
-    """Return 40 jets of 0 to 150 particles."""
+    """Return the arrays of 40 jets with 0 to 150 particles each."""
     return columns([*np.random.default_rng(1).integers(0, 151, 36), 0, 150, 0, 1])
 
 
@@ -40,7 +40,7 @@ def one(pieces: Any) -> JetSet:
 
 
 def fault(path: Path, **changed: Any) -> str:
-    """Return the message about a file in which the branches ``changed`` differ; None removes a branch."""
+    """Return the error message for a file in which the branches ``changed`` differ. None removes a branch."""
     good = columns([3, 1, 2]) | changed
     write_root(path, {name: values for name, values in good.items() if values is not None})
     with pytest.raises(PlannerError) as error:
@@ -69,7 +69,7 @@ def test_every_jet_as_it_is_worked_out_alone(
         }
         assert np.array_equal(features, configuration.compute(here))
         assert jet_label == i % 10
-    assert 0 in [len(features) for features, _ in jets]  # a jet without particles is kept
+    assert 0 in [len(features) for features, _ in jets]  # a jet without particles is not dropped
 
 
 def test_particles_in_any_order_are_read_by_falling_pt(file: Path, whole: dict[str, Any], tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_prepared_set_is_read_once(file: Path, tmp_path: Path, monkeypatch: py
     (sets[1] / "labels.npy").write_bytes(b"")
     assert len(prepare([file], KINEMATIC, tmp_path / "sets")) == 40  # a damaged set is written again
     write_root(file, columns([2] * 11))
-    assert len(prepare([file], ALL, tmp_path / "sets")) == 11  # and so is the set of a changed file
+    assert len(prepare([file], ALL, tmp_path / "sets")) == 11  # the set of a changed file is also written again
 
 
 def test_the_jets_of_a_folder_file_after_file(tmp_path: Path) -> None:
@@ -176,7 +176,8 @@ def test_a_file_that_is_cut_short_anywhere(file: Path, tmp_path: Path) -> None:
         cut.write_bytes(content[:length])
         with pytest.raises(PlannerError, match=r"cut\.root is damaged or cut short: copy it or simulate it again"):
             list(read_jets([file, cut], ALL))
-    for first in range(90, len(content) - 3000, len(content) // 40):  # ROOT has no checksum of the whole content
+    # ROOT files have no checksum of the complete content, so damage can be undetected
+    for first in range(90, len(content) - 3000, len(content) // 40):
         cut.write_bytes(content[:first] + bytes(3000) + content[first + 3000 :])
         with suppress(PlannerError):
             assert sum(len(piece) for piece in read_jets([cut], ALL)) == 40

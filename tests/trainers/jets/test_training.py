@@ -1,4 +1,4 @@
-"""Training of jets: identical digits after a stop, the best of several epochs, and the result of a finished cell."""
+"""Training of jet models: identical results after a stop, the best of several epochs, and the final result."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def test_what_is_left_is_said_as_if_the_loss_got_no_better(tmp_path: Path, monke
 def test_one_lucky_look_is_no_turn() -> None:
     assert training.rise([2.0, 1.5]) == 0
     assert training.rise([3.0, 2.0, 1.0, 1.1]) == 0
-    assert training.rise([1.4, 1.2, 1.3, 1.4, 1.5]) == pytest.approx(1.45 / 1.25 - 1)  # few values: pairs are averaged
+    # for few values, neighbouring pairs are averaged
+    assert training.rise([1.4, 1.2, 1.3, 1.4, 1.5]) == pytest.approx(1.45 / 1.25 - 1)
     level = [1.5, 1.02, 1.0, 1.01, 0.9, 1.0, 1.01, 1.02, 1.0, 1.0, 1.01, 1.0, 1.02]
     assert training.rise(level) == 0
     assert training.rise([*level, 1.1, 1.15, 1.2, 1.2, 1.3]) == pytest.approx(0.2 / 1.0, abs=0.02)
@@ -115,7 +116,7 @@ def test_a_cell_that_learned_nothing_says_so(tmp_path: Path) -> None:
 def test_rejections_come_from_the_test_jets(tmp_path: Path) -> None:
     found, _ = run(ONCE.model_copy(update={"tests": 2000, "jets": 60, "validation": 100}), tmp_path)
     assert 1 / found["R_top"] == found["R_top_survivors"] / 2000
-    assert not [name for name in found if f"{name}_above" in found]  # 10 QCD validation jets give limits only
+    assert not [name for name in found if f"{name}_above" in found]  # 10 QCD validation jets give only limits
     assert (tmp_path / "roc.csv").read_text().startswith("class,signal_efficiency,qcd_efficiency\n")
 
 

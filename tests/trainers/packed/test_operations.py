@@ -1,4 +1,4 @@
-"""Dropout that draws indices, and the operations that use it, compared with the same in plain torch."""
+"""Dropout that draws indices, and the operations that use it, compared with plain torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ P = 0.3
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
-    """Return the masks that the operations draw (1 for kept elements), flat and in the order of the draws."""
+    """Return the dropout masks that the operations draw, flat and in the order of the draws.
+
+    In a mask, 1 marks a kept element.
+    """
     masks = []
 
     def noted(n: int, p: float) -> Tensor:

@@ -1,4 +1,4 @@
-"""Events with chosen particles."""
+"""Events with particles that a test chooses."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def made(
     born: ArrayLike = 0,
     n: int = 1,
 ) -> Particles:
-    """Return massless particles, equally many in each of ``n`` events.
+    """Return massless particles, with equal numbers of particles in each of ``n`` events.
 
-    They start ``born`` mm from the beam in their direction of flight.
+    The particles start ``born`` mm from the beam, in their direction of flight.
     """
     pids, pts, etas, phis, charges, radii = (
         np.array(x, dtype=float) for x in np.broadcast_arrays(*map(np.atleast_1d, (pid, pt, eta, phi, charge, born)))
@@ -42,5 +42,5 @@ def seen(event: ArrayLike, pt: ArrayLike, eta: ArrayLike, phi: ArrayLike, events
 
 
 def noise(seed: int = 0) -> Noise:
-    """Return the random numbers of a seed."""
+    """Return the random number generator with the given seed."""
     return Noise.of(np.random.SeedSequence(seed))

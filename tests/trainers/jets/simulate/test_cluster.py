@@ -1,4 +1,4 @@
-"""Clustering and substructure, compared with an explicit clustering and constructed jets."""
+"""Clustering and substructure, compared with an explicit algorithm and with constructed jets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from tests.trainers.jets.simulate.events import seen
 
 
 def anti_kt(p: Floats) -> list[set[int]]:
-    """Return the jets of momenta (particles, 4), E first, by the definition of arXiv:0802.1189 with R = 0.8."""
+    """Return the anti-kt jets of momenta (particles, 4), by the definition of arXiv:0802.1189 with R = 0.8.
+
+    The energy E is the first component of a momentum.
+    """
     p, of, jets = p.copy(), [{i} for i in range(len(p))], []
     while len(p):
         pt, y, phi = np.hypot(p[:, 1], p[:, 2]), np.arctanh(p[:, 3] / p[:, 0]), np.arctan2(p[:, 2], p[:, 1])
@@ -69,7 +72,8 @@ def test_no_jets_at_all() -> None:
 
 
 def test_soft_drop_takes_away_what_is_soft_and_wide() -> None:
-    # Two prongs of 420 and 180 GeV, 0.4 apart, pass (z = 0.3); one of 30 GeV at 0.6 (z = 0.048) does not.
+    # Two prongs of 420 and 180 GeV at a distance of 0.4 pass the condition (z = 0.3). A third prong of 30 GeV at 0.6
+    # does not pass (z = 0.048).
     pt, eta, phi = np.array([420.0, 180, 30]), np.array([0.0, 0.4, -0.4]), np.array([0.0, 0, 0.45])
     both = seen([0, 0, 0, 1, 1], [*pt, 420.0, 30.0], [*eta, 0.0, 0.3], [*phi, 0.0, 0.0], 2)
     jets = find_jets(both)
@@ -82,13 +86,13 @@ def test_soft_drop_takes_away_what_is_soft_and_wide() -> None:
 
 
 def test_subjettiness_of_two_prongs_by_hand() -> None:
-    # For beta = 1 and one axis, found from the kt sum by minimising, tau is sum pT dR / (sum pT R); for two axes it is
-    # 0.
+    # For beta = 1 and one axis, tau is sum pT dR / (sum pT R). The axis starts at the kt sum and is then optimised. For
+    # two axes, tau is 0.
     pt, eta = np.array([400.0, 200.0]), np.array([0.0, 0.3])
     whole = seen([0, 0], pt, eta, [0.0, 0.0])
     jets = find_jets(whole)
     mass, tau = substructure(whole, jets)
-    assert tau[0, 0] == pytest.approx(200 * 0.3 / (600 * 0.8), rel=0.02)  # the axis moves to the harder prong
+    assert tau[0, 0] == pytest.approx(200 * 0.3 / (600 * 0.8), rel=0.02)  # the optimal axis is the harder prong
     assert tau[0, 1:] == pytest.approx(0, abs=1e-9)
     assert mass[0] == pytest.approx(np.sqrt(2 * 400 * 200 * (np.cosh(0.3) - 1)), rel=1e-6)
 

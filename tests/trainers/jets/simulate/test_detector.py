@@ -29,8 +29,8 @@ MANY = 4000
 def test_impact_parameters_are_those_of_the_helix(
     charge: float, x: float, y: float, z: float, pt: float, eta: float, phi: float
 ) -> None:
-    # Integrate the path backwards in steps with the Lorentz force: a positive charge turns clockwise, seen against the
-    # field.
+    # Integrate the path backwards in small steps with the Lorentz force. For an observer who looks against the field, a
+    # positive charge turns clockwise.
     path = np.linspace(-300, 300, 600_001)
     turned = phi - BEND * charge / pt * path
     step = path[1] - path[0]
@@ -67,7 +67,7 @@ def test_a_hard_photon_is_measured_in_its_cell() -> None:
 
 def test_photons_in_one_cell_are_one_and_in_two_cells_two() -> None:
     size = ELECTROMAGNETIC.size
-    eta = np.array([0.2, 0.3, 1.2, 2.2]) * size  # three cells
+    eta = np.array([0.2, 0.3, 1.2, 2.2]) * size  # the photons hit three calorimeter cells
     got = detect(made(22, [20.0, 20, 20, 20], eta, 0.5), noise())
     assert len(got.kind) == 3
     assert sorted(np.round(got.energy / 20)) == [1, 1, 2]
@@ -88,7 +88,8 @@ def test_what_a_track_took_counts_once() -> None:
     got = detect(made(211, np.full(MANY, 20.0), 0.3, 1.0, 1, n=MANY), noise())
     with_track = np.isin(got.event, got.event[got.kind == CHARGED])
     rest = with_track & (got.kind == NEUTRAL)
-    # A cell whose energy fluctuates up by more than one sigma gives a neutral hadron: 16 % do.
+    # If the energy of a calorimeter cell fluctuates up by more than one sigma, it gives a neutral hadron. This
+    # probability is 16 %.
     assert rest.sum() / (got.kind == CHARGED).sum() == pytest.approx(0.159, abs=0.03)
     assert (got.energy[rest] > HADRONIC.sigma(np.array([20 * np.cosh(0.3)]))[0] * 0.99).all()
 
@@ -112,7 +113,7 @@ def test_soft_and_far_tracks_are_lost(pt: float, born: float, tracks: bool) -> N
 
 def test_soft_energy_is_not_seen() -> None:
     soft = detect(made(22, np.full(300, 0.3), 0.0, 1.0, n=300), noise())
-    assert len(soft.kind) < 0.1 * 300  # noise of at least two sigma
+    assert len(soft.kind) < 0.1 * 300  # seen only with noise of at least two sigma
 
 
 def test_impact_parameters_scatter_by_their_errors() -> None:

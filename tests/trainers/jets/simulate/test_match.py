@@ -1,4 +1,4 @@
-"""Jets that contain a decay, tested with constructed decays."""
+"""The search for jets that contain the products of a decay, tested with constructed decays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts: the distribution of jets over parts, each of which is made once by the first process that needs it."""
+"""Parts of simulated jets: how jets are distributed over parts, and that each part is simulated only once."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def test_every_class_has_its_share(kinds: list[str], more: int, seed: int) -> No
         assert [c.index for c in mine] == list(range(len(mine)))
         assert all(c.jets == CHUNK for c in mine[:-1])
         assert 1 <= mine[-1].jets <= CHUNK
-    # A request for more jets of a seed contains the complete parts of a request for fewer.
+    # A request for more jets with equal seed contains all complete parts of a request for fewer jets.
     larger = {c.name for c in Request(tuple(kinds), request.n + 5 * CHUNK * len(kinds), seed).chunks()}
     assert {c.name for c in chunks if c.jets == CHUNK} <= larger
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replace the making of parts by an instant one and return the names of the parts made."""
+    """Replace the simulation of parts by an instant function, and return the list of the simulated parts."""
     names: list[str] = []
 
     def make(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Callable[[int], None]) -> None:
@@ -80,13 +80,13 @@ def test_many_make_each_part_once(made: list[str], tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: make_parts(tmp_path, CHUNKS), range(4)))
     assert sorted(made) == sorted(chunk.name for chunk in CHUNKS)
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(made)  # no locks are left
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(made)  # no lock files remain
 
 
 def test_a_part_that_another_makes_is_waited_for_and_taken_over(made: list[str], tmp_path: Path) -> None:
     lock = tmp_path / f".{CHUNKS[0].name}.lock"
     left = tmp_path / f".tmp-abc-{CHUNKS[0].name}"
-    left.touch()  # left by a process that was killed
+    left.touch()  # a temporary file of a killed process
     with ThreadPoolExecutor(1) as pool:
         with hold_lock(lock) as mine:
             assert mine
@@ -134,7 +134,7 @@ def test_a_process_says_what_went_wrong(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 class Fake:
-    """Process that ends with ``code`` after it has reported ``fault`` to its parent."""
+    """A process that reports ``fault`` to its parent and then ends with ``code``."""
 
     code, fault, pid = 0, "", 1
 
