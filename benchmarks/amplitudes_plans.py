@@ -33,7 +33,8 @@ PROCESSES = ("Zg", "Zgg", "ttH")
 POINTS = 1_000
 """Number of training points D of the anchors, the training runs from which plans are made.
 
-At this D, the losses already follow power laws (amplitudes paper, Sec. 5)."""
+At this D, the losses already follow power laws (amplitudes paper, Sec. 5).
+"""
 SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for i in range(5))
 """Values of N and numbers of training iterations that are tried. The cheapest sufficient pair becomes the anchor."""
 LEAST_RUNGS = 3

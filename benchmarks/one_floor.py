@@ -79,7 +79,8 @@ def _truth(law: dict[str, float], floor: float) -> dict[str, float]:
     """Return the true values of ``NAMES`` at the target loss (jets paper, Sec. 3.1).
 
     U is the number of unique samples in repeated training, and D the number of samples in compute-optimal one-pass
-    training. The saving is D / U. omega is D / U for infinitely large models."""
+    training. The saving is D / U. omega is D / U for infinitely large models.
+    """
     rest = TARGET - floor
     seen, U = (law["B"] / rest) ** (1 / law["beta"]), (law["B_rep"] / rest) ** (1 / law["beta_rep"])
     more = (1 + law["beta"] / law["alpha"]) ** (1 / law["beta"])

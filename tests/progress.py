@@ -26,11 +26,13 @@ WORK = 9.0
 """CPU seconds that count as progress.
 
 They are 3 % of a core during ``STILL`` seconds. On a busy machine, a working process may get as little as this. An idle
-browser and its server use up to 0.8 % of a core. """
+browser and its server use up to 0.8 % of a core.
+"""
 LAST = 900.0
 """Seconds after which CPU time alone no longer counts as progress.
 
-It is also the timeout of browsers and other libraries that require a timeout. Only a test that hangs exceeds it. """
+It is also the timeout of browsers and other libraries that require a timeout. Only a test that hangs exceeds it.
+"""
 LOOK = 2.0
 """Seconds between two checks of processes and files."""
 ALIVE = ("beat-", "runner.json", "runner.lock")
@@ -158,7 +160,7 @@ def work() -> float:
 
 
 def _files(folder: Path) -> tuple[int, int, int]:
-    """Return the number of files in a folder, their total size in bytes, and the last change, without ``ALIVE`` files."""
+    """Return the number, the total size in bytes and the last change of the files in a folder, without ``ALIVE``."""
     count = size = last = 0
     for place, folders, names in os.walk(folder):  # os.walk skips folders that vanish in the meantime
         for name in (*folders, *names):

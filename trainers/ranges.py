@@ -22,8 +22,7 @@ Scale = Literal["", "log", "linear"]
 MOST_VALUES = 20_000
 """Maximum number of values of a range, because a workspace cannot contain a grid with more cells."""
 DIGITS = 10
-"""Number of significant digits of the inner values of a range. The range 0.001..1 x 4 then contains exactly 0.01.
-"""
+"""Number of significant digits of the inner values of a range. The range 0.001..1 x 4 then contains exactly 0.01."""
 EXAMPLE = "8..512 x 7"
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+?)\s*[x×*]\s*(?P<count>\d{1,9})\s*(?P<scale>log|linear)?")
 _GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -122,8 +121,8 @@ def read_typed(text: str, kind: Kind, where: str, zero: str = "") -> Asked:
     """Return the input of a field from typed text: values such as ``8, 16, 32``, and ranges such as ``8..512 x 7``.
 
     Values are separated by commas or semicolons. Numbers can be written as 2k or 10^6. A text that contains a comma
-    must be in double quotes. The word ``zero``, if it is not empty, means the number 0. Raises PlannerError if the
-    text is invalid; ``where`` names the field in the error.
+    must be in double quotes. The word ``zero``, if it is not empty, means the number 0. Raises PlannerError if the text
+    is invalid; ``where`` names the field in the error.
     """
     if kind == "text":
         try:

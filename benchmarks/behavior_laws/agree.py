@@ -51,7 +51,8 @@ stage 2 in K alone, so that few of them say little: a correlation of n cells is 
 def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
     """Yield the rank correlations of each batch-local metric with full-catalogue metrics.
 
-    They are compared with the behavioural paper, Sec. 7 (d)."""
+    They are compared with the behavioural paper, Sec. 7 (d).
+    """
     other = OTHER[stage]
     local, full = ("", f"{other}_") if stage == 1 else (f"{other}_", "")
     yield f"\n### Stage {stage}: batch-local against the full catalogue\n"

@@ -110,7 +110,7 @@ With several passes there are many training steps, so batches can be larger. Gra
 and lead to a smaller loss.
 """
 SHORT = 2_560
-"""Number of jets in the short training run that measures the training speed. It takes about one second."""
+"""Number of jets in the short training run that measures the training speed. The run takes about one second."""
 TYPICAL = {10: (10,), 40: (23, 35, 40, 40), 128: (23, 35, 46, 64)}
 """Typical numbers of particles per jet, by the maximum number of particles that the model reads.
 

@@ -35,7 +35,8 @@ SIGNALS = 100
 class Jets:
     """Selected jets of a set: jet i is jet ``order[i]`` of the set ``whole``.
 
-    ``configuration`` defines which features and particles the model reads."""
+    ``configuration`` defines which features and particles the model reads.
+    """
 
     whole: JetSet
     order: Ints
@@ -152,7 +153,8 @@ def toy(counts: Sequence[int], seed: int) -> JetSet:
 def _open(root: Path, cell: JetCell, name: str, asked: Mapping[str, Mapping[str, int]], stream: RunContext) -> JetSet:
     """Return the jets of the set ``name``.
 
-    ``asked`` contains the number of jets that the cell needs, by set and class."""
+    ``asked`` contains the number of jets that the cell needs, by set and class.
+    """
     if cell.data == TOY:
         return toy(list(asked[name].values()), STREAMS[name])
     folder = root / FOLDER / cell.data / name

@@ -27,9 +27,9 @@ FEWEST = 20
 INTERVAL, LIMIT = 0.68, 0.95
 """Confidence levels of the two-sided interval of a rejection, and of its one-sided limit."""
 METRICS: dict[str, Literal["min", "max"]] = {"accuracy": "max", **{kind.metric: "max" for kind in KINDS if kind.metric}}
-"""Metrics of a cell in addition to its loss, each with the direction in which it is better."""
+"""Metrics of a training run in addition to its loss. "max" means that larger values are better."""
 EFFICIENCIES = np.union1d(np.arange(0.01, 1.0, 0.01), 1 - np.logspace(-1, -4, 101)).round(6)
-"""Signal efficiencies of the stored ROC curves: in steps of 0.01, and in ever smaller steps towards 1."""
+"""Signal efficiencies of the stored ROC curves: steps of 0.01 up to 0.99, and smaller steps close to 1."""
 BLOCK = 100_000
 """Number of jets whose probabilities are computed at once."""
 
@@ -46,7 +46,7 @@ class Evaluation:
       interval, and its relative standard error ``R_error``.
     - Otherwise: ``R_above``, the lower limit of the rejection at 95 % confidence.
 
-    If only a limit is known, a run table therefore contains no value of R, and fits of R omit this run.
+    If only a limit is known, the run table contains no value of R, and fits of R omit the run.
     """
 
     metrics: dict[str, float]

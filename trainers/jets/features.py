@@ -27,7 +27,7 @@ class JetKind:
     """A class of jets: its ``name``, the branch of its ``label``, its ``title`` in figures, and its rejection metric.
 
     ``metric`` is the name of the rejection of QCD jets at the signal ``efficiency`` of the jet paper (Sec. 4 and Fig.
-    5). It is empty for QCD.
+    5). ``metric`` is empty for QCD.
     """
 
     name: str

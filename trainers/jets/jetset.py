@@ -160,8 +160,7 @@ def read_jets(files: Sequence[Path], configuration: Configuration) -> Iterator[J
     """Yield the jets of ``files`` in order, a few thousand at a time.
 
     Jets without particles are included, because a tagger must classify these jets too. All files are opened and checked
-    before the first jet is read. Raises PlannerError with the file and the branch for invalid
-    data.
+    before the first jet is read. Raises PlannerError with the file and the branch for invalid data.
     """
     branches = (*configuration.branches, *LABELS)
     for path in files:

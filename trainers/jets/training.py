@@ -37,8 +37,7 @@ passes.
 STRIDE = 0.25
 """Minimum number of training jets between two validations, divided by the number of validation jets."""
 STALL = 1000
-"""Minimum number of steps without a better loss before early stopping, so that an early plateau does not end training.
-"""
+"""Minimum number of steps without a better loss before early stopping. Early plateaus must not end training."""
 AT_ONCE = 512
 """Number of jets per batch of an evaluation."""
 ROC = "roc.csv"
@@ -119,7 +118,7 @@ class Trainer:
         return np.concatenate(found)
 
     def keep(self) -> None:
-        """Store a copy of the current weights as the best ones so far."""
+        """Store a copy of the current weights as the best weights so far."""
         self.kept = {name: value.clone() for name, value in self.model.state_dict().items()}
 
     def save(self, place: Path) -> None:
@@ -182,7 +181,8 @@ def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: RunContext)
 def _batches(cell: JetCell, epoch: int, first: int) -> Iterator[Ints]:
     """Yield the batches of a pass, starting with batch ``first``.
 
-    Each pass contains all jets once, in a new random order."""
+    Each pass contains all jets once, in a new random order.
+    """
     order = np.random.default_rng([cell.seed, epoch]).permutation(cell.jets)
     for k in range(first, cell.updates_a_pass):
         yield order[k * cell.jets_a_batch : (k + 1) * cell.jets_a_batch]

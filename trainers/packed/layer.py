@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from isoplan.trainers.packed.rectangles import Layout
 
 FEW = 16
-"""If a matrix product has fewer columns than ``FEW``, the transposed product is computed, which is faster."""
+"""For matrix products with fewer columns than this number, the transposed product is computed, which is faster."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from isoplan.engine.arrays import Ints
 CALLS = 50.0
 """Measured cost of one additional rectangle, in units of the cost of a row of padding.
 
-The same value was measured for layers of width 4 to 128."""
+The same value was measured for layers of width 4 to 128.
+"""
 
 
 def runs(starts: Ints, lengths: Ints) -> Ints:

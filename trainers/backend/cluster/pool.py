@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 PACKAGES = ("isoplan", "python", "dask", "distributed", "cloudpickle", "msgpack", "numpy")
-"""Packages that must have the same version here and on the workers.
+"""Packages whose versions must agree between this process and the workers.
 
-Other packages do not change the result of a cell.
+Versions of other packages do not change the result of a training run.
 """
 THREADS = "start them with dask worker --nthreads 1 and as many --nworkers as they have cores"
 WAIT = 20.0
@@ -45,8 +45,7 @@ def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tup
 
     ``workers`` maps the address of each worker to its description by the scheduler. Returns (reports by address, "") if
     all workers can train cells. Otherwise, returns ({}, sentence): a worker has other versions, cannot import Isoplan,
-    or has several threads in one process. Raises OSError or TimeoutError if the scheduler
-    does not respond.
+    or has several threads in one process. Raises OSError or TimeoutError if the scheduler does not respond.
     """
     ours, scheduler, theirs = _versions(client, workers)
     wrong = describe_conflict(ours, {"The scheduler": scheduler}, ("python", "dask", "distributed"))

@@ -222,7 +222,8 @@ class Timing:
 def _timing(root: Path, record: Record) -> Timing:
     """Return the times of a finished cell from its learning curve.
 
-    Without a curve, the whole time of the cell counts as training."""
+    Without a curve, the whole time of the cell counts as training.
+    """
     return _timed(root / CELLS / record.name, record.number, record.created, _seconds(record))
 
 
@@ -286,8 +287,9 @@ def _scaled(
     """Return the prediction from cells trained elsewhere, scaled to this machine, together with cells finished here.
 
     The scale is the time of a cell here, divided by its time elsewhere. It is measured in the short cells and
-    interpolated in N. If there are no short cells, it is the median over the cells that finished here and are not much
-    smaller than ``cells``. If there are no such cells either, it comes from the measured speed of one core.
+    interpolated in N. If there are no short cells, the scale is the median over the cells that finished here and are
+    not much smaller than ``cells``. If there are no such cells either, the scale comes from the measured speed of one
+    core.
     """
     measured, done = [one for _, one in short], _done(family, records)
     scales = sorted((_of(family, cell).N, _ratio(family, cell, one, earlier)) for cell, one in short)

@@ -40,7 +40,7 @@ from isoplan.trainers.cell import Cell, Family, canonical, cell_name
 MOST_CELLS = 20_000
 """Maximum number of cells in a workspace. A folder with more subfolders is slow to list."""
 SETTLED_NS = 100_000_000
-"""Time in nanoseconds after the last change of a cell's folder, from which the record of the cell is cached.
+"""The record of a cell is cached only if the folder of the cell has not changed for this number of nanoseconds.
 
 Two changes within one tick of the file system's clock have the same modification time, so the second change would be
 missed.
@@ -54,7 +54,8 @@ class Deleted(PlannerError, FileNotFoundError):
 class Queue:
     """The cells (training runs) of the workspace ``root``.
 
-    Records are cached: a new scan reads only changed folders."""
+    Records are cached: a new scan reads only changed folders.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -138,7 +139,8 @@ class Queue:
     ) -> None:
         """Write the specifications of the ``new`` cells.
 
-        They are written into the temporary folder ``waiting`` and then moved into the queue."""
+        They are written into the temporary folder ``waiting`` and then moved into the queue.
+        """
         waiting.mkdir()
         for name, cell in new.items():
             (waiting / name).mkdir()

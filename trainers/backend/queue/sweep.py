@@ -45,7 +45,7 @@ class Cap:
 
     @property
     def text(self) -> str:
-        """The cap as text: an amount of money if an hour has a price, otherwise hours. Empty without a cap."""
+        """The cap as text: an amount of money if an hour has a price, otherwise hours; "" if there is no cap."""
         return "" if self.hours is None else self.say(self.hours)
 
     def say(self, hours: float) -> str:

@@ -288,7 +288,7 @@ def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
     now = time.monotonic()
     if (
         given.asked is None and record.state == "running"
-    ):  # the sweeps of the cell wait, but no order stops the cell itself
+    ):  # all sweeps of the cell wait, but the cell has no order of its own
         shift.queue.stop(record.name, given.number, "hold")
     given.asked = given.asked or now
     if not shift.beats.begun(shift.queue.folder(record.name), given.number):
@@ -323,7 +323,8 @@ def _at_work(shift: RunnerState, name: str, given: ActiveAttempt) -> bool:
 def _say(root: Path, message: str, shift: RunnerState | None = None, pool: Pool | None = None) -> None:
     """Write the status file of the runner for the pages.
 
-    The file is not synced to disk, because it soon becomes invalid."""
+    The file is not synced to disk, because it soon becomes invalid.
+    """
     status = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -359,7 +360,7 @@ def main() -> None:
 
 
 def _settings(asked: argparse.Namespace) -> Settings:
-    """Return the cluster settings from the command line, or from the workspace if the former has none."""
+    """Return the cluster settings on the command line. By default, return the settings of the workspace."""
     if asked.scheduler == "local":
         return Local(cores=asked.cores)
     if asked.scheduler:

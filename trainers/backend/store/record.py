@@ -248,7 +248,8 @@ def _order(folder: Path) -> Order | None:
 def _read(model: type[BaseModel], place: Path) -> dict[str, Any] | None:
     """Return the JSON object in the file ``place``.
 
-    Returns None if the file is missing or if its fields are not valid for ``model``."""
+    Returns None if the file is missing or if its fields are not valid for ``model``.
+    """
     raw = read_json(place)
     try:
         model.model_validate(raw)

@@ -26,7 +26,7 @@ from isoplan.trainers.jets.simulate.processes import ETA, PROCESSES, PT, RADIUS,
 LEAST_BATCH, BATCH = 16, 128
 """Minimum and maximum number of events per batch of Pythia. Larger batches need more memory without saving time."""
 PATIENCE = 3000
-"""Number of events of a class. If the first ``PATIENCE`` events give no jet, the simulation ends with an error."""
+"""The simulation of a class ends with an error if the first ``PATIENCE`` events give no jet."""
 
 
 def make_jets(
@@ -108,7 +108,8 @@ def empty(kind: str) -> ak.Array:
 def branches(seen: Seen, jets: Jets, kind: str, parents: dict[str, Floats]) -> ak.Array:
     """Return jets with the branches of JetClass, in single precision.
 
-    At most 128 particles of a jet are returned, sorted by decreasing pT."""
+    At most 128 particles of a jet are returned, sorted by decreasing pT.
+    """
     pt = ak.unflatten(np.hypot(seen.px, seen.py)[_flat(jets.rows)], ak.num(jets.rows))
     rows = jets.rows[ak.argsort(pt, ascending=False, stable=True)][:, :MOST_PARTICLES]
     many = ak.to_numpy(ak.num(rows))

@@ -96,8 +96,7 @@ class Seen:
     """Reconstructed particles of ``events`` events, one row per particle, sorted by event.
 
     Momenta and energies are in GeV. Impact parameters and their errors are in mm; they are 0 for particles without a
-    track.
-    ``kind`` is one of the constants ``CHARGED`` to ``MUON``.
+    track. ``kind`` is one of the constants ``CHARGED`` to ``MUON``.
     """
 
     events: int

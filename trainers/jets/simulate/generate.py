@@ -106,7 +106,7 @@ def _latest(event: Any, made: int) -> Hope:
 
 
 def _hardest(event: Any) -> Hope:
-    """Return the sum of the pT of all partons around the hardest one, and the pseudorapidity of the hardest one."""
+    """Return the sum of pT of the partons around the hardest parton, and the pseudorapidity of the hardest parton."""
     partons = [event[i] for i in range(event.size()) if event[i].isFinal() and event[i].isParton()]
     polar = [(one.pT(), one.eta(), one.phi()) for one in partons]
     _, eta, phi = max(polar, default=(0.0, 0.0, 0.0))

@@ -21,7 +21,7 @@ from isoplan.trainers.jets.features import NAMES, TREE
 from isoplan.trainers.jets.simulate import need_extra
 
 CHUNK = 1000
-"""Number of jets of a part. It takes one core about one minute, so an interrupted run loses little."""
+"""Number of jets of a part. One core simulates a part in about one minute, so an interruption loses little."""
 VERSION = 1
 """Version of the parts. Increase it if a change of the code changes the jets of a seed. Other versions are ignored."""
 LOOK = 0.3

@@ -53,8 +53,9 @@ class Process:
     """One class of jets: the settings of Pythia, and the selection of the jets in an event.
 
     A jet represents the decay of a particle with the absolute PDG code ``parent``, or a parton of the hard process if
-    ``parent`` is 0. The jet must contain all products of the decay except neutrinos, which are ``visible`` in number.
-    Only events whose hard process has exactly ``neutrinos`` neutrinos are used.
+    ``parent`` is 0. The jet must contain all visible products of the decay, that is, all products except neutrinos.
+    ``visible`` is the number of these products. Only events whose hard process has exactly ``neutrinos`` neutrinos are
+    used.
     """
 
     settings: tuple[str, ...]
