@@ -18,7 +18,7 @@ from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parame
 from isoplan.trainers.cell import AUTOMATIC, NAME, PROCESS, ZERO, Cell, Device, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
-"""Number of network outputs per point for each objective. Two outputs are the target and log sigma (eq. 15)."""
+"""Number of network outputs per point for each objective. Two outputs are the target and its log sigma."""
 SHORT, FEW_TESTS = 1_000, 1_000
 """Maximum numbers of training points and of test points of a calibration cell, a training run of about one second."""
 SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
@@ -263,9 +263,9 @@ def needs(root: Path, cell: AmplitudeCell) -> Resources:
 def memory(root: Path, cell: AmplitudeCell) -> float:
     """Return the memory in bytes that a training run adds to the memory of an idle process.
 
-    It is the sum of the vectors of length N (such as weights and gradients), the events with their network inputs, the
-    activations of one block of points, and the points for the intrinsic dimension. A file is always read completely,
-    even if the training run uses only a few events.
+    The result is the sum for the vectors of length N (such as weights and gradients), the events with their network
+    inputs, the activations of one block of points, and the points for the intrinsic dimension. A file is always read
+    completely, even if the training run uses only a few events.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)

@@ -87,7 +87,7 @@ def test_ids_are_hashed_where_rows_are_fewer_and_hardly_ever_collide() -> None:
     counts = np.bincount(ids.ravel(), minlength=500)
     assert counts.min() > 0
     # Each item has one of 250,000 pairs of rows, so about 8 of 2,000 items share a pair. With one row per item, all
-    # would.
+    # items would share their row.
     assert len(np.unique(ids, axis=0)) > 1960
     again = known_of(catalogue(3000), Fields(buckets=500)).ids
     assert (again[:2000] == ids).all()  # The rows depend on the name of the item, not on the rest of the catalogue.

@@ -40,7 +40,7 @@ def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -
 
 
 def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Return isotropic massless momenta (points, n, 4) in their rest frame, scaled to ``energy`` (eqs. 2-7)."""
+    """Return isotropic massless momenta (points, n, 4) in their rest frame, scaled to ``energy`` (RAMBO, eqs. 2-7)."""
     u = 1 - rng.random((4, len(energy), n))
     cos, phi, q0 = 2 * u[0] - 1, 2 * pi * u[1], -np.log(u[2] * u[3])
     sin = np.sqrt(np.maximum(0, 1 - cos**2))
@@ -55,7 +55,7 @@ def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
 
 
 def _massive(p: Floats, energy: Floats, m: Floats) -> Floats:
-    """Return massive momenta (points, n, 4) with the total ``energy`` (eq. 4.2).
+    """Return massive momenta (points, n, 4) with the total ``energy`` (RAMBO, eq. 4.2).
 
     The massless three-momenta of ``p`` are multiplied by a factor xi, and the energies follow from the masses ``m``
     (n,). xi is the factor for which the energies sum to ``energy``.

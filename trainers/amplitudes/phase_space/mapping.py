@@ -1,8 +1,8 @@
 """Map from a hypercube to phase space in transverse momenta, rapidities and azimuths, flat at the poles of QCD.
 
 There are n_f outgoing particles. The last massive particle takes the recoil: its p_T follows from sum p_T = 0. The
-other k = n_f - 1 outgoing particles are free. Here the momentum fractions of the partons satisfy x_1 x_2 S = s-hat =
-(sum m_T e^y)(sum m_T e^-y). Then
+other k = n_f - 1 outgoing particles are free. The momentum fractions of the partons satisfy x_1 x_2 S = s-hat = (sum
+m_T e^y)(sum m_T e^-y). Then
 
     int dx_1 dx_2 f f' dPhi = (2 / S) (2 pi)^(4 - 3 n_f) 2^-n_f  int dL/dtau  prod_free p_T dp_T dphi  prod dy_relative
 
@@ -11,14 +11,14 @@ the density 1 / p_T^2, which is uniform in ln p_T and the rapidity y. Rapidities
 recoil. The luminosity dL/dtau contains the integral over the boost of the whole event. A point is therefore invalid
 only if its energy exceeds the energy of the collider.
 
-The largest p_T has a power-law distribution; the other p_T are drawn below it. Gluons are ordered in rapidity, and the
-azimuth of each particle is relative to the previous particle. The reason is that gluons with neighbouring rapidities
-are neighbours in the leading colour orders. The n! orders of n gluons give n! regions of phase space with equal |M|^2.
+The largest p_T has a power-law distribution. All other p_T are smaller. Gluons are ordered in rapidity, and the azimuth
+of each particle is relative to the previous particle. The reason is that gluons with neighbouring rapidities are
+neighbours in the leading colour orders. The n! orders of n gluons give n! regions of phase space with equal |M|^2.
 
 The parton densities have the form x q(x) = A x^-a (1 - x)^b, which has been used since R. P. Feynman, R. D. Field and
-G. C. Fox (Phys. Rev. D 18 (1978) 3320). The constants are rounded; they approximate the densities of u and ubar at
-scales of about 100 GeV and do not depend on the scale. They determine the distribution of sqrt(s), not the amplitudes.
-All quarks and antiquarks of the built-in processes use these two densities.
+G. C. Fox (Phys. Rev. D 18 (1978) 3320). The constants A, a and b are rounded. They approximate the densities of u and
+ubar at scales of about 100 GeV, and they do not depend on the scale. The densities determine the distribution of
+sqrt(s), not the amplitudes. All quarks and antiquarks of the built-in processes use these two densities.
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ PICOBARN = 0.3893793721e9
 class Points:
     """Points that pass the cuts, out of ``tried`` drawn points.
 
-    The sum of ``weight`` divided by ``tried`` is the cross section sigma in pb.
-    ``momenta`` (n, particles, 4) in GeV are in the rest frame of the partons, with the incoming particles first.
-    ``amplitude`` (n,) is |M|^2. ``weight`` (n,) is in pb.
+    The sum of ``weight`` divided by ``tried`` is the cross section sigma in pb. ``momenta`` (n, particles, 4) in GeV
+    are in the rest frame of the partons, with the incoming particles first. ``amplitude`` (n,) is |M|^2. ``weight``
+    (n,) is in pb.
     """
 
     momenta: Floats

@@ -37,7 +37,7 @@ def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> di
     - ``spread``: standard deviation of the truth. The product loss x spread^2 is the mean squared error in the units of
       the target.
     - ``relative_median``, ``relative_mean``, ``relative_99``: median, mean and 99 % quantile of |A_NN / A - 1|.
-    - ``epsilon``: sum |A_NN - A| / sum |A| (eq. 23).
+    - ``epsilon``: sum |A_NN - A| / sum |A| (amplitude paper, eq. 23).
     """
     if kind == LOG:
         off, share = np.expm1(np.minimum(guess - truth, FURTHEST)), np.exp(truth - truth.max())
@@ -65,7 +65,8 @@ EDGES = np.linspace(-6, 6, 61)
 def pulls(guess: Floats, truth: Floats, sigma: Floats) -> Floats:
     """Return the pulls t = (guess - truth) / sigma of the target (log A or A), (points,).
 
-    If the learned uncertainty sigma is correct, the pulls follow a Gaussian with mean 0 and width 1 (eq. 16).
+    If the learned uncertainty sigma is correct, the pulls follow a Gaussian with mean 0 and width 1 (amplitude paper,
+    eq. 16).
     """
     return (guess - truth) / sigma
 
@@ -161,9 +162,9 @@ def two_nn(points: Floats, size: int, seed: int = 0) -> tuple[float, float]:
 
     The dimension and its standard deviation are computed over ``SUBSETS`` random subsets of ``size`` points. For each
     point, mu is the distance to the second neighbour divided by the distance to the first. Its density is d mu^(-d-1)
-    (eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a function of log(mu), where F is the cumulative
-    distribution. The fit omits the largest tenth of the ratios (``skdim.id.TwoNN``). Duplicate points are removed.
-    Raises PlannerError if there are too few points or scikit-dimension is not installed.
+    (amplitude paper, eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a function of log(mu), where F is the
+    cumulative distribution. The fit omits the largest tenth of the ratios (``skdim.id.TwoNN``). Duplicate points are
+    removed. Raises PlannerError if there are too few points or scikit-dimension is not installed.
     """
     check_points(size, len(points))
     need_skdim()

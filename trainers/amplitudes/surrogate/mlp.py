@@ -1,9 +1,9 @@
-"""The surrogate MLP-I (eq. 17) with an explicit backward pass, its initialisation, and Adam with rates by layer.
+"""The surrogate MLP with an explicit backward pass, its initialisation, and Adam with learning rates by layer.
 
-All parameters are in one vector: first those that learn at the full rate (W_1 and the biases), then the other matrices.
-Small surrogates spend most of their time on the overhead of PyTorch calls. This module needs few calls on few tensors,
-so training is two to three times faster than with a PyTorch module, autograd and a general optimiser. Tests check that
-the results agree with such a PyTorch module.
+The network is MLP-I of the amplitude paper (eq. 17). All parameters are in one vector: first those that learn at the
+full rate (W_1 and the biases), then the other matrices. Small surrogates spend most of their time on the overhead of
+PyTorch calls. This module needs few calls on few tensors, so training is two to three times faster than with a PyTorch
+module, autograd and a general optimiser. Tests check that the results agree with such a PyTorch module.
 """
 
 from __future__ import annotations
@@ -70,11 +70,12 @@ class Mlp:
         return self.shape.width * (self.shape.inputs + self.shape.layers)
 
     def initialise(self, parametrization: Parametrization, seed: int) -> None:
-        """Draw the weights of eq. 18 (standard) or eq. 19 (mup) from ``seed``, and set the biases to 0.
+        """Draw the weights from ``seed``, and set the biases to 0.
 
-        The weights are identical on every device. The variances are 1 / d_in for W_1, 1 / n for the hidden matrices,
-        and 1 / n (standard) or n_0 / n^2 (mup) for the last matrix. Here d_in is the number of inputs, n the width, and
-        n_0 the base width. At n = n_0, the two initialisations are identical.
+        The weights are identical on every device. Their distribution is eq. 18 (standard) or eq. 19 (mup) of the
+        amplitude paper: the variances are 1 / d_in for W_1, 1 / n for the hidden matrices, and 1 / n (standard) or n_0
+        / n^2 (mup) for the last matrix. Here d_in is the number of inputs, n the width, and n_0 the base width. At n =
+        n_0, the two initialisations are identical.
         """
         rng, shape = np.random.default_rng([seed, 0]), self.shape
         last = BASE_WIDTH / shape.width**2 if parametrization == "mup" else 1 / shape.width
@@ -122,7 +123,9 @@ def _views(shape: Shape, vector: Tensor) -> tuple[list[Tensor], list[Tensor]]:
 
 
 class Adam:
-    """Adam (Kingma and Ba, arXiv:1412.6980) with the learning rates of eq. 20 (standard) or 21 (mup), and an L2 term.
+    """Adam (Kingma and Ba, arXiv:1412.6980) with a learning rate for each layer, and an L2 term.
+
+    The learning rates are those of eq. 20 (standard) or eq. 21 (mup) of the amplitude paper.
 
     In mup, the learning rate of the hidden and the last matrices is multiplied by n_0 / n. Here n is the width. The
     constant n_0 is the base width, at which the standard parametrization and mup are identical. The L2 term ``l2`` / 2

@@ -1,4 +1,4 @@
-"""Inputs, targets and weights of a surrogate: invariants (eq. 9), weighted statistics, and standardisation."""
+"""Inputs, targets and weights of a surrogate: invariants, weighted statistics, and standardisation."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Standard:
 
 
 def target(amplitude: Floats, kind: str) -> Floats:
-    """Return the target (points, 1) of a surrogate before standardisation: log A or, if ``kind`` is "raw", A (Sec. 4).
+    """Return the target (points, 1) of a surrogate before standardisation: log A or, if ``kind`` is "raw", A.
 
     A is the amplitude (points,). Raises PlannerError if an amplitude is invalid as a target (see ``unfit``).
     """
@@ -160,7 +160,7 @@ def inputs(particles: int, varying: bool) -> int:
 
 
 def freedoms(particles: int, varying: bool) -> int:
-    """Return the number of independent kinematic variables of the amplitude (Sec. 2 of the paper on amplitudes).
+    """Return the number of independent kinematic variables of the amplitude (amplitude paper, Sec. 2).
 
     For n_f outgoing particles, the result is 3 n_f - 4 at variable sqrt(s), and 3 n_f - 5 at fixed sqrt(s).
     ``particles`` is n_f plus the two incoming particles.

@@ -22,9 +22,9 @@ MOST_LAYERS = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """Size of an MLP (eq. 17): ``inputs`` -> ``layers`` hidden layers of ``width`` -> ``outputs``.
+    """Size of an MLP: ``inputs`` -> ``layers`` hidden layers of ``width`` -> ``outputs``.
 
-    The hidden layers have biases. The output layer has no biases.
+    The hidden layers have biases. The output layer has no biases (amplitude paper, eq. 17).
     """
 
     inputs: int

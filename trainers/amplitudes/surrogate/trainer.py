@@ -63,9 +63,9 @@ def mse(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def heteroscedastic(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the loss (f - y)^2 / (2 sigma^2) + log sigma of each point (eq. 15), and the gradient of the mean loss.
+    """Return the loss (f - y)^2 / (2 sigma^2) + log sigma of each point, and the gradient of the mean loss.
 
-    ``out`` (B, 2) contains f and log sigma.
+    ``out`` (B, 2) contains f and log sigma. The loss is eq. 15 of the amplitude paper.
     """
     off, log_sigma = out[:, :1] - y, out[:, 1:].clamp(min=LOWEST)
     by_mean = off * torch.exp(-2 * log_sigma)

@@ -1,7 +1,7 @@
 """Columns of a table as arrays, read in batches of rows: names, numbers, times, categories and words of texts.
 
-Each function converts one column of a batch of rows and checks each cell of the table. The PlannerError for an invalid
-cell contains its column and row. ``Column`` and ``Texts`` collect the converted batches of a column.
+Each function converts one column of a batch of rows and checks each entry. The PlannerError for an invalid entry
+contains its column and row. ``Column`` and ``Texts`` collect the converted batches of a column.
 """
 
 from __future__ import annotations

@@ -137,9 +137,9 @@ def sampled(
 
     ``cache`` (items, h) contains the embeddings, frozen or not. ``candidates`` (M,) are the rows of the unique targets
     in ``cache``, and ``own`` (P,) is the index of each position's target among the candidates. If ``softmax`` is
-    "mean", the loss is the mean of the in-batch and the extra loss (App. E), or the in-batch loss if no items are
-    drawn. ``log_q`` contains the ``log_chances`` of the candidates (M,) and of the drawn items (K,). Only the joint
-    softmax uses the values of the drawn items.
+    "mean", the loss is the mean of the in-batch and the extra loss, or the in-batch loss if no items are drawn.
+    ``log_q`` contains the ``log_chances`` of the candidates (M,) and of the drawn items (K,). Only the joint softmax
+    uses the values of the drawn items.
     """
     embeddings = cache.index_select(0, candidates)
     true = embeddings.index_select(0, own)

@@ -85,9 +85,9 @@ def directions(
 
 
 def at_cutoff(ranked: Ranked, k: int) -> dict[str, Floats]:
-    """Return recall, NDCG and MRR at the cutoff ``k`` for each query, (Q,) each (eq. 7).
+    """Return recall, NDCG and MRR at the cutoff ``k`` for each query, (Q,) each.
 
-    The values are means over all orders of candidates with equal scores.
+    The values are means over all orders of candidates with equal scores (behavioural paper, eq. 7).
     """
     places = np.arange(1, k + 1)
     gains = {"recall": np.ones(k), "NDCG": 1 / np.log2(places + 1), "MRR": 1 / places}
