@@ -87,7 +87,7 @@ goal is that no data are lost and no error is unexpected. Each section is made b
 
 
 def main() -> None:
-    """Run the measures named on the command line, or all short ones."""
+    """Run the benchmarks that the command line names, or all short benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help=", ".join((*NAMES, *LONG, *RELIABILITY)))
     names = parser.parse_args().names or NAMES

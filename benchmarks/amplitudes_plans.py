@@ -38,10 +38,9 @@ At this D, the losses already follow power laws (amplitudes paper, Sec. 5).
 SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for i in range(5))
 """Values of N and numbers of training iterations that are tried. The cheapest sufficient pair becomes the anchor."""
 LEAST_RUNGS = 3
-"""Number of values of ``LADDER`` that are tried first. If no value is sufficient, the next value is added."""
+"""Number of values in ``LADDER`` (training iterations) that are tried first. If none suffices, the next is tried."""
 RATIOS = (3.0, 10.0)
-"""Ratios of the loss of the anchor (the run from which a plan is made) to the target loss. There is one plan per ratio.
-"""
+"""Ratios of the anchor's loss to the target loss, one plan per ratio. A plan is made from one run, the anchor."""
 SEEDS = (0, 1, 2)
 GOAL, MOST = 1.1, 30.0
 """Upper limits of two ratios for a good plan: mean loss / target loss, and planned compute / necessary compute."""
@@ -67,7 +66,7 @@ class Held:
 
     @property
     def overspend(self) -> float:
-        """Planned D divided by the necessary D; the ratio for compute is the same.
+        """Planned D divided by the necessary D. The ratio of planned to necessary compute has the same value.
 
         The necessary D is computed from the power law through the anchor and the trained cells.
         """

@@ -29,7 +29,7 @@ JUDGED: dict[str, dict[str, str]] = {
     "last": {"split": "last-one", "judge": "test"},
     "last, two left out": {"judge": "test"},
 }
-"""Settings of the training run, by the name of the scored events. They determine which events are held out."""
+"""Settings of the training run, by the name of the scored events. The settings determine which events are held out."""
 PUBLISHED = {HIT: 0.741, NDCG: 0.536}
 """Values in Table III of Kang and McAuley, arXiv:1808.09781."""
 GOALS = {HIT: 0.74, NDCG: 0.55}

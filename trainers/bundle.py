@@ -49,7 +49,7 @@ def _row(record: Record, columns: TableColumns) -> Row:
 def points(queue: Queue, names: Iterable[str], columns: TableColumns) -> dict[str, list[Row]]:
     """Return the curves of the finished cells among ``names``, by the name of the cell.
 
-    A curve has the steps, the samples and the measured values at points that are evenly spaced in the logarithm.
+    A curve has the steps, the samples and the measured values at points that are evenly spaced on a logarithmic scale.
     """
     found = queue.scan()
     out: dict[str, list[Row]] = {}

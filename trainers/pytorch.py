@@ -24,7 +24,7 @@ BUILD = "Install the build of PyTorch for this GPU and its driver"
 def check_torch(what: str, device: str = "cpu") -> None:
     """Check that PyTorch can be imported and can use ``device``. Raises CellError if not.
 
-    ``what`` names the cells that need PyTorch, in the plural.
+    ``what`` is a plural noun for the error message. It names the cells (training runs) that need PyTorch.
     """
     if reason := why_missing():
         raise CellError(f"{what} need PyTorch. {reason}")

@@ -67,7 +67,7 @@ def read_checkpoint(place: Path, device: torch.device) -> Iterator[dict[str, Any
 
 
 def make_or_resume(make: Callable[[], T], stream: RunContext) -> T:
-    """Return a trainer. It continues from the checkpoint ``stream.resume`` if there is one that can be read."""
+    """Return a trainer. The trainer continues from the checkpoint ``stream.resume`` if this checkpoint is readable."""
     if stream.resume is not None:
         try:
             made = make()
@@ -79,8 +79,7 @@ def make_or_resume(make: Callable[[], T], stream: RunContext) -> T:
 
 
 WARM = 0.05
-"""Fraction of the training steps in which the learning rate rises linearly to its peak. Then it decreases as a cosine.
-"""
+"""Fraction of the training steps in which the learning rate rises linearly. Afterwards it decreases as a cosine."""
 
 
 def warm_cosine(peak: float, update: int, total: int) -> float:

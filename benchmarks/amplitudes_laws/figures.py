@@ -26,7 +26,7 @@ GAP = 0.04
 
 
 def figures(folder: Path) -> dict[str, go.Figure]:
-    """Return the figures by the file name of their picture. A figure is left out if its grid is not trained."""
+    """Return the figures by the file name of their picture. A figure is omitted if its grid has no trained cell."""
     found: dict[str, go.Figure] = {}
     fitted = [scan for scan in laws.scans(folder) if scan.law is not None]
     if fitted:

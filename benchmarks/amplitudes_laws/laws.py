@@ -60,7 +60,7 @@ def data_cells(folder: Path) -> tuple[TrainedCell, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Scan of D for one process: its points and the law that was fitted to them.
+    """Training runs of one process at several numbers of training points D, and the law that was fitted to these runs.
 
     ``law`` is None if D limits the loss at too few points for a fit.
     """
@@ -77,7 +77,7 @@ class Scan:
 
     @property
     def cell(self) -> TrainedCell:
-        """The first cell of the scan. It is used to read fields that are equal in all cells."""
+        """The first cell of the scan, for fields that are equal in all cells."""
         return self.found[0].cell
 
     @property

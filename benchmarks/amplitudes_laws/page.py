@@ -23,7 +23,7 @@ law where that is worse.
 
 
 def write(folder: Path) -> str:
-    """Return the text of the page. A section is left out if its grid is not trained."""
+    """Return the text of the page. A section is omitted if its grid has no trained cell."""
     parts = [*points(folder), *_rates(folder), *_size(folder), *_compute(folder), *_dimension(folder), *_pulls(folder)]
     return "\n".join([HEAD, *parts]) + "\n"
 

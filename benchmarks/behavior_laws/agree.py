@@ -51,7 +51,7 @@ stage 2 in K alone, so that few of them say little: a correlation of n cells is 
 def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
     """Yield the rank correlations of each batch-local metric with full-catalogue metrics.
 
-    They are compared with the behavioural paper, Sec. 7 (d).
+    The analysis follows Sec. 7 (d) of the behavioural paper.
     """
     other = OTHER[stage]
     local, full = ("", f"{other}_") if stage == 1 else (f"{other}_", "")
@@ -110,7 +110,7 @@ together, where compute moves everything, and as the median over the budgets:
 def _histories(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Iterator[str]:
     """Yield the lines on history lengths (behavioural paper, Sec. 7 (e), Fig. 22).
 
-    They show whether a metric ranks the cells in the same order for events with short and with long histories.
+    The lines show whether a metric ranks the cells in the same order for events with short and with long histories.
     """
     lines = []
     for stage, parts in found.items():

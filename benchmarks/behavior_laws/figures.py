@@ -23,7 +23,7 @@ ALLOCATED, COUNTED = "val_loss", "recall@10"
 
 
 def figures(folder: Path) -> dict[str, go.Figure]:
-    """Return the figures by the file name of their picture. A figure is left out if its sweep is not trained."""
+    """Return the figures by the file name of their picture. A figure is omitted if its sweep has no trained cell."""
     found = {
         name(setting, metric): _swept(folder, setting, metric)
         for setting, metric in SWEPT

@@ -29,7 +29,7 @@ The sweep of batch sizes belongs to no stage, because it has its own budget and 
 OTHER: dict[Stage, str] = {1: "full", 2: "local"}
 """Prefix of the metrics from the evaluation that the paper does not use, by the stage of the paper."""
 TRAIN: dict[Stage, str] = {1: "train_loss", 2: "train_in_batch"}
-"""Column of the training loss, by stage. This loss can be compared between cells with different numbers of negatives.
+"""Column of the training loss, by stage. Its values are comparable between cells with different numbers of negatives.
 """
 JUDGED: dict[str, Direction] = {
     "loss": "min",
@@ -84,7 +84,7 @@ def _cells(folder: Path, stage: Stage, ways: Mapping[str, Direction]) -> Runs:
 def by_budget(folder: Path, stage: Stage) -> tuple[Agreement, ...]:
     """Return the rank correlations of all pairs of metrics, one matrix for the cells of each budget.
 
-    1 means that both metrics rank the cells in the same order.
+    A correlation of 1 means that two metrics rank the cells in the same order.
     """
     return agreement(judged(folder, stage), "budget")
 

@@ -29,8 +29,8 @@ NOISE = 0.01
 JETS = ComputeRule(rule="6npND", n_p=40)
 JET_SAMPLES = (10_000, 63_000, 400_000, 2_500_000, 16_000_000, 100_000_000)
 
-# A, B and C of the rejection R(L) = A e^(B L) + C at the loss L, one row per signal class. They are simulated
-# and not from the paper.
+# A, B and C of the rejection R(L) = A e^(B L) + C at the loss L, one row per signal class. The values are chosen for
+# the demo and are not from the paper.
 REJECTION = {
     "Hbb": (3.50e5, -7.5, 30.0),
     "Hcc": (6.00e4, -6.8, 12.0),
@@ -44,8 +44,8 @@ REJECTION = {
 }
 REJECTION_NOISE = 0.02
 
-# The minima of the iso-FLOP curves are the published optima. The shape of the curves is simulated and not from the
-# paper. The optimum of NDCG shifts to smaller models as compute increases.
+# The minima of the iso-FLOP curves are the published optima. The shape of the curves is chosen for the demo and is not
+# from the paper. The optimum of NDCG shifts to smaller models as compute increases.
 CURVATURE = 0.35  # nats / (decade of N)^2
 SWEEP_NOISE = 0.002
 SWEEP = np.linspace(-0.75, 0.85, 9)  # log10 of N over the optimal N

@@ -169,14 +169,14 @@ def _scan(name: str, floor: float, text: str) -> Design:
 
 
 def _untuned(name: str, surface: Surface) -> Design:
-    """Return a design on which no rule was tuned. Fewer than 4 runs per parameter of the law count as few."""
+    """Return a design that was not used to tune the method. Fewer than 4 runs per parameter of the law count as few."""
     few, floorless = len(surface.N) < 4 * len(surface.law), surface.law["E"] == 0
     made = _surface(name, surface.text, surface.law, surface.N, surface.D, surface.sigma)
     return replace(made, few=few or floorless, floorless=floorless, tuned=False)
 
 
 HELD_OUT_SEED, HELD_OUT = 20261124, 4
-"""Seed and number of the random designs, which were drawn after the rules of the default interval were fixed."""
+"""Seed and number of the random designs. They were drawn after the default interval method was fixed."""
 DESIGNS = {
     d.name: d
     for d in (

@@ -1,4 +1,4 @@
-"""Table designs with a known floor: the bundled jets table, and designs on which no rule was tuned."""
+"""Table designs with a known floor: the bundled jets table, and designs that were not used to tune the method."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from isoplan.engine.store.files.table_files import read_runs
 Kind = Literal["tuned", "untuned", "held out"]
 JETS_FLOORS = (0.0, 0.05, 0.15, 0.3, 0.5)
 HELD_OUT_SEED, HELD_OUT = 20261123, 6
-"""Seed and number of the random designs, which were drawn after the rules were fixed."""
+"""Seed and number of the random designs. They were drawn after the method was fixed."""
 OUTLIERS, WIDER = 0.05, 5.0
-"""Fraction of outliers among the runs of a design with outliers, and ratio of the outliers' noise to the normal noise.
-"""
+"""Fraction of the runs that are outliers, and ratio of the noise of outliers to the normal noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +33,8 @@ class FloorDesign:
     ``WIDER`` times larger. ``error`` is the smallest possible standard error of an unbiased estimate of the floor
     (Cramer-Rao bound).
 
-    ``kind`` is "tuned" if rules were tuned on the design, "held out" if it was drawn after the rules were fixed, and
-    "untuned" otherwise.
+    ``kind`` is "tuned" if the method was tuned on this design, "held out" if the design was drawn after the method was
+    fixed, and "untuned" otherwise.
     """
 
     name: str

@@ -29,10 +29,10 @@ class Held:
 
     - ``law``: error of the fitted law on all held-out cells.
     - ``wide``: error of the fitted law on the held-out cells of width 16 and more.
-    - ``power``: error of B / D^beta on these wide cells. It is fitted to the other wide cells by least squares of
-      logarithms.
+    - ``power``: error of the power law B / D^beta on these wide cells. The power law is fitted to the other wide cells
+      by least squares of logarithms.
     - ``neighbour``: error on all held-out cells if each loss is predicted by the fitted cell with the same D and the
-      nearest N. It is None if a held-out D has no fitted cell.
+      nearest N. ``neighbour`` is None if a held-out D has no fitted cell.
     """
 
     name: str

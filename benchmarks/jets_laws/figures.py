@@ -25,7 +25,7 @@ AROUND = 1.1
 
 
 def figures() -> dict[str, go.Figure]:
-    """Return the figures by the file name of their picture. A figure is left out if its grid is not trained."""
+    """Return the figures by the file name of their picture. A figure is omitted if its grid has no trained cell."""
     once, runs = laws.one_pass()
     found = {"jets_law_surface": surface.draw(curves.surface(once), runs, theme=PAGE).figure}
     if laws.there("repeated"):

@@ -66,9 +66,9 @@ def one_pass() -> tuple[Fit, Runs]:
 
 @cache
 def threshold() -> tuple[Fit, Runs]:
-    """Fit the boundary between repeated cells that level off and those that overfit (jets paper, Fig. 3).
+    """Fit the boundary between repeated training that levels off and repeated training that overfits.
 
-    Returns the fit and its runs.
+    This is Fig. 3 of the jets paper. Returns the fit and its runs.
     """
     runs = read("repeated", {**SIZES, "D": "U", "U": "", "metric": "overfits"})
     return fit(FitSpec(law="threshold", y="overfits"), runs), runs
@@ -76,7 +76,7 @@ def threshold() -> tuple[Fit, Runs]:
 
 @cache
 def repeated() -> tuple[Fit, Runs]:
-    """Fit the loss of repeated cells with early stopping against their number of unique jets U (jets paper, eq. 4).
+    """Fit the loss of repeated training with early stopping as a function of the unique jets U (jets paper, eq. 4).
 
     Only models that overfit in most of their cells are fitted. Returns the fit and its runs.
     """

@@ -27,7 +27,7 @@ INPUTS = ("3x40", "21x10", "21x40", "21x128")
 
 
 def write() -> str:
-    """Return the text of the page. A section is left out if its grid is not trained."""
+    """Return the text of the page. A section is omitted if its grid has no trained cell."""
     return "\n".join([HEAD, *_surface(), *repetition(), *_inputs(), *_study(), *_rate(), *_rejection()]) + "\n"
 
 

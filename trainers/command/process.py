@@ -37,7 +37,7 @@ PASSED = frozenset(
 PREFIXES = ("LC_", "OMP_", "KMP_", "SLURM_", "_CONDOR_")
 """Prefixes of further environment variables that are passed to a program: languages, threads, batch jobs."""
 NEVER = frozenset({"SLURM_JWT"})
-"""Environment variables that are never passed to a program, because they contain a key, although a prefix matches."""
+"""Environment variables with one of the prefixes that are not passed to a program, because they contain a key."""
 THREADS = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
 """Libraries whose variable ``<library>_NUM_THREADS`` is set to the number of threads of the cell."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -105,10 +105,10 @@ class Said:
 def train(
     command: Sequence[str], loss: str, silence: float, environment: Sequence[str], cell: Cell, stream: RunContext
 ) -> dict[str, float]:
-    """Run ``command`` on a cell until it ends, and return its metrics.
+    """Train a cell with the program ``command``, and return the metrics of the cell.
 
-    The environment of the program is that of ``environment_of``, with the additional names ``environment``. The program
-    reads one JSON object from standard input:
+    The program gets the variables that ``environment_of`` returns, including those named in ``environment``. The
+    program reads one JSON object from standard input:
 
     - ``cell``: the fields of the cell.
     - ``device`` and ``folder``: the device and the folder of the cell.

@@ -57,9 +57,9 @@ class Program(BaseModel):
     """A program: its ``command``, the fields of its cells, its metrics, and its resources.
 
     - ``main``: the fields that a form always shows.
-    - ``sizes``: formulas of the fields for N, D, U and C (FLOPs).
+    - ``sizes``: formulas that compute N, D, U and C (FLOPs) from the fields.
     - ``silence``: seconds without output after which the program counts as hanging.
-    - ``short``: field values of a cell that takes about one second. It measures the speed of the program.
+    - ``short``: field values of a cell that takes about one second. This cell measures the speed of the program.
     - ``example``: an example grid, as a user types it into the fields.
     - ``environment``: names of additional environment variables that the program gets.
     """
