@@ -25,8 +25,8 @@ STILL = 300.0
 WORK = 9.0
 """CPU seconds that count as progress.
 
-They are 3 % of a core during ``STILL`` seconds. On a busy machine, a working process may get as little as this. An idle
-browser and its server use up to 0.8 % of a core.
+They are 3 % of a core during ``STILL`` seconds. On a busy machine, a working process may not get more. An idle browser
+and its server use up to 0.8 % of a core.
 """
 LAST = 900.0
 """Seconds after which CPU time alone no longer counts as progress.

@@ -82,7 +82,7 @@ class Scan:
 
     @property
     def slopes(self) -> tuple[tuple[float, float, float], ...]:
-        """Tuples (D, next D, exponent of the loss between them) for neighbouring values of D."""
+        """Tuples (D, next D, local exponent of the loss between D and next D), for all values of D but the last."""
         return local_slopes(self.found)
 
     @property
@@ -253,7 +253,7 @@ def _order(text: str) -> tuple[float, str]:
 
 
 def local_slopes(found: Iterable[Point]) -> tuple[tuple[float, float, float], ...]:
-    """Return tuples (D, next D, exponent of the loss between them) for neighbouring values of D.
+    """Return tuples (D, next D, local exponent of the loss between D and next D), for all values of D but the last.
 
     The loss at each D is the geometric mean over all of its cells, converged or not.
     """

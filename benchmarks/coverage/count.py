@@ -25,8 +25,8 @@ class Cell:
     """Coverage of one quantity, for one design, noise and interval method.
 
     ``coverage`` is the measured coverage at 68 % and 95 % over ``tables`` simulated tables. ``width`` is the median
-    width of the interval, divided by the width of the central 68 % or 95 % of the estimates in all tables. The divisor
-    is the width of the ideal interval for a known sampling distribution.
+    width of the interval, divided by the width of the range that contains 68 % or 95 % of the estimates in all tables.
+    The divisor is the width of the ideal interval for a known sampling distribution.
     """
 
     design: Design
@@ -39,7 +39,7 @@ class Cell:
     one_sided: bool
 
     def error(self, level: float) -> float:
-        """Return three binomial standard errors of a coverage whose true value is ``level``."""
+        """Return three times the binomial standard error of a coverage with the true value ``level``."""
         return 3 * math.sqrt(level * (1 - level) / self.tables)
 
     def passes(self) -> bool:

@@ -247,10 +247,12 @@ class JetCell(Cell):
 
 
 def sizes(cell: JetCell) -> Sizes:
-    """Return the sizes of a cell before training: parameters N, unique jets U, trained jets D and compute C in FLOPs.
+    """Return the sizes of a cell before training: N, U, D and C.
 
-    N and U are exact. C is computed for typical numbers of particles. If there can be several passes, the best pass is
-    unknown, so D is None and C is the compute of all epochs. The result of a finished cell contains the exact values.
+    N is the number of parameters, U the number of unique jets, D the number of jets times the number of passes, and C
+    the compute in FLOPs. N and U are exact. C is computed for typical numbers of particles. If there can be several
+    passes, the best pass is unknown, so D is None and C is the compute of all epochs. The result of a finished cell
+    contains the exact values.
     """
     flops = float(training_flops(cell.shape, TYPICAL[cell.configuration.particles]).mean())
     seen = cell.jets * cell.epochs
@@ -260,7 +262,7 @@ def sizes(cell: JetCell) -> Sizes:
 
 
 def needs(cell: JetCell) -> Resources:
-    """Return the cores and the memory that a cell needs: the process, the weights with their moments, and one batch."""
+    """Return the cores and the memory that a cell needs for its process, its weights with their moments, and one batch."""
     took = memory(cell)
     return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 

@@ -31,7 +31,7 @@ METRICS: dict[str, Literal["min", "max"]] = {"accuracy": "max", **{kind.metric: 
 EFFICIENCIES = np.union1d(np.arange(0.01, 1.0, 0.01), 1 - np.logspace(-1, -4, 101)).round(6)
 """Signal efficiencies of the stored ROC curves: steps of 0.01 up to 0.99, and smaller steps close to 1."""
 BLOCK = 100_000
-"""Number of jets whose probabilities are computed at once."""
+"""Number of jets in a block. The probabilities of a block are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,8 @@ def evaluate(logits: NDArray[np.floating], labels: Ints) -> Evaluation:
 def score(logits: NDArray[np.floating], signal: int) -> Floats:
     """Return the log of p_s / p_QCD for the signal s, (jets,).
 
-    It orders the jets in the same way as p_s / (p_s + p_QCD). It is more precise, because p_s / (p_s + p_QCD) is
-    rounded to 1 for many jets.
+    This value and p_s / (p_s + p_QCD) sort the jets in the same order. The log of the ratio is more precise, because
+    p_s / (p_s + p_QCD) is rounded to 1 for many jets.
     """
     return logits[:, signal].astype(np.float64) - logits[:, 0].astype(np.float64)
 

@@ -49,7 +49,7 @@ SMOOTH, PART = 5, 3
 
 @dataclass(frozen=True)
 class State:
-    """Progress of a cell.
+    """Progress of a training run.
 
     ``updates`` is the number of training steps, ``looked`` the number of completed passes, and ``checked`` the last
     pass with a validation. ``losses`` contains the validation losses so far. ``best`` is the pass with the smallest

@@ -246,7 +246,7 @@ def _fail(shift: RunnerState, record: Record, why: str) -> None:
 
 
 def _ended(shift: RunnerState, pool: Pool, name: str, given: ActiveAttempt) -> None:
-    """Handle an attempt whose Dask task has ended.
+    """Handle the end of the Dask task of an attempt.
 
     An attempt without a result file counts as dead, even if its Dask task succeeded. An attempt that never started does
     not count as a failure of its cell.

@@ -46,7 +46,7 @@ NAME = re.compile(rf"[0-9a-f]{{{CELL_DIGITS}}}")
 State = Literal["queued", "running", "stopping", "held", "done", "failed", "cancelled"]
 ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
 DIED = "died"
-"""State of an attempt whose process ended without a result. The runner then writes a result with this state."""
+"""State of an attempt if its process ended without a result. The runner then writes a result with this state."""
 DEATHS = 3
 """A cell counts as failed after this number of attempts that died without saving a new checkpoint."""
 

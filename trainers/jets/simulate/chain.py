@@ -248,8 +248,8 @@ def turn(phi: Floats) -> Floats:
 def match(jets: Jets, partons: Partons, visible: int) -> Ints:
     """Return, for each jet, the index of the decay that it contains, or -1.
 
-    A jet contains a decay if all its visible products are within 0.8 of the jet axis. Decays whose number of visible
-    products is not ``visible`` are ignored. If a jet contains two decays, the first is returned.
+    A jet contains a decay if all visible products of the decay are within 0.8 of the jet axis. Only decays with exactly
+    ``visible`` visible products count. If a jet contains two decays, the first is returned.
     """
     of = np.searchsorted(partons.event, jets.event, "left"), np.searchsorted(partons.event, jets.event, "right")
     many = of[1] - of[0]
