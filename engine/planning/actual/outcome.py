@@ -1,14 +1,14 @@
 """Comparison of a plan with the measured result of its run.
 
-The interval of a plan is that of the law: it contains the mean result of many such runs. A single run scatters around
-this mean, so it is compared with a wider interval, the prediction interval. This interval adds the scatter of single
-runs (``scatter``) to the law's interval in quadrature, on the scale of the fit's residuals. Both intervals are stated.
-The prediction is made for the N and D that were actually trained.
+The interval of a plan is the interval of the law: it is expected to contain the mean result of many such runs. A single
+run scatters around this mean, so its result is compared with a wider interval, the prediction interval. The prediction
+interval adds the scatter of single runs (``scatter``) to the law's interval in quadrature, on the scale of the fit's
+residuals. Both intervals are reported. The prediction is made for the N and D that were actually trained.
 
-The scatter is computed from the objective of the fit, a sum over runs of rho(residual). Its mean over the runs measures
-the size of the residuals. The scatter is the standard deviation of normal residuals whose expected rho equals this
-mean. For least squares it is the root mean square. For absolute deviations, and for Huber's loss far beyond its
-threshold, it is 1.25 times the mean absolute residual, which a few outliers hardly change.
+The scatter is computed from the objective of the fit, which is a sum over runs of rho(residual), with rho the loss
+function of the fit. The scatter is the standard deviation of normal residuals with an expected rho equal to the mean
+rho of the runs. For least squares, it is the root mean square. For absolute deviations, and for Huber's loss far beyond
+its threshold, it is 1.25 times the mean absolute residual, and a few outliers hardly change it.
 """
 
 from __future__ import annotations
@@ -39,19 +39,17 @@ from isoplan.engine.schema import Runs
 LEVELS = (0.68, 0.95)
 SCATTER_UNKNOWN = "the interval of the law alone: the scatter of single runs is not known"
 SAME = 0.005
-"""Largest relative difference between a trained and a planned size at which they count as equal."""
+"""Largest relative difference at which a trained size and a planned size count as equal."""
 ESTIMATORS = ("surface", "formula", "parabola")
-"""Estimators whose residuals are those of single runs: their distances from the law or, for "parabola", from the
-parabola of their budget.
-"""
+"""Estimators with residuals of single runs: distances from the law or, for "parabola", from a budget's parabola."""
 
 
 @dataclass(frozen=True)
 class Actual:
-    """Measured result of a run: ``value`` of the quantity that the law predicts, or of ``metric`` if this is not empty.
+    """Measured result of a run: ``value`` of the quantity that the law predicts, or of ``metric`` if not empty.
 
-    N, D and C (in FLOPs) are the trained sizes; None means that the size was as planned. ``when`` is a date as free
-    text. Raises PlannerError if a number is not finite or a size is not positive.
+    N, D and C (in FLOPs) are the trained sizes; None means the planned size. ``when`` is a date as free text. Raises
+    PlannerError if a number is not finite or a size is not positive.
     """
 
     value: float
@@ -81,10 +79,10 @@ class Actual:
 class Outcome:
     """A measured result and its prediction.
 
-    ``fit`` is the hash of the fit that made the plan, ``y`` the measured quantity, and ``at`` the known ones of N, D
-    and C of the run. ``planned`` is the value of y in the plan, None if the plan has none. ``expected`` is the value by
-    the law at the sizes ``at``, with the intervals of the law. ``predicted`` is the same value with the prediction
-    intervals of a single run.
+    ``fit`` is the hash of the fit behind the plan, and ``y`` the measured quantity. ``at`` contains the known sizes
+    among N, D and C of the run. ``planned`` is the value of y in the plan; None if the plan contains none. ``expected``
+    is the prediction of the law at the sizes ``at``, with the intervals of the law. ``predicted`` is the same value
+    with the prediction intervals of a single run.
     """
 
     fit: str
@@ -98,7 +96,7 @@ class Outcome:
     def inside(self, level: float) -> bool | None:
         """Return whether the result lies in its prediction interval at ``level``, 0.68 or 0.95.
 
-        It is None if there is no such interval.
+        The result is None if there is no such interval.
         """
         ends = self.predicted.ci68 if level == LEVELS[0] else self.predicted.ci95
         return None if ends is None else ends[0] <= self.actual.value <= ends[1]
@@ -118,7 +116,7 @@ class Outcome:
 
 
 def read_actual(raw: Mapping[str, Any]) -> Actual:
-    """Read a measured result from a JSON object. Raises PlannerError if the object is not one."""
+    """Read a measured result from a JSON object. Raises PlannerError if ``raw`` is not such an object."""
     try:
         sizes = {name: None if raw.get(name) is None else float(raw[name]) for name in ("N", "D", "C")}
         words = {name: str(raw.get(name, "")) for name in ("metric", "note", "when")}
@@ -130,9 +128,9 @@ def read_actual(raw: Mapping[str, Any]) -> Actual:
 def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) -> Outcome:
     """Compare the result ``actual`` with the prediction of ``fit`` for a run of its sizes.
 
-    ``fit`` must have made ``plan``. A result in a metric needs ``map``, made from this fit by ``through``. If the
-    result has C but no D, D follows from C and N by the plan's compute rule. Raises PlannerError if another fit made
-    the plan, if the map of a metric is missing, and if a size that the law needs is in neither plan nor result.
+    ``fit`` must be the fit of ``plan``. A result in a metric needs ``map``, made from this fit by ``through``. If the
+    result has C but no D, D is computed from C and N by the plan's compute rule. Raises PlannerError if the plan is of
+    another fit, if the map of a metric is missing, or if neither plan nor result contains a size that the law needs.
     """
     if fit.hash != plan.fit:
         raise PlannerError(f"The plan was made from the fit {plan.fit}, not from {fit.hash}: give the fit of the plan.")
@@ -153,9 +151,9 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
 
 
 def _positive(measured: Fit, value: float) -> None:
-    """Raise PlannerError if ``value`` is not positive although it must be.
+    """Raise PlannerError if ``value`` is not positive although it must be positive.
 
-    It must be positive in two cases: the fit is of a logarithm, or all runs of the fit have a positive value.
+    It must be positive if the fit is of a logarithm, or if all runs of the fit have a positive value.
     """
     y, span = measured.spec.y, spans(measured).get("loss")
     if value > 0 or not (measured.spec.log_residuals or (span is not None and span[0] > 0)):
@@ -166,10 +164,10 @@ def _positive(measured: Fit, value: float) -> None:
 
 
 def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
-    """Return the N, D and C of the run by name, without those that are unknown.
+    """Return the N, D and C of the run by name, without unknown ones.
 
-    Each is the measured one. If it was not measured, it follows from the others by the compute rule, or else is as
-    planned.
+    A measured size is used if it exists. Otherwise the size is computed from the other sizes by the compute rule, or
+    else is the planned size.
     """
     N, D, C = (
         own if (own := getattr(actual, name)) is not None else plan.allocation[name].value for name in ("N", "D", "C")
@@ -189,13 +187,13 @@ def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
 
 
 def _law(fit: Fit, v: Values, plan: Plan, at: Mapping[str, float]) -> Floats:
-    """Return the value of the law (lower is better) at the sizes ``at``, for parameter values ``v`` of any shape."""
+    """Return the value of the law (lower is better) at the sizes ``at``. The parameter values ``v`` have any shape."""
     columns = {name: np.asarray(x) for name, x in at.items()}
     return evaluate(fit.law, v, columns | {"U": np.asarray(plan.unique)})
 
 
 def _planned(plan: Plan, metric: str) -> Quantity | None:
-    """Return the value of the measured quantity in the plan; None if the plan has none."""
+    """Return the value of the measured quantity in the plan; None if the plan does not contain it."""
     if not metric:
         return plan.allocation["loss"]
     if plan.question.metric == metric:
@@ -204,9 +202,9 @@ def _planned(plan: Plan, metric: str) -> Quantity | None:
 
 
 def _through(map: Through, value: float) -> float | None:
-    """Return the scatter of a metric of single runs; None if it is not known.
+    """Return the scatter of a metric of single runs; None if unknown.
 
-    It is the law's scatter times the slope of the map, and the scatter of the map itself, added in quadrature.
+    Two terms are added in quadrature: the law's scatter times the slope of the map, and the scatter of the map itself.
     """
     law, own = scatter(map.law), scatter(map.map)
     if law is None or own is None:
@@ -221,7 +219,7 @@ def _through(map: Through, value: float) -> float | None:
 def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
     """Return ``expected`` with the prediction intervals of a single run.
 
-    ``sd`` is the scatter of a run on the residual scale of ``fit``. If it is None, the intervals of the law remain.
+    ``sd`` is the scatter of a run on the residual scale of ``fit``. If it is None, the intervals of the law are kept.
     """
     if sd is None:
         return replace(expected, note=expected.note or SCATTER_UNKNOWN)
@@ -233,9 +231,9 @@ def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
 
 
 def _wider(value: float | None, ends: Interval | None, by: float, log: bool) -> Interval | None:
-    """Return the interval ``ends`` around ``value``, widened at both ends by ``by`` in quadrature.
+    """Return the interval ``ends`` around ``value``, widened at each end by ``by`` in quadrature.
 
-    If ``log``, the distances from ``value`` are added in logarithms.
+    If ``log``, the distances from ``value`` are distances in the logarithm.
     """
     if ends is None or value is None:
         return ends
@@ -247,7 +245,7 @@ def _wider(value: float | None, ends: Interval | None, by: float, log: bool) -> 
 
 
 def differs(plan: Plan, actual: Actual) -> str:
-    """Return how the trained sizes differ from the plan, such as "N 1.2 B instead of 1 B"; empty if they do not."""
+    """Return how the trained sizes differ from the plan, such as "N 1.2 B instead of 1 B"; empty if they are equal."""
     told = []
     for name in ("N", "D", "C"):
         own, planned = getattr(actual, name), plan.allocation[name].value
@@ -260,7 +258,7 @@ def differs(plan: Plan, actual: Actual) -> str:
 def of_run(runs: Runs, place: int, y: str, metric: str = "") -> Actual:
     """Return the result of the run in row ``place`` of a table, with its N, D and C.
 
-    The value is that of ``metric`` or, if this is empty, of ``y``. Raises PlannerError if the table has no such column.
+    The value is that of ``metric``, or of ``y`` if ``metric`` is empty. Raises PlannerError if this column is missing.
     """
     wanted = metric or y
     if wanted not in runs:
@@ -281,13 +279,12 @@ def freedom(fit: Fit) -> int:
 def scatter(fit: Fit) -> float | None:
     """Return the standard deviation of a run of weight one around the law; None if it is not known.
 
-    It is that of log y if the fit has ``log_residuals``, else that of y, and is corrected for the number of fitted
-    parameters. For iso-FLOP curves only the parameters of the law count as fitted, so it is somewhat too small if
-    budgets have few sizes.
+    It is the standard deviation of log y if the fit has ``log_residuals``, otherwise that of y. It is corrected for the
+    number of fitted parameters. For iso-FLOP curves only the parameters of the law are counted, so the result is
+    somewhat too small if budgets have few sizes.
 
-    It is not known for a published law, if there are no more runs than parameters, for a law of the best points of
-    curves, for the objective ``asymmetric`` (which follows the lower edge of the runs), and if each run has its own
-    error.
+    It is not known in these cases: a published law; no more runs than parameters; a law of the best points of curves;
+    the objective ``asymmetric``, which follows the lower edge of the runs; an own error for each run.
     """
     error = fit.spec.relative_error
     known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0
@@ -306,7 +303,7 @@ def scatter(fit: Fit) -> float | None:
 def times(fit: Fit, level: float) -> float:
     """Return the number of standard deviations around the law that contain a run with probability ``level``.
 
-    It is a quantile of Student's t distribution, and of the normal distribution if there are no degrees of freedom.
+    It is a quantile of Student's t distribution, or of the normal distribution if there are no degrees of freedom.
     """
     return float(stdtrit(freedom(fit), (1 + level) / 2)) if freedom(fit) > 0 else float(ndtri((1 + level) / 2))
 
@@ -328,6 +325,6 @@ def _normal(loss: Loss, mean: float) -> float:
         tails = 2 * loss.delta * sd * height - loss.delta**2 * ndtr(-a)
         return float(np.log(loss.scale * (core + tails) / mean))
 
-    # rho(r) is at most scale r^2 / 2 and at most scale delta |r|. Each of these bounds gives a lower limit of sd.
+    # rho(r) is at most scale r^2 / 2 and at most scale delta |r|. Each bound gives a lower limit of sd.
     least = max(np.sqrt(2 * mean / loss.scale), mean / (loss.scale * loss.delta))
     return float(np.exp(brentq(excess, np.log(least) - 1, np.log(least) + 3)))

@@ -1,4 +1,4 @@
-"""Table of plans with their measured results, and the probability that so many of them lie in their intervals."""
+"""Table of plans with their measured results, and a test of how many results lie in their prediction intervals."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def table(found: Sequence[Result]) -> tuple[tuple[str, ...], ...]:
 
 
 def verdict(found: Outcome) -> str:
-    """Return where the result lies relative to its prediction interval; empty if there is none.
+    """Return where the result lies relative to its prediction interval; empty if no interval exists.
 
-    It is "inside 68 %", "inside 95 %", "above 95 %" or "below 95 %".
+    The text is "inside 68 %", "inside 95 %", "above 95 %" or "below 95 %".
     """
     ends = found.predicted.ci95
     if ends is None:
@@ -44,9 +44,9 @@ def verdict(found: Outcome) -> str:
 
 
 def sentences(found: Sequence[Result]) -> tuple[str, ...]:
-    """Return sentences with the numbers of results inside their 68 % and 95 % intervals.
+    """Return sentences on how many results lie inside their 68 % and 95 % intervals.
 
-    They also state what these numbers mean.
+    The sentences also state what these numbers mean.
     """
     counts = [tally([one.outcome for one in found], level) for level in LEVELS]
     if not counts[0].total:
@@ -84,15 +84,15 @@ def _line(one: Result) -> tuple[str, ...]:
 
 
 RARE = 0.05
-"""If the number of results inside has a smaller probability than this, chance does not explain it."""
+"""Probability below which the number of results inside their intervals is not explained by chance."""
 
 
 @dataclass(frozen=True)
 class Tally:
     """Number ``inside`` of the results that lie in their prediction intervals at ``level``, out of ``total``.
 
-    ``chance`` is the binomial probability of a count that differs from the expected one at least as much in the same
-    direction. ``shared`` states whether some results come from the same fit and thus share its error.
+    ``chance`` is the binomial probability of a count at least this far from the expected count, in the same direction.
+    ``shared`` is True if some results come from the same fit and thus have a common error.
     """
 
     level: float
@@ -108,14 +108,14 @@ class Tally:
 
     @property
     def few(self) -> bool:
-        """Whether there are too few results to judge the intervals: even a count of 0 would not be rare."""
+        """Whether there are too few results to judge the intervals, because even a count of 0 would not be rare."""
         from scipy.stats import binom
 
         return float(binom.pmf(0, self.total, self.level)) >= RARE
 
     @property
     def sentence(self) -> str:
-        """Sentence with the count, the expected count, and what the difference means."""
+        """Sentence with the count, the expected count, and the meaning of their difference."""
         if not self.total:
             return "No result has a prediction interval to compare with."
         what = "actual result lies" if self.total == 1 else "actual results lie"
@@ -138,7 +138,7 @@ class Tally:
 def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
     """Count the outcomes inside their prediction interval at ``level``, 0.68 or 0.95.
 
-    Outcomes without an interval are left out.
+    Outcomes without an interval are skipped.
     """
     from scipy.stats import binom
 
@@ -150,7 +150,7 @@ def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
 
 
 def shared(found: Tally) -> str:
-    """Return the sentence that results of one fit are not independent; empty if each result has its own fit."""
+    """Return a sentence that results of one fit are not independent; empty if each result has its own fit."""
     return (
         "Results of one fit share its error, so they count less than the same number of independent results."
     ) * found.shared

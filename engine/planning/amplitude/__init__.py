@@ -1,6 +1,6 @@
-"""Planner question "Precision": the size of an amplitude surrogate of n_f final-state particles, from a cheap run.
+"""Planner question "Precision": size of an amplitude surrogate of n_f final-state particles, scaled from a cheap run.
 
-Exported scripts import the names in ``__all__`` from here.
+Exported scripts import the names in ``__all__`` from this package.
 """
 
 from isoplan.engine.planning.amplitude.evidence import Anchor

@@ -1,6 +1,6 @@
-"""Laws K + (X_c / X)^alpha through trained cells, and published laws for comparison.
+"""Power laws K + (X_c / X)^alpha fitted to cells (training runs) of Isoplan, and published laws for comparison.
 
-The relative error of a loss is 10 % (amplitudes, App. C), or the scatter around the law if this is larger.
+The relative error of a loss is 10 % (amplitudes, App. C). If the scatter around the law is larger, the scatter is used.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from isoplan.engine.schema import Roles, Runs
 
 Name = Literal["X_c", "alpha", "K"]
 AS_PUBLISHED = FitSpec(law="power", objective="ols-log", relative_error=LOSS_ERROR)
-"""Specification of the fits in the paper along one axis: least squares of log losses with an error of 10 % (amplitudes,
-App. C).
+"""Specification of the paper's fits along one axis: least squares of log losses with a relative error of 10 %
+(amplitudes, App. C).
 """
 FREE_FLOOR = 4
-"""Smallest number of distinct values of X for which the floor K is fitted. With fewer values it is fixed at 0."""
+"""Smallest number of distinct values of X for which the floor K is fitted. With fewer values, K is fixed at 0."""
 LEAST_PLACES, LEAST_RUNS = 3, 4
-"""Smallest number of distinct values of X, and of cells, for which an exponent is stated."""
+"""Smallest number of distinct values of X, and smallest number of cells, that are enough to state an exponent."""
 WALK = 40
-"""Maximum number of steps in the search for an end of an interval. Each step goes 1.6 times as far as the last."""
+"""Maximum number of steps in the search for an end of an interval. Each step goes 1.6 times farther than the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,8 @@ class CellLaw:
     def interval(self, name: Name) -> Interval:
         """Return the 68 % interval of the parameter ``name``.
 
-        It has the values at which profile chi^2 is at most 1 above its minimum. The error of a loss is 10 %, or the
-        scatter around the law if this is larger.
+        It contains the values at which the profile chi^2 is at most 1 above its minimum. The relative error of a loss
+        is 10 %, or the scatter around the law if the scatter is larger.
         """
         return _interval(self, name)
 
@@ -73,9 +73,9 @@ class CellLaw:
         return low, high
 
     def _rise(self, name: Name, value: float) -> float:
-        """Return the increase of chi^2 if the parameter ``name`` is fixed at ``value`` and the others are fitted.
+        """Return the increase of chi^2 if the parameter ``name`` is fixed at ``value`` and all others are fitted.
 
-        The error of a loss is 10 %, or the scatter around the law if this is larger.
+        The relative error of a loss is 10 %, or the scatter around the law if the scatter is larger.
         """
         spec = self.fit.spec
         held = fit(spec.model_copy(update={"fixed": spec.fixed | {name: value}}), self.runs)
@@ -83,9 +83,9 @@ class CellLaw:
         return (float(held.objective or 0.0) - float(self.fit.objective or 0.0)) / wider
 
     def _end(self, name: Name, at: Callable[[float], float]) -> float:
-        """Return the value at(t) of the parameter ``name`` at which chi^2 has risen by 1; infinite if there is none.
+        """Return the value at(t) of the parameter ``name`` at which chi^2 is 1 above its minimum; infinite if none.
 
-        at(0) is the best fit.
+        at(0) is the value of the best fit.
         """
         from scipy.optimize import brentq
 
@@ -105,9 +105,10 @@ def _interval(law: CellLaw, name: Name) -> Interval:
 def fit_cells(
     axis: Axis, x: Floats | Sequence[float], loss: Floats | Sequence[float], *, floor: bool = True
 ) -> CellLaw:
-    """Fit the law to the ``loss`` (n,) of cells at ``x`` (n,).
+    """Fit the law to cells (training runs) with the values ``x`` (n,) of ``axis`` and the ``loss`` (n,).
 
-    K is fixed at 0 if not ``floor``, and if there are few distinct values of x. Raises PlannerError for fewer than two.
+    K is fixed at 0 if ``floor`` is False or x has few distinct values. Raises PlannerError if x has fewer than two
+    distinct values.
     """
     places = len(np.unique(x))
     if places < 2:
@@ -120,18 +121,18 @@ def fit_cells(
 
 
 def law_of(axis: Axis, x: Sequence[float], loss: Sequence[float], *, floor: bool = True) -> CellLaw | None:
-    """Fit the law to the ``loss`` (n,) of cells at ``x`` (n,); None if there are too few cells to state an exponent."""
+    """Fit the law to the ``loss`` (n,) of cells at ``x`` (n,); None if the cells are too few for an exponent."""
     enough = len(set(x)) >= LEAST_PLACES and len(x) >= LEAST_RUNS
     return fit_cells(axis, x, loss, floor=floor) if enough else None
 
 
 @lru_cache(maxsize=128)
 def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool = True) -> CellLaw | None:
-    """Fit the law of D to the converged points ``found``; None if there are too few.
+    """Fit the law of D to the converged points of ``found``; return None if there are too few points.
 
-    With ``undecided``, points whose loss rises at twice the compute are included: their loss is an upper limit of the
-    loss at this D. Points whose loss still falls, or whose compute was not doubled, are never included. If not
-    ``floor``, K is fixed at 0.
+    ``undecided`` also includes points that have a higher loss at twice the compute. Their loss is an upper limit of the
+    loss at their D. Points that have a lower loss at twice the compute, or that were not trained at twice the compute,
+    are never included. K is fixed at 0 if ``floor`` is False.
     """
     states = ("converged", "rises") if undecided else ("converged",)
     kept = [one.cell for one in found if one.state in states]
@@ -142,7 +143,7 @@ def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool =
 def data_laws(cells: tuple[TrainedCell, ...], target: str = "log") -> tuple[tuple[tuple[Point, ...], CellLaw], ...]:
     """Return the points and the law of D of each process that has D-limited cells at three or more values of D.
 
-    The processes are sorted by d, then by name.
+    The processes are sorted by d, the dimension of the phase space, and then by name.
     """
     every = [cell for cell in cells if cell.target == target]
     kinds = sorted({(cell.d, cell.process) for cell in every})
@@ -152,7 +153,7 @@ def data_laws(cells: tuple[TrainedCell, ...], target: str = "log") -> tuple[tupl
 
 @dataclass(frozen=True)
 class DataExponent:
-    """Exponent ``alpha`` of D for a process whose phase space has ``d`` dimensions; ``ends`` is its 68 % interval."""
+    """Exponent ``alpha`` of D of a process with a ``d``-dimensional phase space; ``ends`` is its 68 % interval."""
 
     process: str
     d: int
@@ -163,23 +164,23 @@ class DataExponent:
 def exponents(cells: Iterable[TrainedCell], target: str = "log") -> tuple[DataExponent, ...]:
     """Return the exponent of D of each process that has D-limited cells at three or more values of D.
 
-    The processes are sorted by d, then by name.
+    The processes are sorted by d, the dimension of the phase space, and then by name.
     """
     found = [(own[0].cell, law) for own, law in data_laws(tuple(cells), target)]
     return tuple(DataExponent(cell.process, cell.d, law.value("alpha"), law.interval("alpha")) for cell, law in found)
 
 
 PLAIN, LLOCA = "MLP-I, MSE", "LLoCa-Transformer, MSE"
-"""Networks of the paper that Isoplan trains, with their training losses. The paper trained the first one on every
+"""Networks of the paper that Isoplan trains, with their training losses. The paper trained the first network on every
 process.
 """
 NEAR = 1.5
-"""Two laws are compared only if the ratio of their fixed sizes is at most this."""
+"""Largest ratio of the fixed sizes of two laws at which the laws are compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class Along:
-    """Scan of a process along ``axis`` (N or C) at ``D`` points, and its law (None if there are too few cells)."""
+    """Scan of a process along ``axis`` (N or C) at ``D`` points. ``law`` is None if the scan has too few cells."""
 
     process: str
     raw: bool
@@ -195,7 +196,7 @@ class TrainedLaw:
     """A ``law`` of trained cells against ``axis`` at the fixed size ``held``.
 
     ``held`` is N for a law of D, and D for a law of N or C. ``network`` is the paper's name of the network and its
-    training loss. ``raw`` states that the network is trained on raw amplitudes.
+    training loss. ``raw`` is True if the network is trained on raw amplitudes.
     """
 
     process: str
@@ -209,7 +210,7 @@ class TrainedLaw:
 def along(axis: Axis, cells: Iterable[TrainedCell]) -> list[Along]:
     """Return the scans along ``axis`` (N or C), one for each process and D.
 
-    In a scan, ``cells`` may otherwise differ only in their seed.
+    Apart from ``axis``, the cells of a scan may differ only in their seed.
     """
     grouped: dict[tuple[str, bool, float], list[TrainedCell]] = defaultdict(list)
     for cell in cells:
@@ -224,7 +225,7 @@ def along(axis: Axis, cells: Iterable[TrainedCell]) -> list[Along]:
 def trained_laws(
     cells: Sequence[TrainedCell], sizes: Iterable[TrainedCell] = (), budgets: Iterable[TrainedCell] = ()
 ) -> tuple[TrainedLaw, ...]:
-    """Return the laws of D by ``data_laws`` through ``cells``, of N through ``sizes`` and of C through ``budgets``."""
+    """Fit laws of D to ``cells`` (by ``data_laws``), laws of N to ``sizes`` and laws of C to ``budgets``."""
     found = [
         TrainedLaw(own[0].cell.process, target == "raw", "D", own[0].cell.N, law, _network(own[0].cell))
         for target in ("log", "raw")
@@ -239,7 +240,7 @@ def side_by_side(
 ) -> list[tuple[PublishedLaw | None, TrainedLaw | None]]:
     """Pair each law of ``ours`` with a published law of the same process, axis, target, network and similar fixed size.
 
-    A law without such a partner is paired with None. Published laws without a partner follow, in their order.
+    A law without a matching law is paired with None. Unpaired published laws follow at the end, in their order.
     """
     pairs = [(_nearest(published, one), one) for one in ours]
     taken = {id(law) for law, _ in pairs}

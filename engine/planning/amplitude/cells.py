@@ -1,4 +1,4 @@
-"""Trained cells as anchors of a plan. D limits a cell if twice the compute changes its loss by less than 10 %."""
+"""Trained cells (training runs) as anchors of a plan. D limits a cell if doubling C changes its loss by under 10 %."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ HELD = {
     "network": "mlp", "objective": "mse", "target": "log", "parametrization": "mup", "sqrt_s": "0",
     "activation": "silu", "l2": "0", "width_used": "", "layers_used": "", "rate_used": "",
 }  # fmt: skip
-"""Columns that define the setting of a cell, with their defaults. They are equal in cells that differ only in number of
-points, compute and seed.
+"""Columns that define the setting of a cell (training run), with default values. Cells that differ only in number of
+points, compute and seed have equal values in these columns.
 """
 MADE = ("simulated", "")
 TOY = "toy"
 ERRORS = {"median": "relative_median", "99": "relative_99"}
-"""Columns with quantiles of |A_NN / A - 1| over test points, by the kind of error. The RMS error has no column, because
-it follows from the loss.
+"""Columns that contain quantiles of |A_NN / A - 1| over test points, by the kind of error. The RMS error needs no
+column, because it follows from the loss.
 """
 State = Literal["converged", "falls", "rises", "not doubled"]
 TWICE = 0.05
-"""Two computes count as differing by a factor of 2 within this relative tolerance. The number of iterations is an
-integer, so the factor cannot be exact.
+"""Relative tolerance within which two computes differ by a factor of 2. The factor cannot be exact, because the number
+of iterations is an integer.
 """
 
 
 @dataclass(frozen=True)
 class TrainedCell:
-    """Results of a trained cell of a ``process`` (or file) whose phase space has ``d`` dimensions.
+    """Results of a trained cell (one training run) of a ``process`` (or file).
 
-    d is 3 n_f - 4 if sqrt(s) varies and 3 n_f - 5 if it is fixed (amplitudes, Sec. 2), so it determines n_f and whether
-    sqrt(s) varies. ``setting`` has the values of the columns ``HELD``. ``loss`` is the MSE of the standardised
-    ``target`` ("log" or "raw"), and ``spread`` the standard deviation of the target before it is standardised (NaN if
-    unknown).
+    ``d`` is the dimension of the phase space: 3 n_f - 4 if sqrt(s) varies, 3 n_f - 5 if it is fixed (amplitudes,
+    Sec. 2). So d determines n_f and whether sqrt(s) varies. ``setting`` contains the values of the columns ``HELD``.
+    ``loss`` is the MSE of the standardised ``target`` ("log" or "raw"). ``spread`` is the standard deviation of the
+    target before standardisation; NaN if unknown.
 
     ``seen`` is the number of points seen in training, ``C`` the compute in FLOPs, and ``batch`` the number of points
-    per training step (0 if unknown). 50 % of the test points have a relative error |A_NN / A - 1| below ``median``, and
-    99 % one below ``most``; both are NaN if unknown.
+    per training step (0 if unknown). The relative error |A_NN / A - 1| is below ``median`` for 50 % of the test points,
+    and below ``most`` for 99 % of them; both are NaN if unknown.
     """
 
     process: str
@@ -80,7 +80,7 @@ class TrainedCell:
 
 @dataclass(frozen=True)
 class Point:
-    """A trained cell, and the effect of twice its compute on its loss.
+    """A trained cell, and the change of its loss if the compute is doubled.
 
     ``fell`` is the fraction by which the loss decreases, as a geometric mean over the ``seeds`` that have both
     computes, because single seeds scatter. It is None if no seed has both.
@@ -92,14 +92,14 @@ class Point:
 
     @property
     def limited(self) -> bool:
-        """Whether D limits the cell: twice the compute changes its loss by less than 10 %, up or down."""
+        """Whether D limits the cell. If so, doubling the compute changes its loss by less than 10 %, up or down."""
         return self.state == "converged"
 
     @property
     def state(self) -> State:
-        """Effect of twice the compute on the loss: "falls", "rises", "converged" or "not doubled".
+        """Effect of doubling the compute on the loss: "falls", "rises", "converged" or "not doubled".
 
-        The loss falls or rises if it changes by 10 % or more, otherwise it is converged.
+        The loss falls or rises if it changes by 10 % or more. Otherwise it is converged.
         """
         if self.fell is None:
             return "not doubled"
@@ -107,9 +107,9 @@ class Point:
 
 
 def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedCell, ...]:
-    """Read the cells from the rows of a table. Only cells trained on the MSE are read.
+    """Read the cells from the rows of a table. Only cells trained with the MSE loss are read.
 
-    Rows without a loss and rows of toy data are left out. Raises PlannerError, which names ``source``, if a column is
+    Rows without a loss and rows of toy data are skipped. Raises PlannerError, which names ``source``, if a column is
     missing or a number is not valid for a cell.
     """
     found = []
@@ -132,7 +132,7 @@ def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedC
 
 
 def read_frame(table: pd.DataFrame, source: str) -> tuple[TrainedCell, ...]:
-    """Read the cells from a data frame, without its withdrawn rows. Raises PlannerError as ``read_cells`` does."""
+    """Read the cells from a data frame, skipping withdrawn rows. Raises PlannerError like ``read_cells``."""
     if "withdrawn" in table:
         table = table[table["withdrawn"] == ""]
     return read_cells(table.astype(object).where(table.notna(), None).to_dict("records"), source)
@@ -160,7 +160,7 @@ def _read(row: Mapping[Any, Any]) -> TrainedCell:
 
 
 def _error(row: Mapping[Any, Any], kind: str) -> float:
-    """Return the relative error of a ``kind`` in a row; NaN if the row has no positive number for it."""
+    """Return the relative error of the given kind from a row; NaN if the row contains no positive number."""
     try:
         found = float(_text(row, ERRORS[kind], "nan"))
     except ValueError:
@@ -169,10 +169,10 @@ def _error(row: Mapping[Any, Any], kind: str) -> float:
 
 
 def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]:
-    """Return the cells with the square of their relative error of ``kind`` ("median", "99") in place of the loss.
+    """Return the cells with the loss replaced by the square of the relative error of ``kind`` ("median" or "99").
 
-    The square decreases with D like the MSE, at least as fast as the bound 4/d, so the same law describes all kinds.
-    The kind "rms" returns the cells unchanged. Raises PlannerError if no cell has such an error.
+    The square decreases with D at least as fast as the bound 4/d, like the MSE, so the same law describes all kinds.
+    For the kind "rms", the cells are returned unchanged. Raises PlannerError if no cell has an error of this kind.
     """
     every = tuple(cells)
     if kind == "rms":
@@ -190,7 +190,7 @@ def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]
 def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
     """Return the value of the column ``name`` in a row as text.
 
-    Numbers in ``HELD`` columns have one format, whatever the source of the table.
+    Numbers in ``HELD`` columns always have the same format, whatever the source of the table.
     """
     value = row.get(name, "")
     if value is None or value == "" or value != value:
@@ -204,9 +204,10 @@ def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
 def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
     """Return one point per process, setting, N, D, batch and seed, sorted by these.
 
-    It is the longest cell whose compute was doubled. Longer training than needed is less informative, because with few
-    points the loss rises again. The batch is one of the criteria because cells of different batches do not make the
-    same training steps. A scan of D has several batches, since a batch has at most D points.
+    The point is the longest-trained cell for which a cell of twice the compute exists. A cell that is trained longer
+    than needed is less informative, because with few points its loss rises again. The batch is a criterion because
+    cells of different batches have different training steps. A scan of D contains several batches, since a batch has at
+    most D points.
     """
     alike: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
     for cell in dict.fromkeys(cells):
@@ -217,8 +218,8 @@ def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
 def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
     """Yield one point per seed, from cells ``alike`` that differ only in compute and seed.
 
-    It is the longest cell whose compute was doubled. If there is none, it is the longest cell, compared with a cell of
-    half its compute if there is one.
+    The point is the longest-trained cell for which a cell of twice the compute exists. Without such a cell, it is the
+    longest-trained cell. If a cell of half its compute exists, the two are compared.
     """
     for seed in sorted({cell.seed for cell in alike}):
         own = sorted((cell for cell in alike if cell.seed == seed), key=lambda cell: -cell.C)
@@ -227,9 +228,9 @@ def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
 
 
 def _point(cell: TrainedCell, alike: Sequence[TrainedCell], C: float) -> Point:
-    """Return ``cell`` with the effect of increasing the compute from ``C`` to 2 ``C``.
+    """Return ``cell`` with the effect of doubling the compute from ``C`` to 2 ``C``.
 
-    The effect is averaged over the seeds of ``alike`` that have cells of both computes.
+    The effect is averaged over the seeds in ``alike`` that have cells of compute ``C`` and of compute 2 ``C``.
     """
     half, whole = ({one.seed: one.loss for one in alike if abs(one.C / at - 1) < TWICE} for at in (C, 2 * C))
     rises = [math.log(whole[seed] / half[seed]) for seed in half.keys() & whole.keys()]
@@ -247,7 +248,7 @@ def series(found: Iterable[Point]) -> dict[tuple[object, ...], tuple[Point, ...]
 
 
 def anchors_of(found: Iterable[Point]) -> tuple[Anchor, ...]:
-    """Return the points that D limits as anchors of a plan; points below the onset of the power law are left out."""
+    """Return the D-limited points as anchors of a plan. Points below the onset of the power law are skipped."""
     return tuple(
         Anchor("D", one.cell.D, one.cell.loss, N=one.cell.N, epochs=one.cell.seen / one.cell.D,
                flops_per_sample=one.cell.C / one.cell.seen, doubled=one.fell)
@@ -259,8 +260,8 @@ def anchors_of(found: Iterable[Point]) -> tuple[Anchor, ...]:
 def most_anchors(cells: Iterable[TrainedCell], process: str, target: str = "log") -> tuple[Point, ...]:
     """Return the points of ``process`` in the setting that has the most D-limited points.
 
-    Of several such settings, the one with the largest D is used. Raises PlannerError if there are no cells of this
-    process; the message lists the processes that have cells.
+    If several settings have the same number of such points, the setting with the largest D is used. Raises PlannerError
+    if ``process`` has no cells; the message lists the processes that have cells.
     """
     every = [cell for cell in cells if cell.target == target]
     own = series(points(cell for cell in every if cell.process == process))
@@ -284,6 +285,6 @@ def mean_loss(found: Sequence[Point]) -> float:
 
 
 def spread_of(found: Iterable[Point]) -> float | None:
-    """Return the standard deviation of log A from the cell of largest D; None if no cell has it."""
+    """Return the standard deviation of log A, from the cell of largest D that contains it; None if no cell does."""
     known = [one.cell for one in found if math.isfinite(one.cell.spread)]
     return max(known, key=lambda cell: cell.D).spread if known else None

@@ -1,4 +1,4 @@
-"""Runs from which a plan is scaled: anchors, the straight line through them, and published laws."""
+"""Runs from which a plan is extrapolated: anchors, the straight line through the anchors, and published laws."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from isoplan.engine.fitting.types.result import Fit, Interval
 
 Axis = Literal["D", "N", "C"]
 ONSET = {"D": 1e3, "C": 1e12}
-"""Smallest D, and smallest C in FLOPs, at which the published power laws hold (amplitudes, Secs. 4.1 and 5). Below them
-losses decrease more slowly.
+"""Smallest D, and smallest C in FLOPs, at which the published power laws are valid (amplitudes, Secs. 4.1 and 5). At
+smaller values, losses decrease more slowly.
 """
 LIMITED = 0.10
-"""An axis counts as limiting a run if doubling the other axes changes the loss by less than this fraction."""
+"""Largest relative change of the loss, when the other axes are doubled, at which an axis counts as limiting a run."""
 LOSS_ERROR = 0.10
-"""Relative error of a test loss that the published fits assume (amplitudes, App. C)."""
+"""Relative error of a test loss, as assumed in the published fits (amplitudes, App. C)."""
 UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """A run that ``axis`` limits, with its ``loss`` at ``x`` points, parameters or FLOPs.
+    """A run with the ``loss`` that is limited by ``axis``, at ``x`` points, parameters or FLOPs.
 
     ``loss`` is the MSE of the standardised log amplitude. ``doubled`` is the fraction by which the loss decreases if
-    the other axes are doubled. It is negative if the loss rises, and None if this was not tried.
+    the other axes are doubled. It is negative if the loss rises, and None if this was not tested.
 
-    An anchor limited by D also has ``N``, its ``epochs``, and ``flops_per_sample``: the training FLOPs for one pass
-    over one point (None means 6 N). Raises PlannerError if its axis does not limit the anchor, or if it lies before the
-    onset of the power law.
+    An anchor limited by D also has ``N``, the number of ``epochs``, and ``flops_per_sample``: the training FLOPs of one
+    pass over one point (None means 6 N). Raises PlannerError if ``axis`` does not limit the run, or if the run lies
+    below the onset of the power law.
     """
 
     axis: Axis
@@ -66,7 +66,7 @@ class Anchor:
 
 
 def _unconverged(axis: Axis, x: float, fell: float) -> str:
-    """Return why an anchor is refused whose loss decreases by the fraction ``fell``, and what to do."""
+    """Return the reason why an anchor is rejected if its loss decreases by the fraction ``fell``, and what to do."""
     others = " and ".join(name for name in "DNC" if name != axis)
     if not math.isfinite(fell):
         return (
@@ -93,7 +93,7 @@ def along(anchors: Sequence[Anchor], axis: Axis) -> tuple[Anchor, ...]:
 class Line:
     """Straight line through n anchors: ln(loss - floor) = ``height`` - ``alpha`` (ln X - ``middle``).
 
-    ``error`` is the relative error of one loss, ``lever`` the sum of (ln X - middle)^2 over the anchors.
+    ``error`` is the relative error of one loss. ``lever`` is the sum of (ln X - middle)^2 over the anchors.
     """
 
     n: int
@@ -105,7 +105,7 @@ class Line:
 
     @property
     def alpha_error(self) -> float:
-        """Standard error of the exponent."""
+        """Standard error of the exponent ``alpha``."""
         return self.error / math.sqrt(self.lever)
 
     def at(self, x: float) -> float:
@@ -113,7 +113,7 @@ class Line:
         return math.exp(self.height - self.alpha * (math.log(x) - self.middle))
 
     def ends(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the upper and then the lower end of the 68 % band of loss - floor at ``x`` (k,), each (k,)."""
+        """Return the upper and then the lower end of the 68 % band of loss - floor at ``x`` (k,). Each is (k,)."""
         off = np.log(x) - self.middle
         middle, half = self.height - self.alpha * off, self.error * np.sqrt(1 / self.n + off**2 / self.lever)
         return np.exp(middle + half), np.exp(middle - half)
@@ -121,9 +121,9 @@ class Line:
     def solve(self, excess: float) -> Interval:
         """Return the X at which the lower and the upper end of the 68 % band equal ``excess`` (Fieller's theorem).
 
-        If the exponent is compatible with 0, the upper end of the band rises again at large X, and the second value is
-        infinite. In this case the first value is the middle of the anchors if the lower end is already below ``excess``
-        there.
+        If the exponent is compatible with 0, the upper end of the band rises again at large X. The second value is then
+        infinite. If, in addition, the lower end is already below ``excess`` at the middle of the anchors, the first
+        value is this middle.
         """
         gap, square = self.height - math.log(excess), self.error**2
         a, b, c = self.alpha**2 - square / self.lever, self.alpha * gap, gap**2 - square / self.n
@@ -139,9 +139,9 @@ class Line:
 def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
     """Fit the line through the ``anchors`` of one axis by least squares of log(loss - ``floor``).
 
-    The relative error of a loss is 10 % (amplitudes, App. C), or the scatter around the line if this is larger. Raises
-    PlannerError if the anchors have fewer than two values of x, if a loss is at or below the floor, and if the loss
-    does not decrease with x.
+    The relative error of a loss is 10 % (amplitudes, App. C), or the scatter around the line if the scatter is larger.
+    Raises PlannerError if the anchors have fewer than two values of x, if a loss is at or below the floor, or if the
+    loss does not decrease with x.
     """
     axis = anchors[0].axis
     if any(a.loss <= floor for a in anchors):
@@ -167,9 +167,9 @@ def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
 class PublishedLaw:
     """A published power law ``fit`` of the MSE against ``axis``, at a fixed size ``held`` such as ``N = 1e6``.
 
-    ``network`` is its architecture and training loss. ``raw`` states that the network was trained on raw amplitudes.
-    ``table`` is the number of the table that prints the law. ``beside`` are the laws of the same process and network
-    against the other axes, each at its largest fixed size.
+    ``network`` is its architecture and training loss. ``raw`` is True if the network was trained on raw amplitudes.
+    ``table`` is the number of the paper's table that contains the law. ``beside`` are the laws of the same process and
+    network along the other axes, each at its largest fixed size.
     """
 
     process: str
@@ -184,7 +184,7 @@ class PublishedLaw:
 
     @property
     def held_value(self) -> float:
-        """Fixed size as a number: parameters for a law against D, points for a law against N or C."""
+        """Fixed size as a number: parameters for a law of D, points for a law of N or C."""
         return float(self.held.partition("=")[2])
 
     @property
@@ -194,10 +194,10 @@ class PublishedLaw:
 
     @property
     def floor(self) -> float:
-        """K, the limit of the loss as the axis grows at the fixed size."""
+        """K, the loss at an infinite value of the axis and the fixed size ``held``."""
         return float(self.fit.values["K"])
 
     @property
     def measured(self) -> Interval:
-        """Range of the axis in the fitted data."""
+        """Range of ``axis`` in the fitted data."""
         return self.fit.data.ranges[self.axis]

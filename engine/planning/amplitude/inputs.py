@@ -35,17 +35,17 @@ FLOOR = Field(
     "loss for infinitely many points.",
 )  # fmt: skip
 NEEDS = {"axis": "process", "held": "process", "network": "process", "cells": "trained"}
-"""Options (keys) that require another option (values)."""
+"""Options that require another option. Keys are the options, values the required options."""
 OF_ANCHOR = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
-"""Names of the numbers of an anchor, as the user types them."""
+"""Names of the numbers that a user can type for an anchor."""
 
 
 @dataclass(frozen=True)
 class Sources:
     """Published laws and trained cells that a plan can use.
 
-    ``best`` are published laws of all processes. ``find_law`` returns the law for a process, an axis, the fixed value
-    of the other axis and a network. ``cells`` is a function that reads the trained cells.
+    ``best`` are published laws of all processes. ``find_law`` returns the law for a process, an axis, a fixed value of
+    the other axis, and a network. ``cells`` is a function that reads the trained cells.
     """
 
     best: Sequence[PublishedLaw]
@@ -62,10 +62,11 @@ def read_plan(
     *,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Return the plan for ``n_f`` final-state particles and the typed ``texts``, which are by the name of their option.
+    """Return the plan for ``n_f`` final-state particles. ``texts`` are the typed texts, keyed by option name.
 
-    The plan is scaled from the trained cells of the process ``trained``, from the published law of ``process``, or from
-    ``anchors``. Raises PlannerError if an input cannot be read, if inputs exclude each other, or if there is no plan.
+    The plan is computed from the trained cells of the process ``trained``, from the published law of ``process``, or
+    from ``anchors``. Raises PlannerError if an input cannot be read, if inputs exclude each other, or if there is no
+    plan.
     """
     process, trained = texts.get("process", ""), texts.get("trained", "")
     _check_evidence(texts, bool(anchors), fixed_energy, place)
@@ -90,7 +91,7 @@ def read_plan(
 
 
 def _check_evidence(texts: Texts, anchored: bool, fixed_energy: bool, place: Place) -> None:
-    """Raise PlannerError for an option without another one that it requires, and for inputs that exclude each other."""
+    """Raise PlannerError if an option lacks another option that it requires, or if inputs exclude each other."""
     trained = texts.get("trained", "")
     for name, needed in NEEDS.items():
         if texts.get(name) and not texts.get(needed):
@@ -108,7 +109,7 @@ def _check_evidence(texts: Texts, anchored: bool, fixed_energy: bool, place: Pla
 
 
 def _read_target(texts: Texts, kind: Kind, place: Place, known: float | None = None) -> Precision:
-    """Read the target. ``known`` is the standard deviation of log A if the user does not type one."""
+    """Read the target. ``known`` is the standard deviation of log A that is used if the user types none."""
     mse, error, sigma = (texts.get(field.name, "") for field in (MSE, ERROR, SIGMA))
     if bool(mse) == bool(error):
         if place == "terminal":
@@ -119,10 +120,10 @@ def _read_target(texts: Texts, kind: Kind, place: Place, known: float | None = N
 
 
 def read_anchor(texts: Mapping[str, str], option: str, usage: str) -> Anchor:
-    """Return the anchor of typed ``numbers``, which are by the names ``OF_ANCHOR``; the first one is its limiting axis.
+    """Return the anchor from typed ``texts``, keyed by the names in ``OF_ANCHOR``. The first one is its limiting axis.
 
-    ``option`` names the option in messages. Raises PlannerError if a number cannot be read, and with the text ``usage``
-    if the axis or the loss is missing.
+    ``option`` is the option name in messages. Raises PlannerError if a number cannot be read. If the axis or the loss
+    is missing, the message of the error is ``usage``.
     """
     numbers = {
         name: (parse_share if name == "doubled" else parse_number)(text, f"{name} of {option}")
@@ -135,6 +136,6 @@ def read_anchor(texts: Mapping[str, str], option: str, usage: str) -> Anchor:
 
 
 def make_anchor(axis: Axis, x: float, numbers: Mapping[str, float]) -> Anchor:
-    """Return the anchor that ``axis`` limits at ``x``, with other ``numbers`` by the names ``OF_ANCHOR``."""
+    """Return the anchor limited by ``axis`` at ``x``. ``numbers`` are keyed by the names in ``OF_ANCHOR``."""
     return Anchor(axis, x, numbers["loss"], N=numbers.get("N"), epochs=numbers.get("epochs"),
                   flops_per_sample=numbers.get("flops"), doubled=numbers.get("doubled"))  # fmt: skip

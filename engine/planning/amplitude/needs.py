@@ -1,4 +1,7 @@
-"""Range of one axis that reaches a target: from an optimistic exponent (fitted or published) to a conservative one."""
+"""Range of one axis that reaches a target: from an optimistic exponent (fitted or published) to a conservative one.
+
+The optimistic exponent gives the smaller end of the range, the conservative exponent the larger end.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from isoplan.engine.planning.amplitude.precision import number
 
 POINTS = 41
 ROUNDING = 1e-9
-"""Relative difference of two losses up to which they count as equal, because of rounding."""
+"""Largest relative difference of two losses that is attributed to rounding. Such losses count as equal."""
 
 
 TWO_PARTICLES = 1.5
-"""Conservative exponent for n_f = 2, for which the bound fails. It is below all published exponents of WZ and Zg, of
-which the least is 1.565.
+"""Conservative exponent for n_f = 2, because the bound 4/d fails for two particles. It is below all published exponents
+of WZ and Zg; the smallest of these is 1.565.
 """
 
 
@@ -29,13 +32,13 @@ which the least is 1.565.
 class Need:
     """Range of one axis that reaches a target, in the unit of the axis.
 
-    ``most`` is the end by the conservative exponent ``slow``, and ``least`` the end by the optimistic exponent
-    ``fast``. ``least`` is None if ``fast`` is None. It is also None if ``reached``: the run at ``start`` already
-    reaches the target, and perhaps a smaller run does.
+    ``most`` is the end by the conservative exponent ``slow``. ``least`` is the end by the optimistic exponent ``fast``;
+    it is None if ``fast`` is None. If ``reached``, the run at ``start`` already reaches the target. ``least`` is then
+    also None, because a smaller run may reach the target too.
 
     ``start`` is the value of the axis and the loss from which the range is extrapolated. ``floor`` is the limit of the
     loss. ``slow_loss`` and ``fast_loss`` (k,) are the losses at ``x`` (k,) for a figure; ``fast_loss`` is empty without
-    ``fast``. ``law`` names the runs of a fitted law ("12 cells of Zgg"); it is empty for a single anchor and for a
+    ``fast``. ``law`` describes the runs of a fitted law ("12 cells of Zgg"). It is empty for a single anchor and for a
     published law.
     """
 
@@ -63,7 +66,7 @@ class Need:
 
     @property
     def origin(self) -> str:
-        """Text on how the ends follow from an anchor, or from a law through several runs."""
+        """Text that states from which anchor, or from which fitted law, the ends are computed."""
         if self.reached:
             return f"{self.axis} = {number(self.start[0], self.unit)} reaches the target"
         if self.law:
@@ -72,14 +75,14 @@ class Need:
 
     @property
     def inside(self) -> bool:
-        """Whether the target lies within the measured range, so that nothing is extrapolated."""
+        """Whether the target lies within the measured range, without extrapolation."""
         return math.isclose(self.most, self.start[0], rel_tol=1e-9)
 
     @property
     def farthest(self) -> float:
-        """The conservative end, or the optimistic end if the conservative one is infinite.
+        """The conservative end, or the optimistic end if the conservative end is infinite.
 
-        It is infinite if neither is finite.
+        The result is infinite if both ends are infinite.
         """
         if math.isfinite(self.most):
             return self.most
@@ -87,18 +90,18 @@ class Need:
 
     @property
     def beyond(self) -> float:
-        """Decades from the start to the farthest finite end; infinite if no end is finite."""
+        """Distance in decades from the start to the farthest finite end; infinite if no end is finite."""
         return max(math.log10(self.farthest / self.start[0]), 0.0)
 
 
 def from_anchors(
     anchors: Sequence[Anchor], axis: Axis, mse: float, slow: Exponent, others: Sequence[PublishedLaw], floor: float
 ) -> Need | None:
-    """Return the range of ``axis`` that reaches ``mse``, by the anchors that this axis limits; None without anchors.
+    """Return the range of ``axis`` that reaches ``mse``, from anchors limited by ``axis``; None without such anchors.
 
-    It is extrapolated from the largest x, at the geometric mean of the losses there. The optimistic exponent is fitted
-    if the anchors have two or more values of x. Otherwise it is the median of the published laws ``others`` on this
-    axis.
+    The range is extrapolated from the largest x, with the geometric mean of the losses at this x. If the anchors have
+    two or more values of x, the optimistic exponent is fitted to them. Otherwise it is the median exponent of the
+    published laws in ``others`` along ``axis``.
     """
     own = along(anchors, axis)
     if not own:
@@ -116,12 +119,12 @@ def from_anchors(
 
 
 def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
-    """Return the range of its axis that reaches ``mse`` by a published ``law``.
+    """Return the range of the law's axis that reaches ``mse``, from a published ``law``.
 
     Within the measured range above the onset of the power law, the range is a single number. Beyond the last measured
-    point, it is extrapolated from this point by the conservative exponent and by that of the law. If already the first
-    point of the power law reaches the target, this point is the upper end and the lower end is None. Raises
-    PlannerError for a target at or below the floor of the law.
+    point, it is extrapolated from this point with the conservative exponent and with the exponent of the law. If the
+    first point of the power law already reaches the target, this point is the upper end and the lower end is None.
+    Raises PlannerError for a target at or below the floor of the law.
     """
     own = Exponent(law.alpha, f"published for {law.process}, {law.held} ({law.fit.data.source.split(', ')[-1]})")
     if mse <= law.floor:
@@ -141,7 +144,7 @@ def _need(
 ) -> Need:
     """Return the range that reaches ``mse``, extrapolated from ``start`` (value of the axis, loss).
 
-    Its upper end is the start itself if the loss there is at most ``mse``.
+    The upper end is the value of the axis in ``start`` if the loss in ``start`` is at most ``mse``.
     """
     ratio, reached = (start[1] - floor) / (mse - floor), start[1] < mse * (1 - ROUNDING)
     ratio = ratio if ratio > 1 + ROUNDING else 1.0
@@ -162,7 +165,7 @@ def _fitted(own: Sequence[Anchor], floor: float) -> Exponent | None:
 
 
 def _median(published: Sequence[PublishedLaw]) -> Exponent | None:
-    """Return the median of the exponents of published laws; None if there are none."""
+    """Return the median of the exponents of published laws; None if ``published`` is empty."""
     if not published:
         return None
     values = [law.alpha for law in published]
@@ -172,21 +175,22 @@ def _median(published: Sequence[PublishedLaw]) -> Exponent | None:
 
 @dataclass(frozen=True)
 class Exponent:
-    """Exponent ``value`` of the loss against D, N or C, and its source as text."""
+    """Exponent ``value`` of the loss against D, N or C. ``source`` describes its origin."""
 
     value: float
     source: str
 
     @property
     def halved(self) -> float:
-        """Exponent of the typical relative error, which is half of that of the loss."""
+        """Exponent of the typical relative error: half of the exponent of the loss."""
         return self.value / 2
 
 
 def conservative(n_f: int, *, fixed_energy: bool = False) -> Exponent:
-    """Return the conservative exponent for ``n_f`` final-state particles: 4/d with d = 3 n_f - 4, but 1.5 for n_f = 2.
+    """Return the conservative exponent for ``n_f`` final-state particles: 1.5 for n_f = 2, otherwise 4/d.
 
-    At a fixed collision energy d is smaller by one. Raises PlannerError for fewer than two particles.
+    d = 3 n_f - 4 is the dimension of the phase space, or 3 n_f - 5 at a fixed collision energy. Raises PlannerError for
+    fewer than two particles.
     """
     d = phase_space_dimension(n_f, fixed_energy=fixed_energy)
     bound = least_exponent(d)

@@ -1,4 +1,4 @@
-"""Plan of an amplitude surrogate: D, N and C with the laws and runs that give them, and whether these support it."""
+"""Plan of an amplitude surrogate: D, N and C, the laws and runs behind them, and whether the runs support the plan."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from isoplan.engine.planning.plan.support import ANSWERED, MARKED
 
 AXES: tuple[Axis, ...] = ("D", "N", "C")
 SMALLEST_N = 1e4
-"""Number of parameters below which N limits a surrogate (amplitudes, Sec. 5)."""
+"""Number of parameters below which N limits the precision of a surrogate (amplitudes, Sec. 5)."""
 PER_PARAMETER = 6.0
-"""Default training FLOPs per parameter and point (zeta of amplitudes, eq. 7)."""
+"""Default training FLOPs per parameter and point (zeta in eq. 7 of amplitudes)."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """Range of a size from ``least`` to ``most``; both are equal for a single number.
+    """Range of a size from ``least`` to ``most``. The two are equal if the size is a single number.
 
-    An end is None if it is not known.
+    An end is None if it is unknown.
     """
 
     least: float | None
@@ -37,10 +37,10 @@ class Size:
 
 
 def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict[Axis, Need], dict[Axis, str]]:
-    """Return the range of each axis that reaches ``mse``, by ``law`` and the other laws of its process and network.
+    """Return the range of each axis that reaches ``mse``, from ``law`` and the other laws of its process and network.
 
-    The second value states for each other axis why its range is not known. A law of N or C is valid for the D at which
-    it was measured, so it does not apply to a target that needs more points.
+    The second value states, for each axis without a range, why its range is unknown. A law of N or C is valid only for
+    the D at which it was measured. It does not apply to a target that needs more points.
     """
     found: dict[Axis, Need] = {law.axis: from_law(law, mse, slow)}
     why: dict[Axis, str] = {}
@@ -72,9 +72,9 @@ def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict
 
 
 def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str]) -> tuple[Size, Size, Size]:
-    """Return D, N and C by a published law and the other laws of its process and network.
+    """Return D, N and C from a published law and the other laws of its process and network.
 
-    If there is no law of N, N is the fixed N of the law of D.
+    Without a law of N, N is the fixed size of the law of D.
     """
     laws = {one.axis: one for one in (*law.beside, law)}
     sizes = {}
@@ -93,9 +93,9 @@ def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str
 
 
 def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[Size, Size, Size]:
-    """Return D, N and C from the anchors that each of them limits.
+    """Return D, N and C, each from the anchors that it limits.
 
-    If no anchor is limited by N or C, they follow from the last anchor that D limits.
+    If no anchor is limited by N (or C), N (or C) is computed from the last anchor that is limited by D.
     """
     ranges = {axis: Size(need.least, need.most, need.unit, need.origin) for axis, need in found.items()}
     data = along(anchors, "D")
@@ -113,7 +113,7 @@ def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[S
 
 
 def _compute(D: Size, N: Size, anchor: Anchor) -> Size:
-    """Return C at the N of the plan: FLOPs per point times D times the anchor's epochs."""
+    """Return C at the N of the plan: FLOPs per point, times D, times the number of epochs of the anchor."""
     epochs = anchor.epochs
     if anchor.N is None or epochs is None:
         lost = " and ".join(what for what, x in (("N", anchor.N), ("the epochs", epochs)) if x is None)
@@ -129,13 +129,13 @@ def _compute(D: Size, N: Size, anchor: Anchor) -> Size:
 
 @dataclass(frozen=True, eq=False)
 class AmplitudePlan:
-    """Plan for an amplitude surrogate: D, N and C as ranges.
+    """Plan for an amplitude surrogate: ranges of D, N and C.
 
-    ``needs`` has the laws that give these ranges. ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are the inputs.
-    If a law was fitted to anchors or to trained cells of ``process``, ``change`` describes its effect on the plan, and
-    ``measured`` has the errors of the cells. ``stopped`` is the sentence in place of an answer if the runs do not
-    support one; D, N and C are then unknown. ``reached`` states that the answer is that of trained cells which reach
-    the target.
+    ``needs`` contains the ranges with the exponents behind them. ``anchors``, ``law``, ``floor`` and ``fixed_energy``
+    are the inputs. If a law was fitted to anchors or to trained cells of ``process``, ``change`` describes its effect
+    on the plan, and ``measured`` contains the errors of the cells. If the runs do not support an answer, ``stopped`` is
+    a sentence that replaces the answer, and D, N and C are unknown. ``reached`` is True if the answer consists of
+    trained cells that reach the target.
     """
 
     n_f: int
@@ -160,7 +160,7 @@ class AmplitudePlan:
 
     @property
     def runs(self) -> str:
-        """Name of the runs from which the plan is scaled, for use within a sentence."""
+        """Name of the runs that are the basis of the plan, for use within a sentence."""
         if self.process:
             return f"the cells of {self.process}"
         if self.law is not None:
@@ -169,21 +169,21 @@ class AmplitudePlan:
 
 
 SECOND = 10.0
-"""Size of the recommended next run, as a multiple of the last run."""
+"""Size of the recommended next run, divided by the size of the last run."""
 FARTHEST = 100.0
-"""Largest multiple of the last run at which the run that would make the plan supported is recommended. If it is larger,
+"""Largest recommended run that would make the plan supported, divided by the last run. If an even larger run is needed,
 a smaller run is recommended, which measures the exponent.
 """
 OF_RANGE = frozenset({"wide-range", "unbounded"})
-"""Codes of warnings about a range. They are dropped if the range is not stated."""
+"""Codes of warnings about a range. They are removed if the range is not shown."""
 NOT_STATED = "not stated: too far beyond the runs"
 
 
 def supported(plan: AmplitudePlan) -> AmplitudePlan:
-    """Return ``plan`` with its distance from the runs taken into account.
+    """Return ``plan`` with a check of its distance from the runs.
 
-    Beyond one decade a warning marks the plan. Beyond three decades it has no ranges, and a sentence states what the
-    runs support. The distance is the largest one of its ranges, each taken at its conservative end.
+    The distance is the largest one over the ranges, each measured at its conservative end. Beyond one decade, a warning
+    marks the plan. Beyond three decades, the ranges are removed and a sentence states what the runs support.
     """
     if plan.stopped or not plan.needs:
         return plan
@@ -203,7 +203,7 @@ def supported(plan: AmplitudePlan) -> AmplitudePlan:
 
 
 def _in_place(plan: AmplitudePlan, need: Need) -> str:
-    """Return what the runs support, how far beyond them the target lies, and which run would extend the support."""
+    """Return sentences on what the runs support, how far beyond it the target lies, and which run would be needed."""
     axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
     most = start * 10**ANSWERED
     down = lower_first(asked(replace(plan.target, mse=_reached(need, most))))
@@ -220,7 +220,7 @@ def _away(need: Need) -> str:
 
 
 def _reached(need: Need, x: float) -> float:
-    """Return the loss at ``x`` that the conservative exponent predicts."""
+    """Return the loss at ``x``, predicted with the conservative exponent."""
     if len(need.x) and need.x[-1] >= x:
         return float(np.exp(np.interp(math.log(x), np.log(need.x), np.log(need.slow_loss))))
     return need.floor + (need.start[1] - need.floor) * (need.start[0] / x) ** need.slow.value
@@ -229,7 +229,7 @@ def _reached(need: Need, x: float) -> float:
 def _next(plan: AmplitudePlan, need: Need) -> str:
     """Return a sentence on the run to train next.
 
-    It is the run that would make the plan supported. If this run is too large, it is one that measures the exponent.
+    This is the run that would make the plan supported. If it is too large, a run that measures the exponent is named.
     """
     axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
     enough = need.farthest / 10**ANSWERED

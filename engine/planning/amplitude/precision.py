@@ -1,12 +1,12 @@
 """Precision target: MSE of the standardised log amplitude, or a relative error of a stated kind.
 
-The surrogate learns (log A - mean) / sigma(log A) (amplitudes, Sec. 3). An MSE of this quantity is an RMS error of log
-A of sigma(log A) sqrt(MSE), which for small errors is the RMS relative error of A. This error decreases with half the
-exponent of the MSE.
+The surrogate predicts (log A - mean) / sigma(log A), where A is the amplitude (amplitudes, Sec. 3). The MSE of this
+quantity corresponds to an RMS error of log A of sigma(log A) sqrt(MSE). For small errors, this is the RMS relative
+error of A. Its exponent is half the exponent of the MSE.
 
-A few points dominate the RMS: the median of the relative errors is smaller by a factor of 2 to 200, which depends on
-process and D. So the kind of an error is always stated. Trained cells measure the median and the 99 % error; no
-published law describes them.
+A few points dominate the RMS. The median of the relative errors is smaller by a factor of 2 to 200, which depends on
+process and D. Therefore the kind of an error is always stated. Trained cells contain the median and the 99 % error; no
+published law describes these errors.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ NAMES: dict[Kind, str] = {
     "median": "median relative error",
     "99": "relative error of 99 % of the points",
 }
-"""Names of the kinds of error, for use within a sentence. For the kind "99", 99 % of the points have a smaller
-error.
+"""Names of the kinds of error, for use within a sentence. The kind "99" is the error that 99 % of the points do not
+exceed.
 """
 
 
 @dataclass(frozen=True)
 class Precision:
-    """A precision target as ``mse``, which has no unit.
+    """A precision target ``mse``, which has no unit.
 
-    ``sigma`` is the standard deviation of log A over the phase space; None if it is unknown. ``raw`` states that
-    ``mse`` is that of A itself, as in some published laws. If ``kind`` is not "rms", ``mse`` is the square of the
+    ``sigma`` is the standard deviation of log A over the phase space; None if unknown. ``raw`` is True if ``mse``
+    refers to the amplitude A itself, as in some published laws. If ``kind`` is not "rms", ``mse`` is the square of the
     relative error of this kind, and ``sigma`` is 1.
     """
 
@@ -50,19 +50,19 @@ class Precision:
 
     @property
     def measure(self) -> str:
-        """Name of the quantity that ``mse`` gives, such as the MSE of the standardised log amplitude."""
+        """Name of the quantity ``mse``, such as "MSE of the standardised log amplitude"."""
         if self.kind != "rms":
             return f"squared {self.name}"
         return f"MSE of the {'raw' if self.raw else 'standardised log'} amplitude"
 
     @property
     def relative(self) -> float | None:
-        """Relative error of this kind (0.001 is 0.1 %); None if sigma(log A) is needed and unknown."""
+        """Relative error of this kind (0.001 means 0.1 %); None if sigma(log A) is needed but unknown."""
         return None if self.sigma is None else self.sigma * math.sqrt(self.mse)
 
 
 def of_mse(mse: float, sigma: float | None = None) -> Precision:
-    """Return the target of an MSE. Raises PlannerError if a number is not positive."""
+    """Return the target for an MSE. Raises PlannerError if a number is not positive."""
     _positive(mse, "target MSE", "such as 1e-6")
     if sigma is not None:
         _positive(sigma, "standard deviation of log A", "measured on the training points, such as 1.5")
@@ -70,9 +70,9 @@ def of_mse(mse: float, sigma: float | None = None) -> Precision:
 
 
 def of_error(relative: float, sigma: float | None, kind: Kind = "rms") -> Precision:
-    """Return the target of a relative error of a ``kind``. Only the kind "rms" needs sigma(log A).
+    """Return the target for a relative error of a ``kind``. Only the kind "rms" needs sigma(log A).
 
-    Raises PlannerError for an RMS without sigma(log A), and if a number is not positive.
+    Raises PlannerError for an RMS error without sigma(log A), or if a number is not positive.
     """
     _positive(relative, "target relative error", "such as 0.001 for 0.1 %")
     if kind != "rms":
@@ -99,9 +99,9 @@ def check_kind(text: str, what: str) -> Kind:
 def check_worth(target: Precision) -> None:
     """Raise PlannerError if a constant prediction reaches the target, because then no surrogate is needed.
 
-    The mean of standardised log amplitudes, as a prediction, has an MSE of 1, because their variance is 1. The variance
-    of raw amplitudes is not known, so every raw target is accepted. A prediction of zero has a relative error of 100 %
-    at every point.
+    Standardised log amplitudes have a variance of 1, so a constant prediction (their mean) has an MSE of 1. The
+    variance of raw amplitudes is not known, so every raw target is accepted. A prediction of zero has a relative error
+    of 100 % at every point.
     """
     if target.raw or target.mse < 1:
         return
@@ -120,7 +120,7 @@ def check_worth(target: Precision) -> None:
 def only_rms(target: Precision, what: str) -> None:
     """Raise PlannerError if the target is not an RMS error.
 
-    ``what`` names the data, which have no other kind of error.
+    ``what`` names the data, which contain no other kind of error.
     """
     if target.kind != "rms":
         raise PlannerError(
@@ -140,7 +140,7 @@ def number(x: float, unit: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a fraction as text in percent with two digits, such as "0.1 %" or "500 %"."""
+    """Return a fraction as a percentage with two digits, such as "0.1 %" or "500 %"."""
     return f"{float(f'{100 * share:.2g}'):,g} %"
 
 
@@ -150,7 +150,7 @@ def relative_error(target: Precision) -> str:
 
 
 def asked(target: Precision) -> str:
-    """Return a target as the beginning of a sentence: "An MSE of 1e-06 (RMS relative error 0.15 %)"."""
+    """Return a target as the start of a sentence: "An MSE of 1e-06 (RMS relative error 0.15 %)"."""
     if target.kind != "rms":
         return f"A {target.name} of {relative_error(target)}"
     relative = "" if target.relative is None else f" ({target.name} {relative_error(target)})"
@@ -158,5 +158,5 @@ def asked(target: Precision) -> str:
 
 
 def lower_first(text: str) -> str:
-    """Return ``text`` with a small first letter for use within a sentence: "An MSE" becomes "an MSE"."""
+    """Return ``text`` with a lower-case first letter, for use within a sentence: "An MSE" becomes "an MSE"."""
     return text[0].lower() + text[1:]

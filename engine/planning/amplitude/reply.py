@@ -24,7 +24,7 @@ AMPLITUDE = "isoplan.engine.planning.amplitude"
 HOMES = {name: AMPLITUDE for name in ("Anchor", "Precision", "as_text", "plan_amplitude", "plan_fitted")}
 HOMES |= {name: "isoplan.data.amplitudes" for name in ("best_laws", "published_law")}
 SMALLEST = 1e-3
-"""Smallest MSE that is shown without a power of ten in the name of an answer."""
+"""Smallest MSE that the name of an answer shows without a power of ten."""
 SCHEMA = 1
 UNBOUNDED = "unbounded"
 COLUMNS = ("Quantity", "Range", "From")
@@ -32,7 +32,7 @@ LABELS = {"D": "Training points D", "N": "Model size N", "C": "Compute C"}
 
 
 def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
-    """Return the table of a plan as texts (quantity, range, unit, source): target, exponents and sizes."""
+    """Return the rows of the table of a plan (quantity, range, unit, source) for target, exponents and sizes."""
     found = [
         (f"Target {plan.target.measure}", f"{plan.target.mse:.3g}", "", ""),
         (f"Target {plan.target.name}", relative_error(plan.target), "", _why_relative(plan.target)),
@@ -46,9 +46,9 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def _exponents(plan: AmplitudePlan) -> list[tuple[str, Exponent]]:
-    """Return the label and value of the conservative exponent of the plan, and of the exponents of each axis.
+    """Return label and value of the conservative exponent of the plan, and of the exponents of each axis.
 
-    A conservative exponent of an axis is left out if it is that of the plan.
+    The conservative exponent of an axis is skipped if it equals that of the plan.
     """
     found = [("Conservative exponent", plan.exponent)]
     for need in plan.needs:
@@ -60,13 +60,13 @@ def _exponents(plan: AmplitudePlan) -> list[tuple[str, Exponent]]:
 
 
 def phase_space(plan: AmplitudePlan) -> str:
-    """Return how d follows from n_f: "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"."""
+    """Return how d follows from n_f, such as "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"."""
     energy, less = ("is fixed", 5) if plan.fixed_energy else ("varies", 4)
     return f"sqrt(s) {energy}, 3 n_f - {less} for n_f = {plan.n_f}; the bound 4/d is {plan.bound:.3g}"
 
 
 def sentence(plan: AmplitudePlan) -> str:
-    """Return the answer in one sentence, or why the runs do not support an answer."""
+    """Return the answer in one sentence, or the reason why the runs do not support an answer."""
     if plan.stopped:
         return plan.stopped
     known = [_amount(size) for size in (plan.D, plan.N, plan.C) if size.most is not None]
@@ -78,7 +78,7 @@ def sentence(plan: AmplitudePlan) -> str:
 
 
 def _extrapolated(plan: AmplitudePlan) -> str:
-    """Return the clause on how far the conservative end lies beyond the runs; empty up to one decade."""
+    """Return a clause on how far the conservative end lies beyond the runs; empty for one decade or less."""
     need = max(plan.needs, key=lambda one: one.beyond, default=None)
     if need is None or need.beyond <= MARKED:
         return ""
@@ -95,7 +95,7 @@ def as_text(plan: AmplitudePlan) -> str:
 def to_json(plan: AmplitudePlan) -> dict[str, Any]:
     """Return the JSON object that ``isoplan amplitude --json`` prints.
 
-    A number that is unknown or unbounded is null.
+    Unknown and unbounded numbers are null.
     """
     return {
         "schema": SCHEMA,
@@ -139,7 +139,7 @@ def span(size: Size, named: bool = False) -> str:
 
 
 def _unbounded(size: Size) -> bool:
-    """Return whether no end of the range is a finite number."""
+    """Return whether both ends of the range are infinite or unknown."""
     return size.most == math.inf and size.least in (None, math.inf)
 
 
@@ -175,7 +175,7 @@ def _need(need: Need) -> dict[str, Any]:
 
 
 def document(plan: AmplitudePlan) -> Document:
-    """Return ``plan``, which used the laws that come with Isoplan, as a document. A range has one line per end."""
+    """Return ``plan`` as a document. The plan must use the laws that Isoplan provides. A range has one line per end."""
     notes = warned(plan.warnings)
     return Document(sentence(plan), _lines(plan), notes, to_json(plan), _script(plan))
 
@@ -233,7 +233,7 @@ def _anchor(anchor: Anchor) -> str:
 def answer(plan: AmplitudePlan) -> Answer:
     """Return ``plan`` as an answer for the page, the terminal and Python.
 
-    The plan must have used the laws that come with Isoplan.
+    The plan must use the laws that Isoplan provides.
     """
     shown = tuple((what, x if x == "-" else f"{x} {unit}".strip(), note) for what, x, unit, note in rows(plan))
     table = Table(COLUMNS, shown, "The plan in numbers.")

@@ -1,11 +1,11 @@
-"""Resources that an amplitude surrogate of a given precision needs, before any large training.
+"""Resources that an amplitude surrogate needs for a given precision, before any large training.
 
 The exponents of D, N and C are known before training, because they follow from the dimension of the phase space
-(amplitudes, Secs. 2 and 5). One cheap run on an axis, the anchor, fixes the scale.
+(amplitudes, Secs. 2 and 5). One cheap run that is limited by one axis, the anchor, fixes the scale.
 
-If D limits all anchors, D follows from the exponent. N is that of the anchor, because more than 1e4 parameters improve
-nothing (Sec. 5). C is the cost of one point times D times the epochs of the anchor (eq. 7, per epoch). C and N have
-their own laws if they limit an anchor, or if there are published laws of the same process and network.
+If D limits all anchors, D is computed with the exponent. N is that of the anchor, because more than 1e4 parameters do
+not lower the loss (Sec. 5). C is the cost of one point, times D, times the epochs of the anchor (eq. 7, per epoch). C
+and N have their own laws if an anchor is limited by C or N, or if published laws of the same process and network exist.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from isoplan.engine.planning.plan.support import ANSWERED
 from isoplan.engine.quantities import count
 
 WIDE = 2.0
-"""Width of a range in decades above which a warning asks for one more anchor."""
+"""Width of a range in decades above which a warning asks for another anchor."""
 RAW_TARGETS = (
     "This law was trained on raw amplitudes, not on standardised logs (amplitudes, Tables 2 to 4), so its MSE is not "
     "a relative error and cannot be compared with the MSE of other processes."
@@ -64,7 +64,7 @@ def plan_amplitude(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Return the plan by ``scaled``, without an answer if it lies more than three decades beyond the runs."""
+    """Return the plan of ``scaled``; without an answer if the plan lies more than three decades beyond the runs."""
     return supported(scaled(n_f, target, anchors, law, published, floor=floor, fixed_energy=fixed_energy))
 
 
@@ -80,13 +80,13 @@ def scaled(
 ) -> AmplitudePlan:
     """Compute the D, N and C that reach ``target`` for ``n_f`` final-state particles.
 
-    They follow from anchors or from a published ``law``. ``published`` are laws of all processes; those with the same
-    n_f give the optimistic end of a range. ``floor`` is the noise of the amplitudes themselves, zero at tree level
-    (amplitudes, eq. 2).
+    They are computed from anchors or from a published ``law``. ``published`` are laws of all processes; those with the
+    same n_f give the optimistic end of a range. ``floor`` is the noise of the amplitudes themselves, which is zero at
+    tree level (amplitudes, eq. 2).
 
-    Raises PlannerError in these cases: neither or both of anchors and a law are given; the law is for another n_f or
-    comes with a floor; the target is a relative error but the law is of raw amplitudes; the target needs no surrogate
-    or is at or below the floor; the floor is negative.
+    Raises PlannerError in these cases: both or neither of ``anchors`` and ``law`` are given; ``law`` is for another n_f
+    or is given together with a floor; the target is a relative error but ``law`` describes raw amplitudes; the target
+    needs no surrogate or is at or below the floor; the floor is negative.
     """
     slow = conservative(n_f, fixed_energy=fixed_energy)
     _check(n_f, target, anchors, law, floor)
@@ -109,7 +109,7 @@ def scaled(
 def _needs(
     anchors: Sequence[Anchor], mse: float, slow: Exponent, same: Sequence[PublishedLaw], floor: float
 ) -> dict[Axis, Need]:
-    """Return the range of each axis that reaches ``mse``, for the axes that limit an anchor."""
+    """Return the range that reaches ``mse`` for each axis that limits an anchor."""
     needs = {axis: from_anchors(anchors, axis, mse, slow, same, floor) for axis in AXES}
     return {axis: need for axis, need in needs.items() if need is not None}
 
@@ -166,7 +166,7 @@ def _notes(
 
 
 def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
-    """Return a note for each anchor for which it was not tested whether its axis limits it."""
+    """Return a note for each anchor that was not tested for being limited by its axis."""
     text = (
         "It is not tested whether {axis} limits the anchor at {axis} = {x:g}. Double the other axes: its loss must "
         "change by less than 10 %."
@@ -175,7 +175,7 @@ def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
 
 
 def said_of(n_f: int, found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> list[FitWarning]:
-    """Return the warnings about ranges: only one end is known, it spans many decades, or no end is finite."""
+    """Return warnings about ranges with only one known end, with a width of many decades, or without a finite end."""
     notes = []
     for axis, need in found.items():
         if need.fast is None:
@@ -212,13 +212,15 @@ def plan_fitted(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Compute D, N and C for ``target`` by the law through the ``anchors`` that D limits.
+    """Compute D, N and C for ``target`` from a law fitted to the D-limited ``anchors``.
 
-    The range of D is the 68 % interval of this law. The anchors are cells of ``process``, or runs without a name if it
-    is empty. ``change`` of the plan compares it with a plan by the bound from the anchors at the smallest D alone.
+    The range of D is the 68 % interval of this law. The anchors are cells (training runs) of ``process``; an empty
+    ``process`` means runs without a name. ``change`` in the plan compares the plan with another plan that uses only the
+    anchors at the smallest D and the bound.
 
-    Anchors that N or C limits are used as in ``plan_amplitude``. So are all anchors if those that D limits have only
-    one D. Raises PlannerError as ``plan_amplitude`` does, and if the loss does not decrease with D.
+    Anchors limited by N or C are used as in ``plan_amplitude``. All anchors are used in this way if the D-limited
+    anchors have only one value of D. Raises PlannerError like ``plan_amplitude``, and if the loss does not decrease
+    with D.
     """
     data = along(anchors, "D")
     if anchors and not process:
@@ -240,12 +242,12 @@ def plan_fitted(
 
 
 def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: float, bound: Exponent) -> Need:
-    """Return the range of D that reaches ``mse`` by the ``line`` through the anchors ``data``.
+    """Return the range of D that reaches ``mse``, from the ``line`` through the anchors ``data``.
 
-    Beyond the largest D of the anchors the exponent may decrease. In this range the conservative end is at least the D
-    that follows from the exponent ``bound`` and the anchors at the largest D. Both ends are at least the smallest D,
-    because no anchor tests the line below it. If the anchors at the smallest D reach the target, this D is the upper
-    end and the lower end is None.
+    Beyond the largest D of the anchors, the exponent may be smaller than the fitted one. There the conservative end is
+    at least the D that follows from the exponent ``bound`` and the anchors at the largest D. Both ends are at least the
+    smallest D, because no anchor tests the line below this D. If the anchors at the smallest D reach the target, the
+    upper end is this D and the lower end is None.
     """
     first, last = data[0].x, data[-1].x
     at_first, at_last = (_mean([a.loss for a in data if a.x == x], floor) for x in (first, last))
@@ -276,7 +278,7 @@ def _mean(losses: Sequence[float], floor: float) -> float:
 def _change(first: AmplitudePlan, need: Need, line: Line) -> str:
     """Return a sentence that compares two values of D for the target.
 
-    One follows from the law through all anchors, the other from the anchors of smallest D alone.
+    The first value follows from the anchors of smallest D alone, the second from the law through all anchors.
     """
     old, new, unit = first.needs[0].most, need.most, UNITS["D"]
     by = "the bound 4/d" if first.n_f > 2 else "the exponent for two particles"

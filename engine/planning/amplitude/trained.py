@@ -1,8 +1,8 @@
-"""Plans from trained cells: by the law through them, or by the cells themselves if they reach the target.
+"""Plans from trained cells (training runs): from a law fitted to the cells, or from cells that reach the target.
 
-There is no plan if this law levels off above the target. Only converged cells are used: twice the compute changes their
-loss by less than 10 %. Cells whose loss rises are undecided. They do not enter the exponent, and are used only to
-determine where the loss levels off.
+No plan exists if the fitted law levels off above the target. Only converged cells are used: doubling the compute
+changes their loss by less than 10 %. Cells with a loss that rises are undecided. They do not affect the exponent, and
+only help to determine where the loss levels off.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ FALLING, LEVELS_OFF = "still-falling", "levels-off"
 def plan_trained(
     n_f: int, target: Precision, found: Sequence[Point], published: Sequence[PublishedLaw] = (), floor: float = 0.0
 ) -> AmplitudePlan:
-    """Plan ``target`` by the law through the trained cells ``found`` of one process.
+    """Plan ``target`` by a law fitted to the trained cells ``found`` of one process.
 
     A warning lists the cells that are not converged. For a target in a median or 99 % error, the losses of ``found``
-    must be the squares of these errors (``by_error``). If cells reach the target, the plan gives their D, N and C. If
-    the law of the cells levels off above the target, the plan has no D, N and C and names the cells to train.
+    must be the squares of these errors (``by_error``). If cells reach the target, the plan contains their D, N and C.
+    If the law levels off above the target, the plan has no D, N and C and states which cells to train.
 
-    Raises PlannerError for a target that a constant prediction reaches, for cells of another ``n_f``, and if D limits
-    no cell and no cell reaches the target.
+    Raises PlannerError for a target that a constant prediction reaches, for cells of another ``n_f``, or if D limits no
+    cell and no cell reaches the target.
     """
     check_worth(target)
     cell, anchors = found[0].cell, anchors_of(found)
@@ -61,9 +61,9 @@ def plan_trained(
 
 
 def reached_by(found: Sequence[Point], mse: float) -> tuple[Point, ...]:
-    """Return the points at the smallest D that reaches ``mse``; empty if no D does.
+    """Return the points at the smallest D that reaches ``mse``; empty if no D reaches it.
 
-    A D reaches it if the mean loss over seeds is at most ``mse`` at this and at every larger D.
+    A D reaches ``mse`` if the mean loss over seeds is at most ``mse`` at this D and at every larger D.
     """
     best: tuple[Point, ...] = ()
     for own in reversed(by_points(found).values()):
@@ -77,7 +77,7 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
     """Return why no D is stated if the law of the cells levels off above or near the target; otherwise an empty string.
 
     "Near" means that the 68 % interval of the floor contains the target. Undecided cells are included, because a loss
-    that rises with longer training shows at least that training has a floor.
+    that rises with longer training shows that training has a floor.
     """
     law = data_law(tuple(found), undecided=True)
     if law is None:
@@ -100,9 +100,7 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
 def _bare(
     n_f: int, target: Precision, found: Sequence[Point], floor: float, notes: Sequence[FitWarning]
 ) -> AmplitudePlan:
-    """Return a plan without D, N and C for the cells ``found``. Its notes state that the law of the cells levels
-    off.
-    """
+    """Return a plan without D, N and C for the cells ``found``. Its notes state that the law levels off."""
     cell = found[0].cell
     fixed, why = cell.fixed_energy, "not known: the law of the cells levels off above the target or near it"
     d = phase_space_dimension(n_f, fixed_energy=fixed)
@@ -112,7 +110,7 @@ def _bare(
 
 
 def _by_cells(bare: AmplitudePlan, reached: Sequence[Point]) -> AmplitudePlan:
-    """Return the plan ``bare`` with the D, N and C of the cells ``reached``, which reach the target."""
+    """Return the plan ``bare`` with the D, N and C of the cells ``reached``; these cells reach the target."""
     cell = reached[0].cell
     cells = "1 cell" if len(reached) == 1 else f"{len(reached)} cells"
     note = f"{cells} of {cell.process}; nothing is extrapolated"
@@ -121,7 +119,7 @@ def _by_cells(bare: AmplitudePlan, reached: Sequence[Point]) -> AmplitudePlan:
 
 
 def _nothing(found: Sequence[Point], target: Precision) -> str:
-    """Return why the cells give no answer if none of them is converged, and what to do."""
+    """Return a message for the case that no cell is converged: why there is no answer, and what to do."""
     least = min(mean_loss(own) for own in by_points(found).values())
     best = f"MSE {least:.2g}" if target.kind == "rms" else f"{target.name} {percent(math.sqrt(least))}"
     return (
@@ -131,9 +129,9 @@ def _nothing(found: Sequence[Point], target: Precision) -> str:
 
 
 def _measured(found: Sequence[Point], target: Precision) -> str:
-    """Return the errors of the cells at the largest D as text, by kind.
+    """Return the errors of the cells at the largest D as text, by kind of error.
 
-    Several kinds are stated because a few points dominate the RMS.
+    Several kinds are given, because a few points dominate the RMS.
     """
     D, own = list(by_points(found).items())[-1]
     cells = [one.cell for one in own]
@@ -148,7 +146,7 @@ def _measured(found: Sequence[Point], target: Precision) -> str:
 
 
 def _left_out(found: Sequence[Point]) -> list[FitWarning]:
-    """Return a warning with the number of cells that were not used, and why they were not."""
+    """Return a warning with the number of cells that were not used, and the reasons."""
     states = [one.state for one in found if not one.limited and one.cell.D >= ONSET["D"]]
     if not states:
         return []
@@ -163,9 +161,9 @@ def _left_out(found: Sequence[Point]) -> list[FitWarning]:
 
 
 def _levels_off(found: Sequence[Point], mse: float, floor: float) -> list[FitWarning]:
-    """Return a warning if the law of all cells, with a fitted K, levels off at a K that affects the target.
+    """Return a warning if a fit of all cells with a free floor K gives a K that is large enough to affect the target.
 
-    Doubling the compute shows whether D or training limits a cell. It does not show whether D or N limits it.
+    Doubling the compute shows whether D or training limits a cell, but not whether D or N limits it.
     """
     law = data_law(tuple(found), undecided=True)
     low, high = (0.0, 0.0) if law is None else law.interval("K")
