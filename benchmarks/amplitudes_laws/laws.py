@@ -82,7 +82,7 @@ class Scan:
 
     @property
     def slopes(self) -> tuple[tuple[float, float, float], ...]:
-        """Tuples (D, next D, local exponent of the loss between D and next D), for all values of D but the last."""
+        """Tuples (D, next D, local exponent of the loss between D and next D), one per pair of neighbouring D."""
         return local_slopes(self.found)
 
     @property
@@ -253,7 +253,7 @@ def _order(text: str) -> tuple[float, str]:
 
 
 def local_slopes(found: Iterable[Point]) -> tuple[tuple[float, float, float], ...]:
-    """Return tuples (D, next D, local exponent of the loss between D and next D), for all values of D but the last.
+    """Return tuples (D, next D, local exponent of the loss between D and next D), one per pair of neighbouring D.
 
     The loss at each D is the geometric mean over all of its cells, converged or not.
     """

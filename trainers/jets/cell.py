@@ -262,7 +262,7 @@ def sizes(cell: JetCell) -> Sizes:
 
 
 def needs(cell: JetCell) -> Resources:
-    """Return the cores and the memory that a cell needs for its process, its weights with their moments, and one batch."""
+    """Return the cores and the memory that a cell needs. The memory includes that of the process."""
     took = memory(cell)
     return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 
