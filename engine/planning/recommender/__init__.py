@@ -1,4 +1,4 @@
-"""Planner question "recipe": embedder share s, B, N, D, K and learning rate for a budget and a serving metric."""
+"""Planner question "recipe": embedder share s, batch size B, N, D, negatives K and learning rate for a budget."""
 
 from isoplan.engine.planning.recommender.choice import Alternative, Choice
 from isoplan.engine.planning.recommender.document import read_evidence

@@ -1,4 +1,4 @@
-"""Fits of a run table that give the evidence for a recipe. Page, terminal and exported scripts all use them."""
+"""Fits of a run table that provide the evidence for a recipe. Page, terminal and exported scripts use these fits."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Metric, Runs
 
 Progress = Callable[[str, float], None]
-"""Function that is called during fits. Its arguments are the setting that is being fitted, and the fraction of the fits
-of this setting that is complete (0 to 1).
+"""Function that is called during fits with two arguments: the setting that is being fitted, and the completed fraction
+(0 to 1) of the fits of this setting.
 """
 OBJECTIVE: ObjectiveName = "ols"
 REFITS = 200
 FULL = 10
 """Smallest number of values of a setting for which the law of two costs (behavioural, eqs. 2, 6) is fitted.
 
-This law has five parameters. With fewer values, too few degrees of freedom would remain to estimate the noise, so a
-parabola in the logarithm (three parameters) is fitted instead.
+This law has five parameters. With fewer values, there are too few degrees of freedom to estimate the noise. In that
+case a parabola in the logarithm (three parameters) is fitted.
 """
 SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "K")
 
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """Evidence from a run table, with the runs behind each setting.
+    """Evidence from a run table, and the runs that each setting was fitted to.
 
-    ``errors`` states by setting why a setting that the table varies has no fit. ``metrics`` are the metrics that the
-    table measures. ``references`` are table rows by setting: they compare the cells of its sweep with baselines that
-    only count items.
+    ``errors`` contains, for each setting that the table varies but that has no fit, the reason. ``metrics`` are the
+    metrics that the table contains. ``references`` are table rows by setting. They compare the training runs of its
+    sweep with baselines that only count items.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -61,7 +61,7 @@ class Built:
 class Job:
     """The fit of one ``setting`` of a ``table`` to its ``runs``.
 
-    It has the ``metrics`` by name, and the options of the fit.
+    ``metrics`` are the metrics to fit, by name. The other fields are options of the fit.
     """
 
     setting: Setting
@@ -75,13 +75,13 @@ class Job:
     progress: Progress | None
 
     def spec(self, law: str, y: str, axis: str | None = None) -> FitSpec:
-        """Return the specification of a fit of ``law`` to the column ``y``."""
+        """Return the specification of a fit of ``law`` to the column ``y``, over the column ``axis``."""
         return FitSpec(law=law, axis=axis, y=y, objective=OBJECTIVE, bootstrap=self.refits, seed=self.seed)
 
     def measured(self, metric: Metric, *needed: str) -> Runs:
-        """Return the runs that have values of ``metric`` and of all ``needed`` columns; the result has no other metric.
+        """Return the runs that have values of ``metric`` and of all ``needed`` columns. Other metrics are removed.
 
-        Raises PlannerError if there are no such runs.
+        Raises PlannerError if no run has all these values.
         """
         missing = next((name for name in needed if name not in self.runs), None)
         if missing is not None:
@@ -96,7 +96,7 @@ class Job:
 
     @property
     def scored(self) -> str:
-        """Name of the column with the number of events over which the metrics are averaged; empty if there is none."""
+        """Name of the column with the number of events that the metrics average over; empty if there is none."""
         return self.table.columns.settings.get("scored", "")
 
     def tell(self, part: float) -> None:
@@ -115,12 +115,12 @@ def build_evidence(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Built:
-    """Return the evidence of ``table`` for ``metrics``, the serving metric first.
+    """Return the evidence of ``table`` for ``metrics``. The first metric is the serving metric.
 
-    Metrics may have any spelling. A setting that no sweep varies is left out. ``curves`` reads the training curves of
-    runs; they give the number of training steps to a target. If the table has none of ``metrics``, N and D are fitted
-    for the loss. The remarks of the evidence list the settings that cannot be fitted, and the runs that were left out
-    of a sweep.
+    Metrics may have any spelling. Settings that no sweep varies are skipped. ``curves`` reads the training curves of
+    runs, which give the number of training steps to a target. If the table contains none of ``metrics``, N and D are
+    fitted for the loss. The remarks of the evidence list the settings that cannot be fitted, and the runs that were
+    excluded from a sweep.
     """
     metrics = tuple(dict.fromkeys(map(printed_name, metrics)))
     asked = {name: m for name in metrics if (m := table.columns.metric(name)) is not None}
@@ -152,7 +152,7 @@ def build_evidence(
 
 
 def _constant(table: Table) -> dict[Setting, float]:
-    """Return the batch size and the learning rate of a table, where all its runs have the same."""
+    """Return the batch size and the learning rate of a table; each is omitted if it differs between runs."""
     settings: tuple[Setting, ...] = ("B", "lr")
     found: dict[Setting, float] = {}
     for setting in settings:
@@ -178,7 +178,8 @@ def _negatives(job: Job) -> tuple[Evidence, tuple[str, ...]]:
 def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
     """Return the optimum of the swept column ``over`` for every metric at every budget.
 
-    The second value has a remark on each budget that cannot be fitted. Raises PlannerError if no optimum can be fitted.
+    The second value contains a remark on each budget that cannot be fitted. Raises PlannerError if no optimum can be
+    fitted.
     """
     found: list[Optimum] = []
     failed: dict[float, str] = {}
@@ -201,7 +202,7 @@ def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
 
 
 def _asked(job: Job) -> Mapping[str, Metric]:
-    """Return the requested metrics that the table has, by name. Raises PlannerError if it has none of them."""
+    """Return the requested metrics that the table contains, by name. Raises PlannerError if there are none."""
     if not job.metrics:
         known = ", ".join(job.table.columns.metrics) or "no column that is known as a metric"
         raise PlannerError(f"{job.served}: no column of the table measures it. The table has {known}.")
@@ -211,7 +212,7 @@ def _asked(job: Job) -> Mapping[str, Metric]:
 def _law_of(x: Floats) -> str:
     """Return the name of the law to fit to a sweep over the values ``x`` (n,).
 
-    It depends on the number of distinct values; zero does not count, because the axis is logarithmic.
+    The law depends on the number of distinct positive values, because the axis is logarithmic.
     """
     return "starvation" if len(np.unique(x[x > 0])) >= FULL else "log-parabola"
 
@@ -224,16 +225,16 @@ def _budgets(runs: Runs) -> list[float]:
 def _allocation(job: Job) -> tuple[Evidence, tuple[str, ...]]:
     """Fit N* and D* of each metric to the minima of its iso-FLOP curves.
 
-    If a column measures C, its compute rule is fitted first: C grows as a power of N and a power of D.
+    If a column contains measured C, a compute rule is fitted first: C is a power of N times a power of D.
     """
     found = _each(job, lambda name, metric: _frontier(job, metric))
     return Evidence(allocation=found, sizes=tuple(_curves(job, found))), ()
 
 
 def _curves(job: Job, metrics: Iterable[str]) -> Iterator[Optimum]:
-    """Yield the optimum of N at each budget, whose curve gives the cost of another N.
+    """Yield the optimum of N at each budget. Its curve gives the cost of another N.
 
-    A budget without a fit is left out.
+    Budgets without a fit are skipped.
     """
     for name in metrics:
         metric = job.metrics[name]
@@ -251,7 +252,7 @@ def _frontier(job: Job, metric: Metric) -> Fit:
 def _each(job: Job, make: Callable[[str, Metric], Fit]) -> dict[str, Fit]:
     """Call ``make`` for each metric and return the fits by metric.
 
-    A metric that cannot be fitted is left out. If none can be fitted, the error of the first one is raised.
+    A metric that cannot be fitted is skipped. If none can be fitted, the error of the first metric is raised.
     """
     found, reasons = dict[str, Fit](), list[PlannerError]()
     for i, (name, metric) in enumerate(_asked(job).items()):
@@ -266,7 +267,7 @@ def _each(job: Job, make: Callable[[str, Metric], Fit]) -> dict[str, Fit]:
 
 
 def _measured_rule(runs: Runs) -> Runs:
-    """Return the runs with a compute rule fitted to their measured C; unchanged if no column measures C."""
+    """Return the runs with a compute rule fitted to their measured C; unchanged if no column contains measured C."""
     if runs.roles.C is None:
         return runs
     try:
@@ -279,7 +280,7 @@ def _measured_rule(runs: Runs) -> Runs:
 def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
     """Fit the critical batch size for each metric.
 
-    The number of training steps to a target comes from training curves, otherwise from a column of the table.
+    The number of training steps to a target comes from training curves if they are given, otherwise from a column.
     """
     over = job.table.columns.settings["B"]
     get_law("critical-batch", over)
@@ -310,7 +311,7 @@ def of_metric(runs: Runs, metric: str) -> Runs:
 def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
     """Fit the law S(B) of training steps against batch size, from training curves.
 
-    Raises PlannerError if S rises with B, which this law does not describe.
+    Raises PlannerError if S increases with B, because the law does not describe such runs.
     """
     assert job.curves is not None
     runs = job.measured(metric, over)
@@ -324,4 +325,4 @@ def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
 MAKERS: Mapping[Setting, Callable[[Job], tuple[Evidence, tuple[str, ...]]]] = {
     "s": _share, "B": _batch, "N": _allocation, "K": _negatives,
 }  # fmt: skip
-"""Functions that fit each setting. They return its evidence, and remarks on what was left out."""
+"""Functions that fit each setting. They return its evidence, and remarks on runs or budgets that were excluded."""

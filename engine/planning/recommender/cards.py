@@ -1,4 +1,4 @@
-"""Cards of a recipe: for each setting and metric its value, interval, source, and the cost of another choice.
+"""Cards of a recipe: value, interval and source of each setting for each metric, and the cost of another value.
 
 Page, terminal, exports and reports show the numbers and sentences of these cards.
 """
@@ -30,11 +30,11 @@ from isoplan.engine.quantities import number as plain_number
 CARDS: tuple[Setting, ...] = ("s", "K", "B", "N", "D", "lr")
 """Settings in the order of their cards."""
 MANY = 2048.0
-"""Batch size of the paper (behavioural, Table 7), for which the card of the learning rate states another rate."""
+"""Batch size of the paper (behavioural, Table 7) for which the card of the learning rate shows a second rate."""
 FALLS = 1.1
-"""Smallest ratio of the optima at two budgets that counts as a decrease."""
+"""Smallest ratio of the optimum at a smaller budget to the optimum here that counts as a decrease."""
 RULES = 1.25
-"""Smallest ratio of the costs of a plan by two compute rules that the card of D states."""
+"""Smallest ratio of the costs of a plan by two compute rules at which the card of D shows the second cost."""
 
 
 class Badge(Enum):
@@ -53,12 +53,12 @@ class Badge(Enum):
 class Card:
     """One setting of a recipe for one metric.
 
-    ``value`` is in the unit that is shown, for example the embedder share in percent. ``least`` states that it is a
-    lower limit. ``lender`` is the metric whose law gives the value; it is empty if ``metric`` has its own law.
-    ``sweeps`` is the range of the optima of all swept budgets, in the unit of ``value``. ``what_if`` is one line on the
-    cost of another choice. ``reason`` states where the value comes from, or why it is missing. ``complaint`` states why
-    the user's runs do not determine the setting; empty if they do, or if none vary it. ``caution`` states how much the
-    plan costs by another compute rule; empty if this does not matter.
+    ``value`` is in the unit of display, for example the embedder share in percent. ``least`` is True for a lower limit.
+    ``lender`` is the metric that provides the law for the value; it is empty if ``metric`` has its own law. ``sweeps``
+    is the range of the optima of all swept budgets, in the unit of ``value``. ``what_if`` is one line on the cost of
+    another value. ``reason`` states where the value comes from, or why it is missing. ``complaint`` states why the
+    user's runs do not determine the setting; it is empty if they do, or if no run varies the setting. ``caution``
+    states the cost of the plan by another compute rule; it is empty if the difference is small.
     """
 
     setting: Setting
@@ -80,14 +80,14 @@ class Card:
 
     @property
     def text(self) -> str:
-        """Value with its unit; "-" if there is none."""
+        """Value with its unit; "-" if the card has no value."""
         if self.value.value is None:
             return "-"
         return f"{'at least ' if self.least else ''}{number(self.value)} {self.value.unit}".strip()
 
     @property
     def interval(self) -> str:
-        """68 % interval, or the range of the optima of all swept budgets; "-" if neither is known."""
+        """68 % interval, or else the range of the optima of all swept budgets; "-" if neither is known."""
         if self.value.ci68 is not None and self.badge is not Badge.GUESS:
             return f"68 %: {between(self.value, self.value.ci68)}"
         if self.sweeps is not None and self.value.value is not None and not self.least:
@@ -96,7 +96,7 @@ class Card:
 
     @property
     def no_interval(self) -> str:
-        """Reason why ``interval`` is "-"; empty if the card has an interval or no value."""
+        """Reason why ``interval`` is "-"; empty if an interval exists or the value is missing."""
         if self.interval != "-" or self.value.value is None:
             return ""
         if self.least:
@@ -110,7 +110,7 @@ class Card:
 
     @property
     def source(self) -> str:
-        """Text of the badge, such as "borrowed from val_loss"."""
+        """Text of the badge, such as "borrowed from val_loss", where val_loss provides the law."""
         return f"{self.badge.value} from {self.lender}" if self.badge is Badge.BORROWED else self.badge.value
 
     def to_json(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ Cards = Mapping[Setting, tuple[Card, ...]]
 def make_cards(answer: Recommendation, evidence: Evidence, own: Evidence, metrics: Sequence[str] = ()) -> Cards:
     """Return the cards of ``answer`` by setting, one per metric of ``metrics``; by default for the serving metric.
 
-    ``evidence`` is all evidence of the answer, and ``own`` the part from the user's runs.
+    ``evidence`` is all evidence of the answer, and ``own`` the evidence from the user's runs alone.
     """
     names = tuple(metrics) or (answer.served,)
     return {
@@ -146,7 +146,7 @@ def make_cards(answer: Recommendation, evidence: Evidence, own: Evidence, metric
 
 
 def differing(cards: Sequence[Card]) -> tuple[tuple[Card, ...], ...]:
-    """Return the cards of one setting in groups with equal value and source, in the order of the metrics."""
+    """Group the cards of one setting by equal value and source, in the order of the metrics."""
     groups: dict[tuple[str, ...], list[Card]] = {}
     for card in cards:
         groups.setdefault((card.text, card.source, card.complaint), []).append(card)
@@ -154,9 +154,9 @@ def differing(cards: Sequence[Card]) -> tuple[tuple[Card, ...], ...]:
 
 
 def differences(cards: Cards) -> str:
-    """Return one sentence per further metric on the settings in which it differs from the first; "" for one metric.
+    """Return one sentence per further metric on the settings that differ from the first metric; "" for one metric.
 
-    Values whose 68 % intervals overlap do not count as different.
+    Values with overlapping 68 % intervals count as equal.
     """
     said = []
     metrics = [card.metric for card in cards[CARDS[0]]]
@@ -184,7 +184,7 @@ def differences(cards: Cards) -> str:
 def _apart(cards: Cards, setting: Setting, i: int) -> bool:
     """Return whether the values of ``setting`` for the first and the ``i``-th metric differ by more than noise.
 
-    A learning rate without an interval is judged by its batch size.
+    For a learning rate without an interval, the batch sizes are compared.
     """
     first, other = cards[setting][0], cards[setting][i]
     if setting == "lr" and other.value.ci68 is None:
@@ -220,7 +220,7 @@ def _card(answer: Recommendation, recipe: Recipe, setting: Setting, evidence: Ev
 
 
 def _other_rule(recipe: Recipe) -> str:
-    """Return one line on the cost of the plan by the step formula, if it differs by more than ``RULES``."""
+    """Return one line on the plan's cost by the step formula if it differs by more than a factor ``RULES``."""
     factor = 1.0 if recipe.step is None else float(recipe.step.factor)
     if 1 / RULES < factor < RULES:
         return ""
@@ -228,7 +228,7 @@ def _other_rule(recipe: Recipe) -> str:
 
 
 def _badge(answer: Recommendation, recipe: Recipe, choice: Choice, own: Evidence) -> Badge:
-    """Return the source of the value of ``choice``. A value far beyond its runs counts as a guess."""
+    """Return the source of the value of ``choice``. A value far beyond the runs counts as a guess."""
     if choice.value.value is None:
         return Badge.UNKNOWN
     if choice.setting == "lr":
@@ -253,7 +253,7 @@ def determines(own: Evidence, setting: Setting, metric: str) -> bool:
 
 
 def _what_if(answer: Recommendation, recipe: Recipe, choice: Choice, evidence: Evidence) -> str:
-    """Return one line on another choice of the setting; empty if it has no value."""
+    """Return one line on the effect of another value of the setting; empty if the setting has no value."""
     if choice.value.value is None:
         return ""
     if choice.setting in ("N", "D"):
@@ -273,7 +273,7 @@ def _what_if(answer: Recommendation, recipe: Recipe, choice: Choice, evidence: E
 def costs(choice: Choice) -> str:
     """Return the costs of other values of a setting, such as "recall@10 worse by 0.003 (0.002 to 0.004) at 6 %".
 
-    The 68 % interval is left out if there are several values.
+    The 68 % interval is omitted if there are several values.
     """
     alone = len(choice.otherwise) == 1
     said = []
@@ -290,7 +290,7 @@ def costs(choice: Choice) -> str:
 
 
 def _size(recipe: Recipe, choice: Choice, evidence: Evidence) -> str:
-    """Return what half of N costs at the same budget, or N and D at ten times the budget."""
+    """Return the cost of half of N at the same budget (card of N), or N and D at ten times the budget (card of D)."""
     plan, law = recipe.plan, lender(evidence, recipe.metric)
     if plan is None or choice.value.value is None:
         return ""
@@ -311,7 +311,7 @@ def _counted(x: ArrayLike) -> str:
 
 
 def _negatives(answer: Recommendation, recipe: Recipe, choice: Choice, evidence: Evidence) -> str:
-    """Return what limits K, and why K is smaller than at a smaller budget if it is."""
+    """Return what limits K and, if K is smaller than at a smaller budget, the reason for the decrease."""
     if recipe.binds == "memory":
         return "Memory limits K: a larger model leaves less memory, so K falls with the budget."
     if recipe.binds == "sweep":
@@ -323,7 +323,7 @@ def _negatives(answer: Recommendation, recipe: Recipe, choice: Choice, evidence:
 
 
 def _falling(evidence: Evidence, metric: str, C: float) -> str:
-    """Return why K is smaller than the optimum of the next smaller swept budget; empty if it is not."""
+    """Return why K is smaller than the optimum at the next smaller swept budget; empty if it is not smaller."""
     at = at_budget(evidence.negatives, metric, C)
     if at is None or at.x.value is None:
         return ""

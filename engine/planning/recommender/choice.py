@@ -1,4 +1,4 @@
-"""One setting of a recipe: its value, where the value comes from, and what other values cost."""
+"""One setting of a recipe: its value, the source of the value, and the costs of other values."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity
 Setting = Literal["s", "B", "N", "D", "K", "lr"]
 SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
 FAILED = "Your runs do not determine"
-"""Beginning of a remark that the user's runs of a setting cannot be fitted."""
+"""First words of a remark that the user's runs of a setting cannot be fitted."""
 NOT_LOCATED = "Your sweep does not locate it."
-"""Remark that a published value replaces the user's sweep, which has no optimum."""
+"""Remark on a published value that replaces the user's sweep, because the sweep has no optimum."""
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another value ``x`` of a setting, and what it costs compared with the chosen value.
+    """Another value ``x`` of a setting, and its cost compared with the chosen value.
 
-    The unit of ``amount`` states how the cost is counted, such as "times the samples".
+    The unit of ``amount`` states how the cost is measured, such as "times the samples".
     """
 
     x: float
@@ -31,14 +31,15 @@ class Alternative:
 class Choice:
     """The choice of one setting of a recipe for one metric.
 
-    If no curve determines the ``value``, it is missing and ``note`` states why. ``place`` is where the value lies
-    relative to its sweep; None for a setting without a sweep. ``band`` is the range of the optimum over all budgets.
-    ``quoted`` is what the paper states. ``otherwise`` are other values with their costs.
+    If no curve determines the ``value``, it is missing and ``note`` states the reason. ``place`` is the position of the
+    value relative to its sweep (inside, outside left, ...); None for a setting without a sweep. ``band`` is the range
+    of the optimum over all budgets. ``quoted`` is a statement of the paper. ``otherwise`` are other values with their
+    costs.
 
-    ``borrowed`` is the metric whose law gives the value; it is empty if the serving metric has its own law. ``remarks``
-    list the user's runs that were left out, or the reasons why they do not determine the setting. ``supported`` is the
-    range of budgets in FLOPs at which the runs determine the value; it is set only if the requested budget lies too far
-    outside.
+    ``borrowed`` is the metric that provides the law for the value; it is empty if the serving metric has its own law.
+    ``remarks`` list the user's runs that were excluded, or the reasons why they do not determine the setting.
+    ``supported`` is the range of budgets in FLOPs at which the runs determine the value. It is set only if the
+    requested budget lies too far outside this range.
     """
 
     setting: Setting

@@ -1,6 +1,6 @@
-"""Recognition of the columns of a run table that have settings and metrics of a recommender, by their names.
+"""Recognition of the settings and metrics of a recommender in the column names of a run table.
 
-A metric can be spelled in several ways; its printed name is the one in the papers.
+A metric can have several spellings. Its printed name is the spelling in the papers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PRINTED = {
 }
 
 Field = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
-"""Columns, besides metrics, that a recipe reads from a run table."""
+"""Columns that a recipe uses from a run table, apart from metrics."""
 FIELDS: tuple[Field, ...] = get_args(Field)
 SIZES: tuple[Field, ...] = ("N", "D", "C", "budget")
 _EMBEDDER = r"emb(?:ed(?:d(?:er|ing))?)?s?"
@@ -52,18 +52,18 @@ NAMES: Mapping[Field, tuple[str, ...]] = {
     "scored": ("scored", rf"{_COUNT}_(?:scored|eval(?:uated)?|held_out)(?:_(?:users|events))?",
                r"(?:scored|eval|held_out|test|val(?:idation)?)_(?:users|events)"),
 }  # fmt: skip
-"""Regular expressions for the ``plain_name`` of a column, best first. ``c_step`` is the compute by which Isoplan
-chooses the sizes of its cells.
+"""Regular expressions for the ``plain_name`` of a column, in order of preference. ``c_step`` is the compute from which
+Isoplan chooses the sizes of the models it trains.
 """
 STARTS = {"guess": "all candidates alike", "popularity": "popularity", "last_items": "counts after the last items"}
-"""Prefixes of the columns with results of a baseline instead of a cell, and the name of each baseline."""
+"""Column prefixes that mark results of a baseline instead of a training run, with the name of the baseline."""
 COUNTED = {"loss": LOSS, "recall@10": "recall@10", "NDCG@10": "NDCG@10", "MRR@10": "MRR@10"}
-"""Suffixes of the columns with results of a baseline, and the metric of each."""
+"""Column suffixes in the results of a baseline, with the metric of each."""
 PASSES = "passes"
 REFERENCES = (*(f"{start}_{metric}" for start in STARTS for metric in COUNTED), PASSES)
-"""Columns with results of baselines in tables of recommender cells, such as ``popularity_recall@10``.
+"""Columns with results of baselines in run tables of recommenders, such as ``popularity_recall@10``.
 
-Their names are those in trainers/behavior/scores/metrics.py.
+The names are defined in trainers/behavior/scores/metrics.py.
 """
 
 
@@ -76,8 +76,8 @@ def plain_name(column: str) -> str:
 def metric_name(column: str) -> str | None:
     """Return the printed name of the metric in ``column``; None if the column has no known metric.
 
-    ``recall_at_10``, ``recall10``, ``Recall@10`` and ``val/recall@10`` give recall@10. Metrics of the training set, of
-    some of the users, or of other candidates (``recall@10/ctx_5``, ``full_recall@10``) do not count as known.
+    ``recall_at_10``, ``recall10``, ``Recall@10`` and ``val/recall@10`` give recall@10. The result is None for metrics
+    of the training set, of a subset of users, or of other candidates (``recall@10/ctx_5``, ``full_recall@10``).
     """
     text = plain_name(column)
     if _LOSSES.fullmatch(text):
@@ -89,25 +89,25 @@ def metric_name(column: str) -> str | None:
 
 
 def printed_name(metric: str) -> str:
-    """Return the printed name of a metric that may be spelled in another way; an unknown name is returned unchanged."""
+    """Return the printed name of ``metric`` for any spelling; an unknown name is returned unchanged."""
     return metric_name(metric) or metric
 
 
 def metric_names(text: str) -> tuple[str, ...]:
-    """Return the printed names of the metrics in ``text``, which are separated by commas; the first one is served."""
+    """Return the printed names of the comma-separated metrics in ``text``. The first is the serving metric."""
     names = (printed_name(name.strip()) for name in text.split(",") if name.strip())
     return tuple(dict.fromkeys(names)) or (text,)
 
 
 def metric_direction(name: str) -> Direction:
-    """Return "min" if smaller values of the metric are better, else "max"; ``name`` is its printed name."""
+    """Return "min" if smaller values of the metric are better, otherwise "max"; ``name`` is the printed name."""
     return "min" if name in (LOSS, ENTROPY) else "max"
 
 
 def mean_of_events(column: str) -> bool:
-    """Return whether the metric in ``column`` is a mean over scored events of values between 0 and 1.
+    """Return whether the metric in ``column`` is a mean, over scored events, of values between 0 and 1.
 
-    Recall and NDCG are such means; the loss and coverage are not.
+    Recall and NDCG are such means. The loss and the coverage are not.
     """
     name = metric_name(column)
     return name is not None and name not in (LOSS, ENTROPY) and not name.startswith("coverage")
@@ -115,11 +115,11 @@ def mean_of_events(column: str) -> bool:
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of ``settings`` and ``metrics`` by name; ``roles`` is the mapping of the table.
+    """Columns of ``settings`` and ``metrics`` by name; ``roles`` is the column mapping of the table.
 
-    ``nominal`` are further columns of the embedder share, such as the planned share if the trained one is used.
-    ``label`` is a text column that states the metric of each row; empty for none. ``references`` are the columns with
-    results of baselines.
+    ``nominal`` are further columns of the embedder share, such as the planned share if ``settings`` has the trained
+    share. ``label`` is a text column with the metric of each row, or empty. ``references`` are the columns with results
+    of baselines.
     """
 
     settings: Mapping[Field, str]
@@ -131,13 +131,13 @@ class Columns:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Column of each metric that the table spells in another way, by the printed name of the metric."""
+        """Columns of metrics with a spelling other than the printed name, by printed name."""
         return {name: metric.column for name, metric in self.metrics.items() if metric.column != name}
 
     def metric(self, name: str) -> Metric | None:
         """Return the metric called ``name``: a printed name, the name of a column, or another spelling.
 
-        It is None if the table has no such metric.
+        The result is None if the table has no such metric.
         """
         by_column = {metric.column: metric for metric in self.metrics.values()}
         return self.metrics.get(name) or by_column.get(name) or self.metrics.get(metric_name(name) or "")
@@ -148,9 +148,9 @@ def find_columns(
 ) -> Columns:
     """Recognise the columns of settings and metrics by their names.
 
-    ``numeric`` and ``text`` are the number and text columns of the table, ``roles`` is its mapping. ``chosen`` gives
-    columns of settings (N, K, ...) and of metrics (recall@10) that replace the recognised ones; an empty name means
-    that there is no such column. Raises PlannerError for a chosen column that the table does not have.
+    ``numeric`` and ``text`` are the number and text columns of the table, ``roles`` is its column mapping. ``chosen``
+    contains columns of settings (N, K, ...) and of metrics (recall@10) that replace the recognised ones. An empty
+    column name means that there is no such column. Raises PlannerError if the table lacks a chosen column.
     """
     chosen = {name if name in FIELDS else printed_name(name): column for name, column in (chosen or {}).items()}
     for name, column in chosen.items():
@@ -177,12 +177,12 @@ def find_columns(
 
 
 def is_reference(column: str) -> bool:
-    """Return whether a column has results of a baseline (guessing or counting) and not of a cell."""
+    """Return whether a column contains results of a baseline (guessing or counting) instead of a training run."""
     return column.startswith(tuple(f"{start}_" for start in STARTS))
 
 
 def _to_target(column: str) -> bool:
-    """Return whether a column has the number of training steps to a target, not that of the whole run."""
+    """Return whether a column contains the number of training steps to a target, not the steps of the whole run."""
     return re.fullmatch(NAMES["updates"][0], plain_name(column)) is not None
 
 
@@ -197,15 +197,15 @@ def _settings(numeric: Sequence[str], roles: Roles) -> dict[Field, str]:
 
 
 def _matching(numeric: Sequence[str], name: Field) -> list[str]:
-    """Return the columns that match the patterns of the setting ``name``, best first."""
+    """Return the columns that match the patterns of the setting ``name``, in order of preference."""
     return [c for pattern in NAMES.get(name, ()) for c in numeric if re.fullmatch(pattern, plain_name(c))]
 
 
 def _metrics(free: Sequence[str], roles: Roles) -> dict[str, Metric]:
     """Return the metrics in the columns ``free``, by printed name.
 
-    If several columns have the same metric, one with exactly the printed name is used, otherwise the first of the
-    table.
+    If several columns contain the same metric, a column with exactly the printed name is used, otherwise the first
+    column of the table.
     """
     found: dict[str, Metric] = {}
     for column in sorted(free, key=lambda c: metric_name(c) != c):

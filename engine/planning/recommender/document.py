@@ -1,6 +1,6 @@
 """Recipe as a document, and conversion of its evidence to and from JSON.
 
-The JSON of the evidence has the optima of all sweeps, and the fits with the resamples behind every interval.
+The JSON of the evidence contains the optima of all sweeps, and the fits with the resamples behind every interval.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HOMES = {
 
 
 NUMBERS = ("budget", "low", "high")
-"""Fields of an optimum that can be NaN. In JSON they are then null."""
+"""Fields of an optimum that can be NaN. JSON contains null in place of NaN."""
 
 
 def reply(
@@ -48,9 +48,9 @@ def reply(
 ) -> Answer:
     """Return the answer with the recipe for ``metric``, from the user's ``own`` evidence.
 
-    ``metric`` may be several metrics with commas between them. The first one is served; the sentence states in which
-    settings the others differ. ``printed`` is the evidence of the papers, which completes it; None leaves it out.
-    Raises PlannerError as ``recommend`` does.
+    ``metric`` may contain several metrics, separated by commas. The first is the serving metric. The sentence states in
+    which settings the others differ. ``printed`` is the evidence of the papers, which completes ``own``; None omits it.
+    Raises PlannerError under the conditions of ``recommend``.
     """
     evidence = own if printed is None else with_fallback(own, printed)
     served, *others = metric_names(metric)
@@ -66,10 +66,10 @@ def reply(
 def document(
     answer: Recommendation, own: Evidence, published: bool, file: str = "recipe.json", cards: Cards | None = None
 ) -> Document:
-    """Return ``answer`` as a document: settings for the serving metric with costs of other values, then other metrics.
+    """Return ``answer`` as a document: first settings and costs for the serving metric, then the other metrics.
 
-    ``own`` is the evidence of the user's runs; the JSON of the document contains it, and the script reads it from
-    ``file``. ``published`` states that results printed in the papers complete it. ``cards`` are the cards of the
+    ``own`` is the evidence of the user's runs. The JSON of the document contains ``own``, and the script reads it from
+    ``file``. ``published`` is True if results printed in the papers complete ``own``. ``cards`` are the cards of the
     requested metrics.
     """
     recipe = answer.recipe

@@ -1,4 +1,4 @@
-"""Evidence for a recipe, by metric: sweeps of s and K, critical batch sizes, and frontiers of N and D."""
+"""Evidence for a recipe, by metric: sweeps of embedder share and negatives, batch sizes, frontiers of N and D."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from isoplan.engine.planning.recommender.sweep import Optimum
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Evidence for the settings of a recommender. Each part may be empty.
+    """Evidence for the settings of a recommender. Each field may be empty.
 
-    ``share`` and ``negatives`` are the optima of sweeps of s (a fraction) and of K (a number of candidates). ``batch``
-    has fits of critical-batch, ``allocation`` fits with a frontier, both by metric. ``sizes`` are the optima of N at
-    single budgets; their curves give the cost of another N.
+    ``share`` and ``negatives`` are the optima of sweeps of s (the embedder share, a fraction) and of K (the number of
+    negative candidates). ``batch`` contains fits of critical-batch, ``allocation`` fits with a frontier, each by
+    metric. ``sizes`` are the optima of N at single budgets. Their curves give the cost of another N.
 
-    The other parts are by setting. ``missing`` states which table a paper does not print. ``quoted`` is what the paper
-    states on the setting. ``remarks`` list the user's runs that were left out, and why a sweep of the user could not be
-    fitted. ``used`` are the batch size and learning rate of the user's runs where all runs have the same.
+    The other fields are by setting. ``missing`` names a table that a paper does not print. ``quoted`` is a statement of
+    the paper on the setting. ``remarks`` list the user's runs that were excluded, and the reasons why a sweep of the
+    user could not be fitted. ``used`` contains the batch size and the learning rate of the user's runs, if all runs
+    have the same.
     """
 
     share: tuple[Optimum, ...] = ()
@@ -37,13 +38,13 @@ class Evidence:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All metrics with evidence. The entropy of the scores is left out, because it does not measure quality."""
+        """All metrics with evidence, except the entropy of the scores, which does not measure quality."""
         swept = [one.metric for one in (*self.share, *self.negatives)]
         found = dict.fromkeys([*self.allocation, *swept, *self.batch])
         return tuple(metric for metric in found if metric != ENTROPY)
 
     def known(self, metric: str) -> str:
-        """Return ``metric`` as the evidence spells it. Raises PlannerError if no run measures it."""
+        """Return ``metric`` in the spelling of the evidence. Raises PlannerError if no run measures it."""
         if metric not in self.metrics and (name := metric_name(metric)) in self.metrics:
             return str(name)
         if metric not in self.metrics:
@@ -55,9 +56,9 @@ class Evidence:
 
 
 def with_fallback(own: Evidence, other: Evidence) -> Evidence:
-    """Return the user's ``own`` evidence, completed by ``other`` for metrics and settings that it lacks.
+    """Return the user's ``own`` evidence, completed by ``other`` for missing metrics and settings.
 
-    A sweep of the user that does not locate an optimum at any budget is replaced, with a remark.
+    If a sweep of the user has no optimum at any budget, ``other`` replaces it, with a remark.
     """
 
     def swept(mine: tuple[Optimum, ...], theirs: tuple[Optimum, ...]) -> tuple[Optimum, ...]:

@@ -1,4 +1,4 @@
-"""Evidence of the user's run tables. Page, terminal and Python all use this module."""
+"""Evidence from the user's run tables, for page, terminal and Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from isoplan.engine.planning.scenario.typed_rules import option_name
 from isoplan.engine.schema import SINGLE_ROLES, Curves, Roles, Runs
 
 ORDER_SAID: tuple[Literal["N", "K", "s", "B"], ...] = ("N", "K", "s", "B")
-"""Settings in the order of ``summary``."""
+"""Settings in the order of the sentence of ``summary``."""
 ROLES = (*(role.value for role in SINGLE_ROLES), "metric", "hyper")
 
 
@@ -35,7 +35,7 @@ class NamedColumn(Protocol):
 
 
 class OpenTable(Protocol):
-    """A run table that can be read with different mappings of its columns.
+    """A run table that can be read with different column mappings.
 
     ``isoplan.engine.store.files.table_files.OpenTable`` is such a table.
     """
@@ -52,11 +52,11 @@ class OpenTable(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """The serving ``metric`` as the user typed it, and options of the fits: number of resamples (``refits``) and seed.
+    """Request of the user: the serving ``metric`` as typed, and options of the fits.
 
-    Several metrics are separated by commas; the first one is served.
-    The metric may be a column name if several columns have this metric. ``progress`` receives the fraction that is
-    complete.
+    Several metrics are separated by commas; the first is the serving metric. A column name selects one of several
+    columns with the same metric. ``refits`` is the number of resamples. ``progress`` is called with the completed
+    fraction.
     """
 
     metric: str
@@ -66,22 +66,22 @@ class Asked:
 
 
 def roles_of(named: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the ``named`` columns whose name is a role of a mapping.
+    """Return the ``named`` columns with a key that is a role of a column mapping.
 
-    The others are columns of settings and metrics.
+    The other named columns are settings and metrics.
     """
     return {name: column for name, column in named.items() if name in ROLES}
 
 
 def numeric(table: OpenTable) -> list[str]:
-    """Return the names of the number columns, including text columns that the user agreed to read as numbers."""
+    """Return the names of the number columns, and of text columns that the user agreed to read as numbers."""
     return [c.name for c in table.columns if c.kind == "number" or c.name in table.roles.conversions]
 
 
 def columns_of(table: OpenTable, named: Mapping[str, str], metric: str = "") -> Columns:
     """Return the columns of settings and metrics of a table.
 
-    ``named`` are columns that the user named; they replace those recognised by their names.
+    ``named`` are columns that the user named. They replace columns that are recognised by their names.
     """
     numbers = numeric(table)
     text = [c.name for c in table.columns if c.kind == "text"]
@@ -137,9 +137,9 @@ def evidence_of(
 
 
 def summary(sweeps: Table, built: Built) -> str:
-    """Return one sentence on the settings that the runs of a table determine, and one on renamed metrics.
+    """Return a sentence on the settings that the runs of a table determine, and one for each renamed metric.
 
-    An example is "32 runs: 20 determine N and D, 12 determine K, none determine the embedder share or the batch size.
+    Example: "32 runs: 20 determine N and D, 12 determine K, none determine the embedder share or the batch size.
     recall_at_10 is read as recall@10."
     """
     n = len(sweeps.runs)
@@ -167,9 +167,9 @@ def summary(sweeps: Table, built: Built) -> str:
 
 
 def left_out(sweeps: Table) -> list[str]:
-    """Return sentences on what was not read from a table and which dataset is used.
+    """Return sentences on what was not read from a table, and on which dataset is used.
 
-    They name the options that change this.
+    The sentences name the options that change this selection.
     """
     said = list(sweeps.runs.notes)
     said += [f"{role} is not read: {why}." for role, why in sweeps.waiting.items() if role in SIZES]
@@ -182,7 +182,7 @@ def left_out(sweeps: Table) -> list[str]:
 
 
 def combine(parts: Iterable[Evidence], place: Place) -> Evidence:
-    """Return the evidence of all ``parts`` together. Raises PlannerError if two parts determine the same setting."""
+    """Combine the evidence of all ``parts``. Raises PlannerError if two of them determine the same setting."""
     whole = Evidence()
     for part in parts:
         for name in ("share", "negatives", "batch", "allocation"):

@@ -1,8 +1,8 @@
 """Recipe for a recommender: all settings for a budget and the serving metric, and for all other metrics.
 
-The order of the settings follows behavioural, Sec. 9. First the serving metric is chosen, then a small embedder (s*),
-the batch size by the critical batch size, and N and D by the frontier of the metric. The number of negatives of stage 2
-comes last; the memory of the devices limits it.
+The order of the settings follows behavioural, Sec. 9. First the serving metric is chosen, then a small embedder (share
+s*), the batch size from the critical batch size, and N and D from the frontier of the metric. The number of negatives K
+of stage 2 comes last. The memory of the devices limits K.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ from isoplan.engine.planning.recommender.settings import (
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 USED = "own-settings"
 DIFFERS = 1.1
-"""Smallest ratio of the advised batch size or rate and that of the user's runs that a note states."""
+"""Smallest ratio of advised and used batch size (or learning rate) at which a note reports the user's value."""
 OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
-"""Other values whose cost is stated by default. The loss rises from a share of s = 6 % on (behavioural, Sec. 3.1), and
-Table 7 has the batch size.
+"""Other values for which a cost is reported by default. The loss increases from a share of s = 6 % on (behavioural,
+Sec. 3.1). The batch size 2048 is that of Table 7.
 """
 
 LENDERS = (LOSS, "loss")
-"""Metrics whose law gives N and D for a metric without a law of its own, best first."""
+"""Metrics with a law of N and D that other metrics can use if they have no law, in order of preference."""
 SWEPT: tuple[Setting, ...] = ("s", "B", "K")
 """Settings that have sweeps of their own."""
 STEP: tuple[Setting, ...] = ("N", "D", "s", "B")
-"""Settings that enter the step formula."""
+"""Settings that are inputs of the step formula."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The settings for one metric. ``plan`` is the plan that gives N and D.
+    """The settings for one metric. ``plan`` is the plan that determines N and D.
 
-    ``binds`` is what limits K; "sweep" means the largest K that was swept. ``cap`` is the number of negatives that fit
-    into the memory of the devices; None if it is not known. ``chunked`` is this number if ``CHUNK`` candidates are
-    scored at a time; it is set only if memory limits K and all candidates are scored at once. ``step`` is the cost of
-    the same N and D by the step formula (behavioural, eq. 1), None unless the embedding width is known.
+    ``binds`` is what limits K; "sweep" means that K is the largest swept value. ``cap`` is the number of negatives that
+    fit into the memory of the devices; None if not known. ``chunked`` is this number if ``CHUNK`` candidates are scored
+    at a time. It is set only if memory limits K and all candidates are scored at once. ``step`` is the cost of N and D
+    by the step formula (behavioural, eq. 1); None if the embedding width is not known.
     """
 
     metric: str
@@ -78,9 +78,9 @@ class Recipe:
     warnings: tuple[FitWarning, ...] = ()
 
     def given(self, setting: Setting) -> bool:
-        """Return whether something other than this metric determines ``setting``.
+        """Return whether ``setting`` is determined by something other than this metric.
 
-        That is memory, the end of the sweep, or the law of another metric.
+        This can be memory, the end of the sweep, or the law of another metric.
         """
         return (setting == "K" and self.binds in ("memory", "sweep")) or bool(self.choices[setting].borrowed)
 
@@ -89,7 +89,7 @@ class Recipe:
 class Recommendation:
     """Answer: the recipe of the metric ``served``, and those of all metrics in ``recipes``.
 
-    ``settings`` are the inputs besides the evidence. ``rule`` is the compute rule; None means those of the fits.
+    ``settings`` are the inputs apart from the evidence. ``rule`` is the compute rule; None means the rules of the fits.
     """
 
     budget: float
@@ -105,10 +105,10 @@ class Recommendation:
 
     @property
     def changes(self) -> dict[Setting, dict[str, float]]:
-        """Value of each setting for every other metric, divided by that for the serving metric.
+        """Value of each setting for every other metric, divided by the value for the serving metric.
 
-        Unknown values are left out. Values that memory, the end of a sweep or another metric's law determines are left
-        out as well, because they do not follow from the metric itself.
+        Unknown values are omitted. Values determined by memory, by the end of a sweep or by another metric's law are
+        also omitted, because they do not depend on the metric itself.
         """
         own = {setting: self.recipe.choices[setting].value.value for setting in SETTINGS}
         return {
@@ -124,10 +124,10 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Settings:
-    """Inputs besides the evidence: scaling of the learning rate, devices of stage 2, and other values of settings.
+    """Inputs apart from the evidence: rule for the learning rate, devices of stage 2, and other values of settings.
 
-    ``batch`` is a batch size that replaces the critical one. ``otherwise`` has the values of s (fractions), B and K
-    whose cost is shown.
+    ``batch`` is a batch size that replaces the critical one. ``otherwise`` contains the values of s (fractions), B and
+    K for which costs are shown.
     """
 
     scaling: LearningRate = field(default_factory=LearningRate)
@@ -155,8 +155,8 @@ def recommend(
 ) -> Recommendation:
     """Return the recipe at ``C`` FLOPs for the metric ``served`` and for every other metric of the evidence.
 
-    N and D come from the frontier of each metric, under ``rule`` or by default the compute rule of its fit. Raises
-    PlannerError for a budget that is not a positive number, for a metric that no run measures, and for devices with too
+    N and D come from the frontier of each metric, with ``rule`` or by default with the compute rule of its fit. Raises
+    PlannerError if the budget is not a positive number, if no run measures the metric, or if the devices have too
     little memory.
     """
     if not (math.isfinite(C) and C > 0):
@@ -201,17 +201,17 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
 
 
 def lender(evidence: Evidence, metric: str) -> str:
-    """Return the metric whose law gives N and D for ``metric``: itself if it has a law, otherwise the loss.
+    """Return the metric that provides the law of N and D for ``metric``: ``metric`` itself or else the loss.
 
-    It is empty if neither has a law.
+    The result is empty if neither has a law.
     """
     return next((name for name in (metric, *LENDERS) if name in evidence.allocation), "")
 
 
 def swept_lender(evidence: Evidence, setting: Setting, metric: str) -> str:
-    """Return the metric whose sweeps give s, B or K for ``metric``: itself if it has sweeps, otherwise the loss.
+    """Return the metric that provides the sweeps of s, B or K for ``metric``: ``metric`` itself or else the loss.
 
-    It is ``metric`` if neither has sweeps.
+    If neither has sweeps, the result is ``metric``.
     """
     optima = {"s": evidence.share, "K": evidence.negatives}.get(setting, ())
     measured = {one.metric for one in optima} if setting != "B" else set(evidence.batch)
@@ -219,16 +219,16 @@ def swept_lender(evidence: Evidence, setting: Setting, metric: str) -> str:
 
 
 def _borrowed(choice: Choice, law: str, metric: str) -> Choice:
-    """Return ``choice`` with a note that the sweeps of the metric ``law`` give it, unless this is ``metric`` itself."""
+    """Return ``choice`` with a note that it comes from sweeps of ``law``; unchanged if ``law`` equals ``metric``."""
     if law == metric:
         return choice
     return replace(choice, borrowed=law, note=f"borrowed from {law}: no sweep measures {metric}; {choice.note}")
 
 
 def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) -> tuple[Choice, Choice]:
-    """Return the choices of N and D at the budget of ``plan``, by the frontier of the metric ``law``.
+    """Return the choices of N and D at the budget of ``plan``, from the frontier of the metric ``law``.
 
-    If the law fitted N* and D* separately, D is the number of samples that the budget pays for at N*.
+    If N* and D* were fitted separately, D is the number of samples that the budget allows at N*.
     """
     quoted = evidence.quoted.get("N", "")
     if plan is None:
@@ -253,10 +253,10 @@ def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) ->
 
 
 def _cap(stage2: Stage2 | None, s: Choice, B: Choice, plan: Plan | None) -> int | None:
-    """Return the largest number of negatives for which the devices can train the model of ``plan``.
+    """Return the largest number of negatives with which the devices can train the model of ``plan``.
 
-    It is None if an input is not known. A metric without a frontier uses the model of another metric, because the model
-    takes little memory compared with the logits.
+    The result is None if an input is not known. A metric without a frontier uses the model of another metric, because
+    the model needs little memory compared with the logits.
     """
     N = None if plan is None else plan.shown.allocation["N"].value
     if stage2 is None or B.value.value is None or N is None:
@@ -266,7 +266,7 @@ def _cap(stage2: Stage2 | None, s: Choice, B: Choice, plan: Plan | None) -> int 
 
 
 def _step(settings: Settings, plan: Plan | None, choices: Mapping[Setting, Choice]) -> Recost | None:
-    """Return the cost of N and D by the step formula; None if an input is not known."""
+    """Return the cost of N and D by the step formula; None if an input of the formula is not known."""
     N, D, s, B = (choices[setting].value.value for setting in STEP)
     if plan is None or settings.stage2 is None or N is None or D is None or s is None or B is None:
         return None
@@ -306,7 +306,7 @@ def _notes(choices: Mapping[Setting, Choice], settings: Settings, cap: int | Non
 
 
 def _used(evidence: Evidence, choices: Mapping[Setting, Choice]) -> list[FitWarning]:
-    """Return a note on the batch size and learning rate of the user's runs if one of them differs from the advice."""
+    """Return a note on the user's batch size and learning rate if one of them differs from the advised value."""
     advised = {setting: choices[setting].value.value for setting in evidence.used}
     if not any(x and abs(math.log(evidence.used[setting] / x)) > math.log(DIFFERS) for setting, x in advised.items()):
         return []
@@ -319,7 +319,7 @@ def _used(evidence: Evidence, choices: Mapping[Setting, Choice]) -> list[FitWarn
 def _uncosted(
     evidence: Evidence, choices: Mapping[Setting, Choice], others: Mapping[Setting, Sequence[float]]
 ) -> list[FitWarning]:
-    """Return a warning for s or K if the cost of its other values was requested but no curve determines it."""
+    """Return a warning for s and for K if the cost of other values was requested but no curve determines it."""
     settings: tuple[Setting, ...] = ("s", "K")
     return [
         FitWarning(

@@ -1,4 +1,4 @@
-"""Table rows that compare the cells of a sweep with baselines, which guess or count items.
+"""Table rows that compare the training runs of a sweep with baselines that guess or count items.
 
 The results of baselines are in the columns ``isoplan.engine.planning.recommender.columns.REFERENCES``.
 """
@@ -19,16 +19,16 @@ from isoplan.engine.schema import Runs
 Rows = tuple[tuple[str, ...], ...]
 HEAD = ("cells", "passes over the log", *COUNTED)
 MOST = 12
-"""Largest number of values of a setting for which each value has its own row. This applies if all cells have one
-budget.
+"""Largest number of values of a setting for which the table has one row per value. This limit applies if all runs have
+the same budget.
 """
 
 
 def reference_rows(table: Table, swept: Swept) -> Rows:
     """Return the rows on the sweep of the setting ``swept``, with the headings ``HEAD``.
 
-    The baselines come first. Then follow the ranges of the results of cells: at each budget, or at each value of the
-    setting if there is only one budget. There are no rows for a table without results of baselines.
+    The first rows are the baselines. The next rows are ranges of results of training runs: one row per budget, or one
+    row per value of the setting if there is only one budget. The result is empty if the table has no baselines.
     """
     runs = table.runs.take(table.rows[swept])
     if not any(is_reference(name) for name in runs.values):
@@ -50,7 +50,7 @@ def _cells(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, ...]]:
 
 
 def _groups(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, Bools]]:
-    """Yield a name and a mask of the cells at each budget, or at each value of the setting if there is one budget."""
+    """Yield name and mask of the runs at each budget, or at each value of the setting if there is only one budget."""
     budgets = runs["budget"] if "budget" in runs else np.full(len(runs), np.nan)
     known = np.unique(budgets[np.isfinite(budgets)])
     x = runs["N"] if swept == "N" else runs[table.columns.settings[swept]]

@@ -1,8 +1,8 @@
 """Run table of a recipe: all its rows, the sweeps among them, and the columns that are not used.
 
-Laws are fitted without untrained cells, which are no better than counts of items. The column ``untrained`` marks them.
-Isoplan sets it for its own cells from the unigram cross-entropy of their event log and from the recall of its most
-popular items (trainers/behavior/scores/baselines.py).
+Laws are fitted without runs marked as untrained: runs that are no better than counts of items. The column ``untrained``
+contains the mark. For its own runs, Isoplan computes the mark from the unigram cross-entropy of the event log and from
+the recall of the most popular items (trainers/behavior/scores/baselines.py).
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Role, Roles, Runs
 
 Reader = Callable[[Roles], Runs]
-"""Function that reads a run table with a mapping of its columns. The ids of the runs identify the rows of the table."""
+"""Function that reads a run table with a given column mapping. The ids of the runs identify the rows of the table."""
 SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
-"""Settings, besides N, that a sweep can vary."""
+"""Settings that a sweep can vary, apart from N."""
 MOST = 0.5
-"""Largest fraction of untrained runs at a budget whose other runs are fitted. Above it, the other runs would be
-selected by their result.
+"""Largest fraction of untrained runs at a budget for which the other runs are still fitted. If the fraction is larger,
+the other runs would be a selection by result.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """All rows of a table as ``runs`` (missing values are NaN), and the sweeps among them.
+    """All rows of a table as ``runs`` (missing values are NaN), and the sweeps among these runs.
 
-    ``rows`` are masks (n,) of the runs of each sweep, by setting, and ``remarks`` state what was left out of it.
-    ``sentence`` counts the runs of all sweeps. ``waiting`` states by role why a column with a matching name is not
-    read.
+    ``rows`` are masks (n,) of the runs of each sweep, by setting. ``remarks`` describe the runs excluded from each
+    sweep. ``sentence`` counts the runs of all sweeps. ``waiting`` gives, by role, the reason why a column with a
+    matching name is not read.
 
-    ``counts`` is the number of runs of each sweep; a run of two sweeps is counted once. ``unused`` are
-    clauses on the other runs. ``rivals`` is set if several datasets have a sweep of the same setting. ``questions`` are
-    about columns of splits and flags, whose runs are all used.
+    ``counts`` is the number of runs of each sweep; a run of two sweeps is counted once. ``unused`` are clauses on the
+    runs in no used sweep. ``rivals`` is set if several datasets have a sweep of the same setting. ``questions`` are
+    about columns of splits and flags. The runs of all their values are used.
     """
 
     runs: Runs
@@ -79,12 +79,12 @@ def read_sweeps(
 ) -> Table:
     """Return the rows of a table and the sweeps among them, before any fit.
 
-    If ``only`` is a setting, all rows are its sweep. ``waiting`` states by role why a column with a matching name is
-    not used. A sweep never has runs of different datasets. If several datasets have a sweep of one setting, that of
-    ``data_set`` is used, by default that of the largest dataset.
+    If ``only`` is a setting, all rows form its sweep. ``waiting`` gives, by role, the reason why a column with a
+    matching name is not used. A sweep never mixes datasets. If several datasets have a sweep of one setting, the sweep
+    of ``data_set`` is used, by default that of the largest dataset.
 
-    Raises PlannerError if the table lacks the column of ``only``, and if a column must first be converted so that runs
-    are sorted correctly.
+    Raises PlannerError if the table lacks the column of ``only``, or if a column must be converted before runs can be
+    sorted correctly.
     """
     waiting = dict(waiting or {})
     runs = replace(_assemble(read, columns), withheld=waiting)
@@ -121,7 +121,7 @@ def read_sweeps(
 
 
 def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[NDArray[np.generic]]:
-    """Return what must be equal within a sweep besides the settings: groups, training stages and further datasets.
+    """Return labels that must be equal within a sweep, apart from settings: groups, training stages, other datasets.
 
     Each element of the list is an array (n,).
     """
@@ -132,7 +132,7 @@ def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[N
 
 
 def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Setting | None) -> None:
-    """Raise PlannerError if a size column waits for a conversion without which runs would be sorted incorrectly."""
+    """Raise PlannerError if a size column must be converted first, because runs would be sorted incorrectly."""
     sizes = [name for name in SIZES if name in waiting]
     unsized = "N" in sizes and only in (None, "N")
     pooled = "budget" not in runs and ("budget" in sizes or ("C" not in runs and bool({"D", "C"} & {*sizes})))
@@ -143,7 +143,7 @@ def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Setting | None
 def _assemble(read: Reader, columns: Columns) -> Runs:
     """Read all rows with all columns that are needed.
 
-    A missing value is NaN, and no row is left out because of it.
+    Missing values are NaN. Rows with missing values are included.
     """
     roles, settings = columns.roles, columns.settings
     names: list[str] = [settings[name] for name in settings if name not in SIZES]
@@ -181,9 +181,9 @@ def _assemble(read: Reader, columns: Columns) -> Runs:
 
 
 def _of_history(roles: Roles, only: Roles) -> Roles:
-    """Return the mapping that reads one row per run from a table with training curves.
+    """Return the column mapping that reads one row per run from a table with training curves.
 
-    It keeps the columns of run, time and loss of ``roles``.
+    The mapping includes the columns of run, time and loss of ``roles``.
     """
     times = {name: column for name in ("step", "epochs") if (column := getattr(roles, name))}
     times = times or {name: column for name in ("D", "C") if (column := getattr(roles, name))}
@@ -193,7 +193,7 @@ def _of_history(roles: Roles, only: Roles) -> Roles:
 
 _SIZED = ("N", "D", "C")
 LABELS = ("group", "seed", "run", "status", "weight")
-"""Roles of columns that describe a row. They are read together with its settings."""
+"""Roles of columns that describe a row. They are read in the same call as the settings of the row."""
 
 
 def _sizes(settings: Mapping[Field, str]) -> dict[str, str]:
@@ -203,7 +203,7 @@ def _sizes(settings: Mapping[Field, str]) -> dict[str, str]:
 def _placed(part: Runs, base: Runs, name: str) -> Floats:
     """Return the column ``name`` of ``part``, aligned with the rows of ``base``: (n,).
 
-    It is NaN for rows that ``part`` lacks.
+    Rows of ``base`` that ``part`` lacks have NaN.
     """
     out = np.full(len(base), np.nan)
     there = np.isin(part.ids, base.ids)
@@ -212,9 +212,9 @@ def _placed(part: Runs, base: Runs, name: str) -> Floats:
 
 
 def trained(runs: Runs, columns: Columns) -> tuple[Runs, tuple[str, ...]]:
-    """Return the runs that are not marked as untrained, and sentences on those left out.
+    """Return the runs that are not marked as untrained, and sentences on the excluded runs.
 
-    All runs are returned if the table has no such mark. Raises PlannerError if no run is left.
+    All runs are returned if the table has no such mark. Raises PlannerError if all runs are excluded.
     """
     column = columns.settings.get("untrained")
     if column is None or column not in runs:

@@ -1,8 +1,8 @@
-"""Choice of share, batch size, learning rate and negatives (behavioural, Secs. 3.1, 4, 6 and Table 7).
+"""Choice of embedder share, batch size, learning rate and negatives (behavioural, Secs. 3.1, 4, 6 and Table 7).
 
-K of stage 2 is the optimum of its sweep, limited by the memory of the devices. If the budget lies more than one decade
-beyond the budgets of the sweeps, the sentence of the recipe states the distance. Beyond three decades, a setting has no
-value.
+The number of negatives K of stage 2 is the optimum of its sweep, limited by the memory of the devices. If the budget
+lies more than one decade beyond the budgets of the sweeps, the sentence of the recipe states the distance. Beyond three
+decades, a setting has no value.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class LearningRate:
 class Stage2:
     """Training of stage 2 on ``devices`` of one kind: sequences of ``length`` events, embeddings of ``width`` h.
 
-    Logits are stored in ``precision`` for ``chunk`` candidates at a time; None scores all candidates at once. Raises
+    Logits are stored in ``precision`` for ``chunk`` candidates at a time; None means all candidates at once. Raises
     PlannerError if a field is not valid.
     """
 
@@ -72,7 +72,7 @@ class Stage2:
     chunk: int | None = CHUNK
 
     def candidates(self, B: float) -> Candidates:
-        """Return the candidates on one device for a batch of ``B`` sequences, divided evenly over the devices."""
+        """Return the candidates on one device for a batch of ``B`` sequences that is split evenly over the devices."""
         if not self.devices >= 1:
             raise PlannerError(f"The number of devices, {self.devices:g}, is too small. Give at least 1.")
         each = max(math.ceil(B / self.devices), 1)
@@ -81,8 +81,8 @@ class Stage2:
     def largest(self, B: float, trained: float) -> int:
         """Return the largest number of extra negatives that fits into memory with a model of ``trained`` parameters.
 
-        The training state (Adam) is divided over all devices. Raises PlannerError if the memory of a device is too
-        small for the model, for one row of candidates, or for the candidates of the batch.
+        The training state (Adam) is split over all devices. Raises PlannerError if the memory of a device is too small
+        for the model, for one row of candidates, or for the candidates of the batch.
         """
         room = self.device.memory - float(training_memory(trained, self.devices))
         if room <= 0:
@@ -94,11 +94,11 @@ class Stage2:
 
 
 def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) -> Choice:
-    """Return the choice of s*: the geometric mean of the optima that lie inside their sweeps.
+    """Return the choice of the embedder share s*: the geometric mean of the optima inside their sweeps.
 
-    The mean is over budgets, because s* is the same at all budgets (behavioural, Table 2). Its interval follows from
-    the resamples, or without them from the scatter over budgets (Student's t). ``others`` are other shares (fractions);
-    their cost is that of the curve at the budget nearest to ``C``.
+    The mean is over budgets, because s* is equal at all budgets (behavioural, Table 2). Its interval follows from the
+    resamples. Without resamples, it follows from the scatter over budgets (Student's t). ``others`` are other shares
+    (fractions). Their cost comes from the curve at the budget nearest to ``C``.
     """
     own = [one for one in evidence.share if one.metric == metric]
     if any(one.high > 1 for one in own):
@@ -125,18 +125,18 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
 
 
 def said_off(far: float) -> str:
-    """Return a text for the note of a setting if the budget lies ``far`` decades beyond its sweeps.
+    """Return a text for the note of a setting if the budget lies ``far`` decades beyond the budgets of its sweeps.
 
-    It is empty if ``far`` is close to 0.
+    The text is empty if ``far`` is close to 0.
     """
     return f"; the budget lies {decades(far)} beyond theirs" if far > 0.005 else ""
 
 
 def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
-    """Return the choice of B_crit in sequences.
+    """Return the choice of the critical batch size B_crit in sequences.
 
-    It includes the samples that the batch sizes ``others`` need relative to B_crit. At batch size B the target takes
-    S_min (1 + B_crit/B) training steps and E_min (1 + B/B_crit) samples (eq. 3).
+    The choice includes the samples needed at the batch sizes ``others``, relative to those at B_crit. At batch size B
+    the target needs S_min (1 + B_crit/B) training steps and E_min (1 + B/B_crit) samples (eq. 3).
     """
     quoted = evidence.quoted.get("B", "")
     found = evidence.batch.get(metric)
@@ -162,7 +162,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
 def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
     """Return the learning rate at the chosen batch size.
 
-    Its interval follows from that of B. The rule of thumb of the paper gives no interval.
+    The interval follows from that of the batch size. The rule of thumb of the paper has no interval.
     """
     B = batch_choice.value
     if B.value is None:
@@ -181,14 +181,14 @@ def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
 def negatives(
     evidence: Evidence, metric: str, C: float, cap: int | None, others: Sequence[float]
 ) -> tuple[Choice, Binds]:
-    """Return K for ``metric`` from the sweep at the budget nearest to ``C``, at most ``cap``, and what limits it.
+    """Return K for ``metric`` from the sweep at the budget nearest to ``C``, at most ``cap``, and what limits K.
 
-    FLOPs limit K if the optimum lies inside the sweep and below the cap: more negatives leave too few training steps
-    (eq. 6). Memory limits K if the optimum lies above the cap, or if it lies beyond the sweep and the largest K of the
-    sweep is above the cap. If the runs still improve at the largest K of the sweep and memory allows it, this K is the
-    result and the sweep limits it.
+    FLOPs limit K if the optimum lies inside the sweep and below the cap: more negatives would leave too few training
+    steps (eq. 6). Memory limits K in two cases: the optimum lies above the cap, or it lies beyond a sweep that ends
+    above the cap. The sweep limits K if the runs still improve at the largest K of the sweep and memory allows this K.
+    The result is then this K.
 
-    ``others`` are other K whose cost is stated; by default a quarter and four times the optimum.
+    ``others`` are other K for which a cost is reported; by default a quarter of the optimum and four times the optimum.
     """
     quoted = evidence.quoted.get("K", "")
     own = tuple(one for one in evidence.negatives if one.metric == metric)
@@ -210,7 +210,7 @@ def negatives(
 
 
 def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
-    """Return the value of K, its place relative to the sweep, a note on its source, and what limits it."""
+    """Return the value of K, its position relative to the sweep, a note on its source, and what limits K."""
     where = name_of(at)
     if at.inside and at.x.value is not None:
         star = Quantity(at.x.value, at.x.ci68, at.x.ci95, "negatives", at.x.beyond, at.x.note)
@@ -237,7 +237,7 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
 
 
 def _around(at: Optimum) -> tuple[float, ...]:
-    """Return a quarter and four times the optimum ``at``, to two digits, where they lie inside the sweep."""
+    """Return a quarter of the optimum ``at`` and four times it, to two digits; values outside the sweep are skipped."""
     if at.x.value is None or not at.inside:
         return ()
     values = (float(f"{x:.1e}") for x in (at.x.value / 4, 4 * at.x.value))
@@ -245,7 +245,7 @@ def _around(at: Optimum) -> tuple[float, ...]:
 
 
 def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alternative, ...]:
-    """Return the values ``others`` with their cost relative to the optimum ``at``, in the unit of the metric.
+    """Return the values ``others`` with their cost compared with the optimum ``at``, in the unit of the metric.
 
     The result is empty if no curve determines the cost.
     """
@@ -254,7 +254,7 @@ def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alterna
     fitted, law = at.fit, at.fit.law
 
     def lost(v: Values, x: float) -> Floats:
-        """Return how much worse x is than the best value within the sweep, for parameter values of shape () or (r,)."""
+        """Return how much worse x is than the best value in the sweep. Parameter values ``v`` are () or (r,)."""
         star = np.clip(law.optimum(v), at.low, at.high) if law.optimum is not None else np.asarray(x)
         places = np.asarray(x), np.asarray(star)
         chosen, best = (sum((t.value(v, place) for t in law.terms), start=np.zeros(())) for place in places)
@@ -268,8 +268,8 @@ def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alterna
 def cost_of_size(optima: Sequence[Optimum], metric: str, C: float, N: float) -> tuple[Alternative, ...]:
     """Return half and twice the model size ``N`` with their costs at the same budget, for ``metric``.
 
-    They are those of half and twice the optimum at the swept budget nearest to ``C``. The result is empty if this
-    budget is more than one decade away or its optimum lies outside the sweep.
+    The costs are those of half and twice the optimum at the swept budget nearest to ``C``. The result is empty if this
+    budget is more than one decade away from ``C``, or if its optimum lies outside the sweep.
     """
     at = at_budget(tuple(optima), metric, C)
     if at is None or not at.inside or at.x.value is None or off_budgets([at], C) > MARKED:
@@ -279,10 +279,10 @@ def cost_of_size(optima: Sequence[Optimum], metric: str, C: float, N: float) -> 
 
 
 def missing(evidence: Evidence, setting: str, metric: str, what: str) -> str:
-    """Return why a setting has no value, and which runs to add.
+    """Return the reason why a setting has no value, and which runs to add.
 
-    The reason is the table that the paper does not print, or that no curve determines the setting. ``what`` are the
-    runs.
+    The reason is that a paper does not print a table, or that no curve determines the setting. ``what`` describes the
+    runs to add.
     """
     printed = evidence.missing.get(setting, "")  # type: ignore[call-overload]
     return f"{printed or f'No curve determines it for {metric}.'} Give {what} that measures {metric}."
@@ -311,7 +311,7 @@ def _pooled(inside: Sequence[Optimum], values: Sequence[float]) -> Quantity:
 
 
 def _possible(share: Quantity, budgets: int = 0) -> Quantity:
-    """Return ``share`` without intervals whose upper end is above 1, because they do not constrain a fraction."""
+    """Return ``share`` without intervals that extend above 1, because they do not constrain a fraction."""
     found = {}
     for name, level in (("ci68", 68), ("ci95", 95)):
         ends = getattr(share, name)
@@ -327,9 +327,9 @@ def _count(n: int, what: str) -> str:
 
 
 def stated(choice: Choice, own: Sequence[Optimum], C: float) -> Choice:
-    """Return ``choice``, without its value if the budget ``C`` (FLOPs) is too far away.
+    """Return ``choice``, without its value if the budget ``C`` (FLOPs) is too far from its sweeps ``own``.
 
-    Too far means more than three decades beyond the budgets of the sweeps ``own``.
+    Too far means more than three decades beyond the budgets of these sweeps.
     """
     far = off_budgets(own, C)
     if far <= ANSWERED:
@@ -342,15 +342,15 @@ def stated(choice: Choice, own: Sequence[Optimum], C: float) -> Choice:
 
 
 def budgets_of(plan: Plan) -> Interval | None:
-    """Return the range of budgets (FLOPs) that the runs behind ``plan`` support; None if it is not known."""
+    """Return the range of budgets (FLOPs) that the runs of ``plan`` support; None if not known."""
     at = plan.support
     return (at.low, at.high) if at and at.axis == "C" and at.low is not None and at.high is not None else None
 
 
 def marked(q: Quantity) -> str:
-    """Return a text on how far a setting lies beyond its runs, such as " (extrapolated 1.5 decades in C)".
+    """Return a text on the distance of a setting from its runs, such as " (extrapolated 1.5 decades in C)".
 
-    The text is empty up to one decade.
+    The text is empty for one decade or less.
     """
     return f" (extrapolated {decades(q.beyond)} in C)" if q.beyond > MARKED else ""
 
@@ -358,8 +358,8 @@ def marked(q: Quantity) -> str:
 def marked_plan(plan: Plan | None, lender: str) -> str:
     """Return remarks on N and D in brackets.
 
-    They are the metric ``lender`` whose law gives N and D, and the distance of N and D from the runs. The text is empty
-    if N and D have their own law and lie within one decade of the runs.
+    They name the metric ``lender`` that provides the law of N and D, and the distance of N and D from the runs. The
+    text is empty if ``lender`` is empty and the distance is at most one decade.
     """
     distance = extrapolation(plan.placed, plan.y).removeprefix(", ") if plan is not None else ""
     remark = ", ".join(filter(None, (f"by {lender}" if lender else "", distance)))
@@ -367,9 +367,9 @@ def marked_plan(plan: Plan | None, lender: str) -> str:
 
 
 def unstated(choices: Mapping[Setting, Choice]) -> str:
-    """Return a text with the supported budgets of all settings that have no value at this budget.
+    """Return a text with the supported budgets of all settings without a value at this budget.
 
-    It is empty if every setting has a value.
+    The text is empty if every setting has a value.
     """
     spans: dict[Interval | None, list[str]] = {}
     for setting in SETTINGS:
@@ -382,7 +382,7 @@ def unstated(choices: Mapping[Setting, Choice]) -> str:
 
 
 def advice(choice: Choice) -> str:
-    """Return a sentence with the budgets at which ``choice`` has a value; empty if they are not known."""
+    """Return a sentence with the budgets at which ``choice`` has a value; empty if these budgets are not known."""
     return f" Choose a budget from {_range(choice.supported)}." if choice.supported else ""
 
 

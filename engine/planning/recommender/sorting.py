@@ -1,6 +1,6 @@
 """Recognition of sweeps in a run table. A sweep is a group of runs that differ in one setting and are otherwise equal.
 
-All runs of a sweep are of one dataset. If several datasets have a sweep of the same setting, one of them is used.
+All runs of a sweep belong to one dataset. If several datasets have a sweep of the same setting, one sweep is used.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ REST: tuple[tuple[Swept, tuple[str, ...]], ...] = (
     ("lr", ("context", "budget", "N", "D", "s", "B", "K", "depth")),
     ("depth", ("context", "budget", "N", "s", "B", "K")),
 )
-"""Settings, and what must be equal among the runs of their sweep at one budget. ``context`` are labels and training
-stages. D and the learning rate may differ, and in a sweep of N also the depth, because they follow from the budget and
-N.
+"""Settings, each with the columns that must be equal among the runs of its sweep. ``context`` means labels and training
+stages. D and the learning rate may differ, because they follow from the budget and N. In a sweep of N, the depth may
+differ for the same reason.
 """
 ORDER: tuple[Swept, ...] = ("K", "s", "B", "N", "lr", "depth")
-"""Order of precedence of sweeps: a run that could belong to several sweeps counts for the first of them."""
+"""Order of precedence of sweeps. A run that could belong to several sweeps counts for the first of these sweeps."""
 LEAST = 3
-"""Smallest number of values of a setting for which a group of runs clearly is a sweep of it."""
+"""Smallest number of values of a setting for which a group of runs is clearly a sweep of this setting."""
 
 UNEVEN = 1.5
-"""Factor by which a run must make the steps of K less even so that it does not count for the sweep of K."""
+"""Factor by which a run must make the log steps of K less even to be excluded from the sweep of K."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Sweep of one setting: masks (n,) of its runs, and ``remarks`` on the budgets and runs that were left out.
+    """Sweep of one setting: masks (n,) of its runs, and ``remarks`` on excluded budgets and runs.
 
-    ``rows`` are the runs that are used. ``counted`` has in addition the runs of budgets that were left out.
+    ``rows`` are the runs that are used. ``counted`` also includes the runs of excluded budgets.
     """
 
     rows: Bools
@@ -56,16 +56,16 @@ class Sweep:
 
 
 Sort = Callable[[Ints], Mapping[Swept, Sweep]]
-"""Function that returns the sweeps among the rows at the given positions. Its masks have one element per such row."""
+"""Function that returns the sweeps among the rows at the given indices. The masks have one element per index."""
 
 
 def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic]] = ()) -> dict[Swept, Sweep]:
     """Return the sweeps among runs, by setting.
 
-    ``values`` (n,) are the columns N, D, budget, s, B, K, lr and depth; a missing value is NaN. ``context`` are further
-    arrays (n,) that must be equal within a sweep. At each budget the sweep of a setting is the largest group of runs
-    that are equal in the other settings. If s and N vary together, the group is a sweep of the one that varies more. It
-    is a sweep of N if the planned share (``nominal``) is equal.
+    ``values`` (n,) are the columns N, D, budget, s, B, K, lr and depth; missing values are NaN. ``context`` are further
+    arrays (n,) that must be equal within a sweep. At each budget, the sweep of a setting is the largest group of runs
+    that are equal in the other settings. If s and N vary together, the group is a sweep of the setting that varies
+    more. If the planned share (``nominal``) is equal, the group is a sweep of N.
     """
     n = len(next(iter(values.values()), np.empty(0)))
     keys = {name: _key(x) for name, x in values.items()}
@@ -87,9 +87,9 @@ def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic
 
 
 def one_sweep(swept: Swept, x: Floats, budgets: Floats) -> Sweep:
-    """Return all runs that have a value ``x`` (n,) as the sweep of one setting.
+    """Return all runs that have a value in ``x`` (n,), the column of the setting ``swept``, as one sweep.
 
-    Budgets that have only one value are left out.
+    Budgets with only one value are excluded.
     """
     rows = np.isfinite(x)
     single = [C for C in np.unique(budgets[rows & np.isfinite(budgets)]) if _count(x[rows & (budgets == C)]) == 1]
@@ -106,7 +106,7 @@ def _one_value(C: float, swept: Swept) -> str:
 def count_runs(sweeps: Mapping[Swept, Sweep], n: int) -> tuple[dict[Swept, int], Bools]:
     """Return the number of runs of each sweep, and a mask (n,) of the runs that belong to any sweep.
 
-    A run of two sweeps is counted once, for the first of them in ``ORDER``.
+    A run that belongs to two sweeps is counted only for the first of these sweeps in ``ORDER``.
     """
     counts, seen = dict[Swept, int](), np.zeros(n, bool)
     for swept in (swept for swept in ORDER if swept in sweeps):
@@ -137,9 +137,9 @@ def unused(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = None
 
 
 def _key(x: Floats, digits: int = 6) -> Ints:
-    """Return integers (n,) that are equal where ``x`` agrees to ``digits`` digits.
+    """Return integers (n,) that are equal for rows in which ``x`` agrees to ``digits`` digits.
 
-    Missing values are equal to each other.
+    All missing values have the same integer.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.where(x == 0, 0.0, np.floor(np.log10(np.abs(x))))
@@ -148,7 +148,7 @@ def _key(x: Floats, digits: int = 6) -> Ints:
 
 
 def _joined(keys: Sequence[Ints], n: int) -> Ints:
-    """Return a group number (n,) for each row. Rows have the same number if they are equal in every one of ``keys``."""
+    """Return a group number (n,) for each row. Rows that are equal in all of ``keys`` have the same number."""
     group = np.zeros(n, np.int64)
     for key in keys:
         group = np.unique(group * (int(key.max(initial=0)) + 1) + key, return_inverse=True)[1]
@@ -156,7 +156,7 @@ def _joined(keys: Sequence[Ints], n: int) -> Ints:
 
 
 def _varying(x: Floats, group: Ints) -> list[Ints]:
-    """Return the rows of each group in which ``x`` has at least two values, one array per group."""
+    """Split the rows by ``group`` and return each group in which ``x`` has at least two values, as an array of rows."""
     there = np.flatnonzero(np.isfinite(x))
     order = there[np.argsort(group[there], kind="stable")]
     parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else []
@@ -168,7 +168,7 @@ def _count(x: Floats) -> int:
 
 
 def _add_joint(values: Mapping[str, Floats], keys: Mapping[str, Ints], groups: dict[Swept, list[Ints]], n: int) -> None:
-    """Add groups of runs in which s and N vary together to ``groups``, as sweeps of one of the two."""
+    """Add to ``groups`` the groups in which s and N vary together. Each is added as a sweep of s or as a sweep of N."""
     if "s" not in values or "N" not in values:
         return
     taken = np.zeros(n, bool)
@@ -193,7 +193,7 @@ def _span(x: Floats) -> float:
 def _largest(x: Floats, budgets: Floats, groups: Sequence[Ints]) -> tuple[Bools, dict[float, int]]:
     """Return a mask of the runs in the largest group at each budget.
 
-    The second value is the number of runs in other groups, by budget.
+    The second value is the number of runs in the other groups, by budget.
     """
     rows, others = np.zeros(len(x), bool), np.zeros(len(x), bool)
     best: dict[float, Ints] = {}  # the key is 0 if the budget is not known
@@ -208,10 +208,10 @@ def _largest(x: Floats, budgets: Floats, groups: Sequence[Ints]) -> tuple[Bools,
 
 
 def _allocation_only(values: Mapping[str, Floats], budgets: Floats, sizes: Bools, groups: Sequence[Ints]) -> Bools:
-    """Return a mask (n,) of runs of the sweep of N (``sizes``) that do not count for K as well.
+    """Return a mask (n,) of runs in the sweep of N (``sizes``) that do not also count for the sweep of K.
 
-    Such a run has the N of a sweep of K, but its K lies between the evenly spaced K of this sweep. In a grid, where
-    several N have a sweep of K at the same budget, every run counts for both.
+    Such a run has the N of a sweep of K, but its K lies between the evenly spaced K of that sweep. In a grid, several N
+    have a sweep of K at the same budget. There every run counts for both sweeps.
     """
     at, mask = np.nan_to_num(budgets), np.zeros(len(sizes), bool)
     swept = [part for part in groups if _count(values["K"][part]) >= LEAST]
@@ -224,7 +224,7 @@ def _allocation_only(values: Mapping[str, Floats], budgets: Floats, sizes: Bools
 
 
 def _unevenness(x: Floats) -> float:
-    """Return the ratio of the largest and smallest step between distinct positive values of ``x`` in log x."""
+    """Return the largest step divided by the smallest step between distinct positive values of ``x``, in log x."""
     steps = np.diff(np.log(np.unique(x[x > 0])))
     return float(steps.max() / steps.min()) if steps.size else 1.0
 
@@ -232,9 +232,9 @@ def _unevenness(x: Floats) -> float:
 def _with_left_out(
     values: Mapping[str, Floats], budgets: Floats, used: Mapping[Swept, tuple[Bools, dict[float, int]]], taken: Bools
 ) -> Iterator[tuple[Swept, Sweep]]:
-    """Yield each sweep with remarks on what was left out of it.
+    """Yield each sweep with remarks on excluded runs and budgets.
 
-    Runs that belong to no sweep are counted for the first setting of ``ORDER`` that they have.
+    Runs that belong to no sweep are counted for the first setting in ``ORDER`` of which they have a value.
     """
     free = ~taken
     for swept in (swept for swept in ORDER if swept in used):
@@ -258,21 +258,21 @@ def _named(C: float) -> str:
 
 @dataclass(frozen=True)
 class Rivals:
-    """Several datasets with a sweep of the same setting: the ``question`` which to use, and the one ``used``."""
+    """Several datasets with a sweep of one setting: the ``question`` which one to use, and the dataset ``used``."""
 
     question: Question
     used: str
 
     @property
     def sentence(self) -> str:
-        """Sentence that the table mixes datasets, and which of them is used."""
+        """Sentence that the table mixes datasets, with the dataset that is used."""
         return f"{self.question.text} Only {self.used or 'empty'} is used."
 
 
 def data_sets(runs: Runs) -> tuple[Question, ...]:
-    """Return the columns that distinguish datasets, as questions; columns that the user pooled are left out.
+    """Return the columns that distinguish datasets, as questions. Columns that the user pooled are skipped.
 
-    The first question is the one in which the user chooses a dataset.
+    The user chooses a dataset in the first question.
     """
     group = runs.roles.group if runs.roles.each else None
     each = [ask(group, runs.categories[group], "dataset")] if group is not None and group in runs.categories else []
@@ -280,7 +280,7 @@ def data_sets(runs: Runs) -> tuple[Question, ...]:
 
 
 def labels_of(runs: Runs, question: Question) -> NDArray[np.str_]:
-    """Return the value of the question's column for each run, (n,); empty if a run has none."""
+    """Return the value of the question's column for each run, (n,); empty text for a missing value."""
     category = runs.categories[question.column]
     return np.array([*category.values, ""])[category.codes]
 
@@ -290,9 +290,9 @@ def sort_each(
 ) -> tuple[dict[Swept, Sweep], Rivals | None, Bools]:
     """Return the sweeps among ``runs``, each within one dataset.
 
-    The second value is the choice between datasets, the third a mask of unused runs. The sweep of a setting is that of
-    the dataset ``wanted`` if it varies the setting, otherwise that of the dataset with most runs in sweeps. The choice
-    is None if no setting is varied in several datasets.
+    The second value is the choice between datasets, the third a mask of unused runs. For each setting, the sweep of the
+    dataset ``wanted`` is used if it varies the setting. Otherwise the dataset with most runs in sweeps is used. The
+    choice is None if no setting is varied in several datasets.
     """
     n = len(runs)
     if question is None:

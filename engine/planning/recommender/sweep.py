@@ -1,10 +1,10 @@
-"""Optimum of a setting that was swept, for each metric and budget, and where it lies relative to the sweep.
+"""Optimum of a swept setting for each metric and budget, and its position relative to the sweep.
 
-The intervals include the counting noise of held-out users, that is the shift of an optimum if other users of the same
-kind are held out. A metric that is a mean over n scored events of values between 0 and 1 has a variance of at most m (1
-- m) / n (that of a hit rate) at the mean m. If a curve has few cells, the residuals around it may by chance be smaller
-than this noise. In this case the parameters of each resample are shifted randomly by the missing noise (least squares,
-linear around the best fit).
+The intervals include the counting noise of held-out users: the shift of an optimum if other users of the same kind are
+held out. For a metric that is a mean over n scored events of values between 0 and 1, the variance is at most m (1 - m)
+/ n, where m is the mean (this is the variance of a hit rate). With few runs, the residuals around a curve may by chance
+be smaller than this noise. In this case the parameters of each resample are shifted randomly by the missing noise
+(least squares, linear around the best fit).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from isoplan.engine.schema import Runs
 STEP = 1e-6
 """Relative step of a parameter for numerical derivatives."""
 NOT_COUNTED = "the counting noise of held-out users is not in this interval"
-"""Remark on an interval that includes only the scatter of the runs."""
+"""Remark on an interval that includes only the scatter of the runs, not the counting noise."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
     """Best value ``x`` of a swept setting for ``metric`` at ``budget`` FLOPs.
 
-    ``budget`` is NaN if one sweep is used for all budgets. ``place`` states where x lies relative to the sweep, which
-    goes from ``low`` to ``high``. x has no value if only its place is known. ``fit`` is the curve that gives x; None if
-    a paper prints the optimum without its curve. ``why`` states why x is missing, and ``remark`` what its interval does
-    not include.
+    ``budget`` is NaN if one sweep is used for all budgets. ``place`` is the position of x relative to the sweep, which
+    extends from ``low`` to ``high``. x has no value if only its position is known. ``fit`` is the curve with the
+    optimum x; None if a paper prints the optimum without a curve. ``why`` states why x is missing. ``remark`` states
+    what the interval of x does not include.
     """
 
     budget: float
@@ -58,15 +58,15 @@ class Optimum:
 
     @property
     def located(self) -> bool:
-        """Whether the runs determine the optimum, or at which end of the sweep it lies."""
+        """Whether the runs determine the optimum, or the end of the sweep beyond which the optimum lies."""
         return self.place != "not located"
 
 
 def optimum_of(runs: Runs, spec: FitSpec, budget: float = float("nan"), counting: Counting | None = None) -> Optimum:
-    """Return the optimum of one sweep for the metric of ``spec``, by a fit of its law (behavioural, eqs. 2, 6).
+    """Return the optimum of one sweep for the metric of ``spec``, from a fit of its law (behavioural, eqs. 2, 6).
 
     If the runs improve up to an end of the sweep, the optimum lies beyond this end. With ``counting``, the intervals
-    include the counting noise of events. Raises PlannerError if the curve cannot be fitted, for example to two points.
+    include the counting noise of events. Raises PlannerError if no curve can be fitted, for example to two points.
     """
     counted, remark = with_counting(fit(spec, runs), runs, counting)
     one = replace(from_fit(counted, budget), remark=remark)
@@ -91,9 +91,9 @@ def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
 
 
 def _beyond_end(one: Optimum, part: Runs) -> Optimum:
-    """Return the optimum ``one`` as outside the sweep if the runs ``part`` improve up to one of its ends.
+    """Return the optimum ``one`` as outside the sweep if the runs ``part`` improve up to an end of the sweep.
 
-    This applies where the fit does not locate an optimum, as for a straight line or a curve of the opposite curvature.
+    The fit does not locate an optimum in such a case, for example for a straight line or an inverted curve.
     """
     if one.fit is None or any(w.code == FLAT for w in one.fit.warnings):
         return one
@@ -129,7 +129,7 @@ def at_budget(optima: tuple[Optimum, ...], metric: str, C: float) -> Optimum | N
 def off_budgets(optima: Sequence[Optimum], C: float) -> float:
     """Return the distance in decades of ``C`` from the range of swept budgets.
 
-    It is 0 inside this range, and if one sweep is used for all budgets.
+    The distance is 0 if ``C`` lies inside the range, or if one sweep is used for all budgets.
     """
     swept = [one.budget for one in optima]
     return 0.0 if not swept or np.isnan(swept).any() else beyond(C, (min(swept), max(swept)))
@@ -142,9 +142,9 @@ def name_of(optimum: Optimum) -> str:
 
 @dataclass(frozen=True)
 class Counting:
-    """Counting noise of a ``metric``: the column ``scored`` has the number of scored events; empty if there is none.
+    """Counting noise of a ``metric``. ``scored`` is the column with the number of scored events, or empty.
 
-    ``most`` is the best possible value of the metric: 1, or 100 if it is in percent.
+    ``most`` is the best possible value of the metric: 1, or 100 if the metric is in percent.
     """
 
     metric: str
@@ -153,7 +153,7 @@ class Counting:
 
 
 def counting_of(metric: str, values: Floats, scored: str) -> Counting:
-    """Return the counting noise of ``metric`` (a printed name), whose ``values`` (n,) are those of the whole table."""
+    """Return the counting noise of ``metric`` (a printed name); ``values`` (n,) are its values in the whole table."""
     top = float(np.nanmax(values, initial=0.0))
     return Counting(metric, scored, 100.0 if 1 < top <= 100 else 1.0)
 
@@ -161,9 +161,9 @@ def counting_of(metric: str, values: Floats, scored: str) -> Counting:
 def with_counting(fit: Fit, runs: Runs, how: Counting | None) -> tuple[Fit, str]:
     """Return ``fit`` with resamples at least as wide as the counting noise of the metric, and a remark.
 
-    The fit is unchanged if it has no resamples, and for a metric such as a loss or coverage, which is not a mean over
-    events of values between 0 and 1. It is unchanged and the remark states this if the number of events is not known or
-    the values are not between 0 and 1.
+    The fit is unchanged if it has no resamples, or if the metric (a loss, coverage) is not a mean over events of values
+    between 0 and 1. The fit is also unchanged if the number of events is unknown or values lie outside 0 to 1. In this
+    case the remark states that the counting noise is not included.
     """
     x, y = runs[str(fit.law.axis)], runs[fit.spec.y]
     there = (x > 0) & np.isfinite(y)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 LONGEST = 60
-"""Largest length of a reason in a table, in characters. A longer one is shortened there and printed in full below
-it.
+"""Maximum length of a reason in a table, in characters. A longer reason is shortened, and printed in full below the
+table.
 """
 LABELS: dict[Setting, str] = {
     "s": "Embedder share s",
@@ -33,7 +33,7 @@ LABELS: dict[Setting, str] = {
 
 
 def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
-    """Return the label and value of each setting of a recipe, and of the cost of each other value if it is known."""
+    """Return label and value of each setting of a recipe, and the known costs of other values."""
     found = []
     for setting in SETTINGS:
         choice = recipe.choices[setting]
@@ -46,19 +46,19 @@ def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
 
 
 def rows(recipe: Recipe) -> tuple[Row, ...]:
-    """Return the rows of the table of a recipe for a terminal; long reasons are shortened as ``short`` does."""
+    """Return the rows of the table of a recipe for a terminal. Long reasons are shortened by ``short``."""
     return tuple(as_row(label, replace(q, note=short(q.note))) for label, q in lines(recipe))
 
 
 def reasons(recipe: Recipe) -> tuple[str, ...]:
-    """Return the full reason of each setting whose reason ``rows`` shortens, one line each."""
+    """Return the full text of each reason that ``rows`` shortens, one line per setting."""
     return tuple(f"{label}: {q.note}." for label, q in lines(recipe) if short(q.note) != q.note)
 
 
 def short(reason: str) -> str:
     """Return the beginning of a long reason: the text before the first semicolon, bracket or full stop.
 
-    The word "confounded" is kept if it is in the rest.
+    The word "confounded" is added if the full reason contains it.
     """
     if len(reason) <= LONGEST:
         return reason
@@ -67,7 +67,7 @@ def short(reason: str) -> str:
 
 
 def source(choice: Choice) -> str:
-    """Return where the value of a setting comes from, and why an interval is missing if the other one is not."""
+    """Return the source of the value of a setting, and the reason if only one of its two intervals is missing."""
     q = choice.value
     lost = [part for part in q.note.split("; ") if part.startswith("no ") and (q.ci68 is None) != (q.ci95 is None)]
     return "; ".join(filter(None, (choice.note, *lost, *(said.rstrip(".") for said in choice.remarks))))
@@ -76,7 +76,7 @@ def source(choice: Choice) -> str:
 def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
     """Return a table of all metrics: headings, then one row per setting with its value for each metric.
 
-    The serving metric is in the first column. The last row has what limits K.
+    The serving metric is in the first column. The last row states what limits K.
     """
     metrics = tuple(answer.recipes)
     lines = [tuple(_cell(answer.recipes[m].choices[setting]) for m in metrics) for setting in SETTINGS]
@@ -118,7 +118,7 @@ def as_text(answer: Recommendation) -> str:
 
 
 def remarks(recipe: Recipe) -> tuple[str, ...]:
-    """Return sentences on what limits K, on what the paper states, and on the cost by the step formula."""
+    """Return sentences on what limits K, on statements of the paper, and on the cost by the step formula."""
     quoted = (f"The paper: {choice.quoted}" for choice in recipe.choices.values() if choice.quoted)
     return tuple(filter(None, (binding(recipe), *quoted, recipe.step.sentence if recipe.step else "")))
 
@@ -148,7 +148,7 @@ def to_json(answer: Recommendation) -> dict[str, Any]:
 
 
 def shown(choice: Choice) -> Quantity:
-    """Return the value of a setting as shown: a share is in percent."""
+    """Return the value of a setting as displayed: the embedder share is in percent."""
     q = choice.value
     if choice.setting != "s" or q.value is None:
         return q

@@ -1,4 +1,4 @@
-"""Input fields for stage 2, the learning rate and other values, and the reader of their typed texts."""
+"""Input fields for stage 2, the learning rate and other settings, and functions that read the typed texts."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ STAGE2 = (
     Field("chunk", "Number of candidates scored at a time; 0 scores all at once.", "Candidates scored at a time",
           default=str(CHUNK), kind=int, tip="0 scores all candidates at once."),
 )  # fmt: skip
-"""Fields of stage 2 that require a device. On the page the initial width is that of behavioural, Table 8, at 1e18
-FLOPs.
+"""Fields of stage 2, which require a device. On the page, the initial embedding width is that of behavioural, Table 8,
+at 1e18 FLOPs.
 """
 TRAINING = (
     Field("batch_size", "Batch size in sequences, instead of the critical one.", "Batch size B",
@@ -42,9 +42,10 @@ SETTINGS = {field.name: field for field in (DEVICE, *STAGE2, *TRAINING)}
 
 
 def read_settings(texts: Texts, others: Mapping[Setting, Iterable[str]], place: Place) -> Settings:
-    """Read the settings from ``texts``, which are typed texts by the name of their field.
+    """Read the settings from ``texts``, the typed texts keyed by field name.
 
-    ``others`` are the typed values of s, B and K whose cost is shown. Raises PlannerError, which names the wrong field.
+    ``others`` are the typed values of s, B and K for which a cost is shown. Raises PlannerError, which names the wrong
+    field.
     """
     scaling = {"rate": _value(texts, "rate", place), "batch": _value(texts, "rate_batch", place)}
     read = {
@@ -78,7 +79,7 @@ def _stage2(texts: Texts, place: Place) -> Stage2 | None:
 def _value(texts: Texts, name: str, place: Place) -> Any:
     """Return the value of the field ``name``; None if its text is empty.
 
-    On the page, PlannerError is raised instead if the field has an initial text.
+    On the page, an empty text of a field with an initial text raises PlannerError.
     """
     field = SETTINGS[name]
     text = texts.get(name) or field.default
