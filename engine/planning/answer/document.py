@@ -31,10 +31,12 @@ SPECIAL = str.maketrans(
     | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"$\times$", "∞": r"$\infty$"}
 )
-"""LaTeX code of characters that have a special meaning in LaTeX or that its text fonts lack."""
+"""LaTeX code by character, for characters with a special meaning in LaTeX and characters that its text fonts lack."""
 POWER = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 WIDE = 2.0
-"""If an end of an interval differs from the value by more than this factor, LaTeX shows both ends, not differences."""
+"""If an end of an interval differs from the value by more than this factor, LaTeX shows the two ends themselves instead
+of their differences from the value.
+"""
 
 Line = tuple[str, Quantity | str]
 """A line of the table of an answer: its label, and its number or a text in place of a number."""
@@ -56,15 +58,15 @@ class Document:
 
 
 def warned(warnings: Iterable[FitWarning]) -> tuple[str, ...]:
-    """Return the texts of the warnings for a document. Those of level "stop" come first and state their level."""
+    """Return the texts of ``warnings``; those of level "stop" come first and name their level."""
     return tuple(w.line if w.level is Level.STOP else w.text for w in by_level(warnings))
 
 
 def to_csv(document: Document) -> str:
     """Return the table as CSV, with all digits.
 
-    An infinite end of an interval is ``inf``, and a missing number is empty. If there are no lines, the sentence and
-    each note have a row instead.
+    An infinite end of an interval is written as ``inf``, and a missing number as an empty field. If the document has no
+    lines, the table contains one row for the sentence and one row for each note.
     """
     out = io.StringIO()
     writer = csv.writer(out)
@@ -99,8 +101,8 @@ def _row(label: str, cell: Quantity | str) -> Row:
 def to_latex(document: Document) -> str:
     """Return the table of an answer in LaTeX, or its sentence and notes as paragraphs if it has no lines.
 
-    A value has the differences to the ends of its 68 % interval as superscript and subscript, rounded to the same
-    place.
+    The superscript and subscript of a value are the differences to the ends of its 68 % interval. They have as many
+    decimals as the value.
     """
     if not document.lines:
         return "\n\n".join(map(_latex_text, (document.sentence, *document.notes))) + "\n"
@@ -114,9 +116,9 @@ def _latex_cells(cell: Quantity | str) -> tuple[str, str]:
 
 
 def latex(q: Quantity) -> str:
-    """Return a number in LaTeX, such as $8.5^{+0.4}_{-0.3}$ times a power of ten.
+    """Return a number in LaTeX, such as $8.5^{+0.4}_{-0.3}$, with a power of ten if needed.
 
-    If the interval is wide, it is such as $8$ ($2$ to $30$).
+    A number with a wide interval is written with both ends, such as $8$ ($2$ to $30$).
     """
     if q.value is None:
         return "---" if q.ci68 is None else UNREACHABLE
@@ -135,7 +137,8 @@ def latex(q: Quantity) -> str:
 def _wide(value: float, ends: Interval) -> bool:
     """Return whether the interval is too wide to be written as differences from the value.
 
-    This is so if an end is infinite, has another sign than the value, or differs from it by more than a factor of two.
+    The interval is too wide if one of its ends is infinite, has the opposite sign of the value, or differs from the
+    value by more than a factor of two.
     """
     return any(
         math.isinf(end) or (end != value and not 1 / WIDE <= (end / value if value else math.inf) <= WIDE)
@@ -152,7 +155,7 @@ def _one(x: float, keep: int) -> str:
 
 
 def _power(x: float) -> int:
-    """Return the exponent of the power of ten that LaTeX shows for ``x``; 0 for none."""
+    """Return the exponent of the power of ten that LaTeX shows for ``x``; 0 if LaTeX shows ``x`` without a power."""
     return 0 if x == 0 or PLAIN[0] <= abs(x) < PLAIN[1] else math.floor(math.log10(abs(x)))
 
 
@@ -182,4 +185,4 @@ WRITERS: Mapping[str, Callable[[Document], str]] = {
     "latex": to_latex,
     "python": lambda document: document.script,
 }
-"""Functions that write a document as text, by the name of the format."""
+"""Function that writes a document as text, for each export format."""

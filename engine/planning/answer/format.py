@@ -1,4 +1,7 @@
-"""Conversion of the numbers of answers to text: rounded as their intervals permit, and aligned in terminal tables."""
+"""Conversion of the numbers of answers to rounded text, and to tables for a terminal.
+
+The interval of a number determines the digits to which the number is rounded.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.quantities import count, digits, duration, power10, to_places
 
 COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negatives", "sequences")
-"""Units whose numbers are shown with k, M or B, such as 1.9 B parameters."""
+"""Units of numbers that are shown with the suffix k, M or B, such as 1.9 B parameters."""
 MONEY = ("EUR", "USD")
 MILLION = 1e6
 """Smallest amount of money that is shown in millions, such as 1.4 M EUR. Smaller amounts are written in full, such as
@@ -23,11 +26,13 @@ SECONDS = "s"
 """Unit of times. The text of a time includes its unit, such as "4.2 min", so this unit is not shown."""
 UNREACHABLE = "not reachable"
 FAR_END = 10.0
-"""If an end of an interval is at least this many times the value, it is rounded to two significant digits of its
-own.
+"""An end of an interval is rounded to two significant digits if it is at least this many times the value. Other ends
+are rounded to the same decimal as the value.
 """
 SURE = 0.999
-"""Largest probability that a finite number of resamples can support. Larger ones are shown as "above 99.9 %"."""
+"""Largest probability that is shown as a number. A larger probability is shown as "above 99.9 %", because the number of
+resamples is finite.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ def cell_texts(rows: Iterable[Mapping[str, str | Quantity]]) -> list[dict[str, s
 
 
 def table(body: Iterable[Row]) -> list[str]:
-    """Return the lines of a table for a terminal, headings first."""
+    """Return a table of numbers as text lines for a terminal; the first line has the headings."""
     head = ("", "value", "68 %", "95 %", "beyond the runs", "")
     cells = [head, *((r.quantity, f"{r.value} {r.unit}".strip(), r.ci68, r.ci95, r.beyond, r.note) for r in body)]
     return aligned(cells)
@@ -94,9 +99,9 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     """Return the value of ``q`` as text without its unit.
 
-    Examples are "1.9 B" (parameters), "10²⁰" (FLOPs) and "1.4 M" (EUR). If ``x`` is given, it is formatted instead of
-    the value, in the same style. ``keep`` is the number of significant digits; by default it follows from the 68 %
-    interval.
+    Examples are "1.9 B" (parameters), "10²⁰" (FLOPs) and "1.4 M" (EUR). If ``x`` is given, the text shows ``x`` instead
+    of the value, in the style of ``q``. ``keep`` is the number of significant digits; by default, the 68 % interval
+    determines it.
     """
     x = q.value if x is None else x
     if x is None:
@@ -117,7 +122,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     places = digits(x if q.value is None or spread is None else q.value, spread)
     if q.value is not None and abs(x) >= FAR_END * abs(q.value) > 0:
         places = min(places, 1 - math.floor(math.log10(abs(x))))
-    if round(x, places) == 0:  # an end far below its value keeps its own digits: 163 is not 0 for a value of 49,000
+    if round(x, places) == 0:  # show an end of 163 as 163, not as 0, for a value of 49,000
         places = digits(x, None)
     if q.unit in MONEY and abs(round(x, places)) >= MILLION:
         return count(x, keep)
@@ -125,7 +130,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
 
 
 def significant(q: Quantity) -> int:
-    """Return the number of significant digits, two to four, that the 68 % interval of ``q`` permits."""
+    """Return the number of significant digits of ``q``: 2 to 4, more for a narrow 68 % interval."""
     if q.value is None or not q.ci68 or q.ci68[0] >= q.ci68[1] or not q.value:
         return 3 if q.note == "given" or not q.ci68 else 2
     return min(max(digits(q.value, q.ci68) + math.floor(math.log10(abs(q.value))) + 1, 2), 4)
@@ -152,7 +157,7 @@ def with_interval(q: Quantity) -> str:
 
 
 def shown_unit(q: Quantity) -> str:
-    """Return the unit to write after the number; empty for a time, whose text already names its unit."""
+    """Return the unit to write after the number; empty for a time, because the text of a time includes the unit."""
     return "" if q.unit == SECONDS else q.unit
 
 
@@ -171,9 +176,10 @@ def distance(x: float) -> str:
 
 
 def probability(p: float | None) -> str:
-    """Return a probability as text, with as many digits as a finite number of resamples permits.
+    """Return a probability as text in percent, such as "62.5 %".
 
-    Probabilities very close to 0 or 1 are given as limits, such as "above 99.9 %".
+    A probability very close to 0 or 1 is shown as a limit, such as "above 99.9 %", because the number of resamples is
+    finite.
     """
     p = p or 0.0
     if p > SURE:

@@ -1,6 +1,6 @@
-"""Sources of an answer: its question, its fits with their runs, and where each of its numbers comes from.
+"""Sources of an answer: the question, the fits with their runs, and the source of each number.
 
-A report lists them at its end, so that every number can be traced.
+A report lists these sources at its end. A reader can then trace every number.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from isoplan.engine.planning.answer.format import MONEY, SECONDS
 from isoplan.engine.planning.answer.quantity import Quantity
 
 PRICED = (*MONEY, "h", "kWh", "kg", "GB")
-"""Units of numbers that follow from prices, machines or sizes of samples."""
+"""Units of numbers that are computed from prices, from a machine or from the size of a sample."""
 ASKED = ("question", "prices", "settings", "asked")
-"""Keys of the JSON object of an answer that contain typed values."""
+"""Keys in the JSON object of an answer under which the values typed by the user are stored."""
 MOST_ENTRIES = 60
-"""Maximum number of typed values that are listed."""
+"""Maximum number of typed values in the list of sources."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def list_sources(document: Document, fits: Sequence[Fit] = ()) -> tuple[Source, 
 
 
 def _numbers(document: Document, fits: Sequence[Fit]) -> Source:
-    """Return the labels of the numbers of an answer by their source."""
+    """Return the labels of the numbers of an answer, grouped by the source of each number."""
     law = f"Computed from the {'laws of the answer' if not fits else 'fits below' if len(fits) > 1 else 'fit below'}"
     by_source: dict[str, list[str]] = {}
     for label, cell in document.lines:
@@ -87,7 +87,7 @@ def _plain(value: Any) -> str:
 
 
 def describe_fit(fit: Fit, title: str = "Fit") -> Source:
-    """Return a fit as a source: its law, its runs with their hash and columns, its settings and its parameters."""
+    """Return a fit as a source: the law, the runs (hash and columns), the settings and the parameters of the fit."""
     return Source(f"{title}: {fit.law.title}", tuple((name, shown) for name, shown in _properties(fit) if shown))
 
 

@@ -16,9 +16,11 @@ from isoplan.engine.fitting.types.possible_values import least_of
 from isoplan.engine.fitting.types.result import Fit, Interval
 
 BAND_DRAWS = 400
-"""Largest number of resamples for the bands of figures, so that sliders respond at once. Plans use all resamples."""
+"""Maximum number of resamples for the bands of figures. It is small because a slider must respond at once. Plans use
+all resamples.
+"""
 STATED = 3.0
-"""Largest distance from the runs, in decades, at which a number is stated."""
+"""A number is shown only up to this distance from the runs, in decades (factors of ten)."""
 UNPUBLISHED = "no interval: correlations unpublished"
 NOT_ALWAYS_REACHED = "no interval: not every resample reaches the target"
 FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
@@ -27,21 +29,22 @@ NOT_RESAMPLED = "no interval: the fit was made without resampling"
 IMPOSSIBLE = "not possible"
 """Beginning of the note of a number for which the law gives an impossible value."""
 WITHHELD = "not stated: too far beyond the runs"
-"""Note of a number that is left out because the runs do not support it."""
+"""Note that replaces a number too far beyond the runs."""
 
 INTERVALS = ("ci68", "ci95")
 OUT_OF_REACH = (math.inf, math.inf)
-"""Interval of a number whose lower end is already infinite, because most resamples cannot reach the target."""
+"""Interval of a cost if almost no resample reaches the target: even its lower end is infinite."""
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A number of an answer in ``unit``, with its 68 % and 95 % intervals.
 
-    ``value`` is None if the best fit does not give it: the target is out of reach, or the law does not determine the
-    axis. An interval is None if it is unknown. An infinite end means that the interval is unbounded there; if both ends
-    are +inf, even the lower end cannot be reached. ``beyond`` is the distance from the range of the runs in decades; it
-    is 0 inside this range and if the range is unknown. ``note`` states why the value or the interval is missing.
+    ``value`` is None if the best fit does not give a value: the target is out of reach, or the law does not determine
+    this quantity. An interval is None if it is unknown. An infinite end means that the interval has no bound on this
+    side. Two ends of +inf mean that almost no resample reaches the target. ``beyond`` is the distance from the range
+    of the runs in decades; it is 0 inside this range and if the range is unknown. ``note`` states why the value or the
+    interval is missing, or is "given" for a number from the question.
     """
 
     value: float | None
@@ -53,7 +56,7 @@ class Quantity:
 
 
 def kept(r: int, most: int) -> Ints:
-    """Return the indices of ``most`` of ``r`` resamples, evenly spaced; of all if ``r`` is not larger than ``most``."""
+    """Return evenly spaced indices of at most ``most`` of the ``r`` resamples."""
     return np.arange(r) if r <= most else np.linspace(0, r - 1, most).round().astype(np.int64)
 
 
@@ -68,9 +71,9 @@ def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
 
 
 def beyond(value: float | None, span: Interval | None) -> float:
-    """Return the distance in decades of ``value`` outside ``span`` = (low, high).
+    """Return the distance in decades between ``value`` and the range ``span`` = (low, high).
 
-    It is 0 if ``value`` is inside, and if ``value`` or ``span`` is unknown.
+    The distance is 0 if ``value`` is inside the range, and if ``value`` or ``span`` is unknown.
     """
     if value is None or span is None or not (0 < value < math.inf and 0 < span[0] <= span[1] < math.inf):
         return 0.0
@@ -83,12 +86,12 @@ def measure(
 ) -> Quantity:
     """Return a number with intervals from its best-fit ``value`` and its ``draws`` (r,), one per resample of ``fit``.
 
-    An infinite draw is a resample that cannot reach the target; an end of an interval is infinite if it falls among
-    these. A NaN draw is a resample for which the number does not exist; it is left out.
+    An infinite draw is a resample that cannot reach the target. An end of an interval is infinite if its percentile
+    falls on an infinite draw. NaN draws are skipped: the number does not exist for these resamples.
 
     ``within`` is the range of possible values, by default at least one parameter or one sample. Intervals are cut to
-    it. A value outside it becomes None, and the note states this. ``span`` is the range of the runs. If there is a
-    value, an end more than ``STATED`` decades outside ``span`` becomes infinite.
+    this range. A value outside this range becomes None, and the note states why. ``span`` is the range of the runs. If
+    the value is finite, an end of an interval more than ``STATED`` decades outside ``span`` becomes infinite.
     """
     within = within or least_of(fit, unit)
     if math.isfinite(value) and not within[0] <= value <= within[1]:
@@ -104,7 +107,7 @@ def measure(
 
 
 def given(fit: Fit, value: float, unit: str, span: Interval | None = None) -> Quantity:
-    """Return a number that the question itself gives. It has no uncertainty, so both ends of its intervals equal it."""
+    """Return a number that the question gives. Both ends of its intervals equal ``value``: it has no uncertainty."""
     ends = (value, value) if len(fit.resamples) else None
     return Quantity(value, ends, ends, unit, beyond(value, span), "given")
 
@@ -128,8 +131,9 @@ def no_interval(fit: Fit) -> str:
 
 
 def reach(span: Interval | None) -> Interval:
-    """Return the smallest and largest number that runs of the range ``span`` support; (0, inf) if ``span`` is
-    unknown.
+    """Return the smallest and the largest number that runs of the range ``span`` support.
+
+    The result is (0, inf) if ``span`` is unknown.
     """
     if span is None or not 0 < span[0] <= span[1] < math.inf:
         return (0.0, math.inf)
@@ -152,8 +156,8 @@ def _impossible(value: float, within: Interval) -> str:
 
 
 def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interval | None:
-    # If the best fit itself is infinite, its rank among the resamples does not measure their bias. So the interval is
-    # taken from percentiles.
+    # The bias correction needs the rank of the best fit among the resamples. An infinite best fit has no useful rank,
+    # so plain percentiles are used.
     how = replace(how, method="percentile") if math.isinf(value) else how
     ends = how.interval(value, draws, level)
     if ends is None:
@@ -167,8 +171,8 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
 def to_json(q: Quantity) -> dict[str, Any]:
     """Return a number as a JSON object. A missing value, a missing interval and an infinite end are null.
 
-    An interval of two nulls means "out of reach" if there is no value, and "unbounded at both ends" if there is one. If
-    this rule does not hold, the key ``unreachable`` names the intervals that are out of reach.
+    An interval of two nulls means "out of reach" if ``value`` is null. If ``value`` is a number, it means "unbounded at
+    both ends". In an exception to this rule, the key ``unreachable`` lists the intervals that are out of reach.
     """
     ends = {name: getattr(q, name) for name in INTERVALS}
     endless = [name for name, ci in ends.items() if ci is not None and math.isinf(ci[0]) and math.isinf(ci[1])]

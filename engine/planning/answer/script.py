@@ -1,4 +1,7 @@
-"""Python script that reproduces the numbers of an answer. It must run in the folder with the JSON files of the fits."""
+"""Python script that reproduces the numbers of an answer.
+
+The script must run in the folder that contains the JSON files of the fits.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ READ = (
 def script(sentence: str, body: Iterable[str], homes: Mapping[str, str]) -> str:
     """Return a Python script of the lines ``body``, with ``sentence`` as a comment at its top.
 
-    It imports the names in these lines from the standard library, and from the modules in ``homes`` and ``HOMES``.
+    The script imports each name that ``body`` uses from the module in ``STANDARD``, ``HOMES`` or ``homes``.
     """
     lines = list(body)
     reads = READ if "read" in _names(lines) else ()

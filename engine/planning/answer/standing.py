@@ -1,4 +1,4 @@
-"""Standing of an answer: inside the runs, extrapolated, not reached, or not supported by them."""
+"""Standing of an answer: inside the runs, extrapolated, target not reached, or not supported by the runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isoplan.engine.planning.answer.quantity import Quantity
 
 INSIDE, UNSUPPORTED, NOT_REACHED = "inside the runs", "not supported", "not reached"
 SEEN = 0.005
-"""Largest distance from the runs, in decades, that counts as inside."""
+"""An answer counts as inside the runs up to this distance from them, in decades."""
 
 
 class Placed(Protocol):
@@ -28,12 +28,12 @@ class Placed(Protocol):
 
     @property
     def placed(self) -> Mapping[str, Quantity]:
-        """Quantities whose distance from the runs counts."""
+        """Quantities, such as N and D, that determine the distance of the answer from the runs."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Standing of an answer in a few words, and its level; the level is None inside the runs."""
+    """Standing of an answer as a short label, with its warning level; ``level`` is None inside the runs."""
 
     label: str
     level: Level | None = None
