@@ -67,7 +67,8 @@ def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]
     for name, shape in columns.items():
         if shape != momenta[:1]:
             raise PlannerError(
-                f"The {name} has the shape {shape} and the momenta hold {momenta[0]} events: give one number an event."
+                f"The {name} has the shape {shape} and the momenta contain {momenta[0]} events: give one number per "
+                "event."
             )
 
 
@@ -92,9 +93,9 @@ def check_events(events: Events) -> None:
         check_momenta(events.momenta, PROCESSES[events.process].particles)
     else:
         check_own_momenta(events.momenta)
-    _refuse("amplitude", events.amplitude, ~np.isfinite(events.amplitude), "no finite number: leave such rows out")
+    _refuse("amplitude", events.amplitude, ~np.isfinite(events.amplitude), "not a finite number: remove such rows")
     not_above = ~(np.isfinite(events.weight) & (events.weight > 0))
-    _refuse("weight", events.weight, not_above, "not above zero: leave out what does not count")
+    _refuse("weight", events.weight, not_above, "not above zero: remove events without weight")
 
 
 def _refuse(name: str, values: Floats, bad: NDArray[np.bool_], why: str) -> None:

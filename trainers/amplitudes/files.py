@@ -45,7 +45,7 @@ def format_of(path: Path) -> str:
     Raises PlannerError if the extension is unknown, or if the format is HDF5 and h5py is not installed.
     """
     if path.suffix.lower() not in FORMATS:
-        raise PlannerError(f"{path} is no file of events by its name: use one that ends in {', '.join(FORMATS)}.")
+        raise PlannerError(f"{path} does not have the extension of an event file: use {', '.join(FORMATS)}.")
     kind = FORMATS[path.suffix.lower()]
     if kind == "hdf5" and find_spec("h5py") is None:
         raise PlannerError(
@@ -81,7 +81,9 @@ def no_memory(what: str) -> PlannerError:
 
     ``what`` describes the events in the message, for example "the events of events.npz".
     """
-    return PlannerError(f"{what[0].upper()}{what[1:]} take more memory than is free: give fewer events, or free some.")
+    return PlannerError(
+        f"{what[0].upper()}{what[1:]} need more memory than available: use fewer events, or free memory."
+    )
 
 
 def need_memory(n: int, particles: int, what: str) -> None:
@@ -142,7 +144,9 @@ def _read(path: Path, kind: str, process: str | None) -> Events:
     with damaged(path):
         arrays, named = READERS[kind](path)
     if process and named and process != named:
-        raise PlannerError(f"{path} holds events of {named}, not of {process}: name that process, or none.")
+        raise PlannerError(
+            f"{path} contains events of {named}, not of {process}: give the process {named}, or no process."
+        )
     real = {name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()}
     weight = real.get(WEIGHT, np.ones(len(real[MOMENTA])))
     try:

@@ -190,8 +190,8 @@ def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> No
     if sum(counts) > there:
         train, validation, test = counts
         raise PlannerError(
-            f"{FOLDER}/{source.data} holds {there:,} events, and the cell asks for {train:,} to train, {validation:,} "
-            f"to validate and {test:,} to test on: ask for fewer."
+            f"{FOLDER}/{source.data} contains {there:,} events, but the training run needs {train:,} for training, "
+            f"{validation:,} for validation and {test:,} for the test: set smaller numbers."
         )
 
 

@@ -366,13 +366,13 @@ def check_batch(cell: BehaviorCell, windows: int) -> None:
     """Check that the log has at least one batch of training sequences (``windows``). Raises PlannerError otherwise."""
     if not windows:
         raise PlannerError(
-            f"{cell.data} leaves nothing to train on: no user has two events beside those that the split {cell.split} "
-            "holds out. Bring users with more events, or take another split."
+            f"{cell.data} has no training events: no user has two events that the split {cell.split} does not hold "
+            "out. Add users with more events, or use another split."
         )
     if windows < cell.batch:
         raise PlannerError(
             f"{cell.data} has {windows:,} sequences to train on, fewer than the batch of {cell.batch:,}: make the "
-            "batch smaller, or bring users with more events."
+            "batch smaller, or add users with more events."
         )
 
 

@@ -203,7 +203,7 @@ def _at_ratio(asked: Asked) -> Shape:
 
 def _too_small(asked: Asked) -> PlannerError:
     return PlannerError(
-        f"The budget of {asked.budget:.3g} FLOPs at D / N = {asked.ratio:g} and batch {asked.batch} leaves no "
+        f"The budget of {asked.budget:.3g} FLOPs at D / N = {asked.ratio:g} and batch {asked.batch} is too small for a "
         "contextualiser of this depth: raise the budget, or make the batch, the layers or the ratio smaller."
     )
 

@@ -132,7 +132,7 @@ def test_bad_input_for_amplitudes_is_one_sentence(run: Run, tmp_path: Path) -> N
     ask("Name the process of the amplitudes with --process: Zg, Zgg,")
     ask("There is no built-in process 'Zq'", "--process", "Zq")
     ask("No event of ttH that passes the cuts has sqrt(s) = 200 GeV", "--process", "ttH", "--sqrt-s", 200)
-    ask("events.root is no file of events by its name", "--process", "Zg", out="events.root")
+    ask("events.root does not have the extension of an event file", "--process", "Zg", out="events.root")
     ask("There is no folder ", "--process", "Zg", out="no/events.npz")
     ask("Amplitudes have no --classes", "--process", "Zg", "--classes", "QCD")
     ask("Jets have no --process and no --sqrt-s", "--process", "Zg", what="jets")

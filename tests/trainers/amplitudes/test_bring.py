@@ -48,7 +48,7 @@ def test_other_files_and_folders_are_not_listed(tmp_path: Path) -> None:
         ("my events.npz", "The file 'my events.npz' has an invalid name: use letters, digits"),
         ("../mine.npz", "The file '../mine.npz' has an invalid name"),
         ("mine.npz\n", "has an invalid name"),
-        ("mine.txt", "mine.txt is no file of events by its name: use one that ends in .npz, .h5, .hdf5, .parquet."),
+        ("mine.txt", "mine.txt does not have the extension of an event file: use .npz, .h5, .hdf5, .parquet."),
         ("mine.npz", "mine.npz is no NPZ file, or is cut short"),
         ("mine.h5", "mine.h5 is no HDF5 file"),
     ],
@@ -81,8 +81,8 @@ def test_a_small_file_whose_header_asks_for_much_is_refused(tmp_path: Path) -> N
     with pytest.raises(PlannerError) as told:
         import_file(tmp_path / "space", "mine.npz", (tmp_path / "new.npz").read_bytes())
     assert str(told.value) == (
-        "mine.npz: The amplitude has the shape (10000000000000,) and the momenta hold 20 events: give one "
-        "number an event."
+        "mine.npz: The amplitude has the shape (10000000000000,) and the momenta contain 20 events: give one "
+        "number per event."
     )
     assert list_files(tmp_path / "space") == []
 

@@ -39,7 +39,7 @@ def test_shapes_that_do_not_fit() -> None:
     refused(r"shape \(6, 5, 3\): give \(events, particles, 4\)", momenta=good[:, :, :3])
     refused(r"shape \(6, 3, 4\): .* two outgoing ones at least", momenta=good[:, :3], process="")
     refused(r"4 particles and Zgg has 5: u ubar -> Z \+ 2 g, incoming ones included", momenta=good[:, :4])
-    refused(r"amplitude has the shape \(5,\) and the momenta hold 6 events", amplitude=np.ones(5))
+    refused(r"amplitude has the shape \(5,\) and the momenta contain 6 events", amplitude=np.ones(5))
     refused(r"weight has the shape \(6, 1\) and", weight=np.ones((6, 1)))
 
 
@@ -52,14 +52,14 @@ def test_weights_are_positive_and_amplitudes_finite(value: float) -> None:
     bad = np.ones(6)
     bad[4] = value
     refused(
-        rf"Row 4 \(counted from 0\) has the weight {value:g}, which is not above zero: leave out what does not count",
+        rf"Row 4 \(counted from 0\) has the weight {value:g}, which is not above zero: remove events without weight",
         weight=bad,
     )
     if np.isfinite(value):  # further conditions depend on the kind of target
         check_events(replace(some(), amplitude=bad))
         return
     refused(
-        rf"Row 4 \(counted from 0\) has the amplitude {value:g}, which is no finite number: leave such rows out",
+        rf"Row 4 \(counted from 0\) has the amplitude {value:g}, which is not a finite number: remove such rows",
         amplitude=bad,
     )
     bad[2] = value

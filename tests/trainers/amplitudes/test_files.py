@@ -90,7 +90,7 @@ def test_files_that_are_none(end: str, tmp_path: Path) -> None:
 
 
 def test_other_names_and_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused(tmp_path / "events.csv", r"events.csv is no file of events by its name: use one that ends in .npz, .h5")
+    refused(tmp_path / "events.csv", r"events.csv does not have the extension of an event file: use .npz, .h5")
     monkeypatch.setattr(files, "find_spec", lambda name: None)
     refused(tmp_path / "events.h5", r"need the extra amplitudes \(h5py\): install it with pip install")
 
@@ -122,7 +122,7 @@ def test_what_is_no_number(tmp_path: Path) -> None:
 def test_values_that_no_event_has(tmp_path: Path) -> None:
     path, good = tmp_path / "a.npz", some()
     refused(save(path, momenta=good.momenta[:, :, :3]), r"a.npz: The momenta have the shape \(20, 5, 3\)")
-    refused(save(path, amplitude=good.amplitude[:19]), r"amplitude has the shape \(19,\) and the momenta hold 20")
+    refused(save(path, amplitude=good.amplitude[:19]), r"amplitude has the shape \(19,\) and the momenta contain 20")
     refused(save(path, momenta=good.momenta[:0], amplitude=good.amplitude[:0]), r"there are no events in it")
     refused(
         save(path, amplitude=good.amplitude * np.inf),
@@ -140,7 +140,9 @@ def test_values_that_no_event_has(tmp_path: Path) -> None:
 def test_processes_by_name(tmp_path: Path) -> None:
     path = save(tmp_path / "a.npz", process=np.array("Zgq"))
     refused(path, r"no built-in process 'Zgq': use Zg, ")
-    refused(save(path, process=np.array("Zgg")), r"holds events of Zgg, not of ttH: name that", process="ttH")
+    refused(
+        save(path, process=np.array("Zgg")), r"contains events of Zgg, not of ttH: give the process Zgg", process="ttH"
+    )
 
 
 def test_what_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,9 +172,15 @@ MANY = 10**13
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"amplitude": ((MANY,), "<f8")}, r"The amplitude has the shape \(10000000000000,\) and the momenta hold 20"),
-        ({"weight": ((MANY,), "<f8")}, r"The weight has the shape \(10000000000000,\) and the momenta hold 20"),
-        ({"weight": ((20, 1), "<f8")}, r"The weight has the shape \(20, 1\) and the momenta hold 20 events: give one"),
+        (
+            {"amplitude": ((MANY,), "<f8")},
+            r"The amplitude has the shape \(10000000000000,\) and the momenta contain 20",
+        ),
+        ({"weight": ((MANY,), "<f8")}, r"The weight has the shape \(10000000000000,\) and the momenta contain 20"),
+        (
+            {"weight": ((20, 1), "<f8")},
+            r"The weight has the shape \(20, 1\) and the momenta contain 20 events: give one",
+        ),
         ({"momenta": ((), "<f8")}, r"The momenta have the shape \(\): give \(events, particles, 4\)"),
         ({"amplitude": ((20,), "<U500000000")}, r"amplitude holds <U500000000, not real numbers: write it as float64"),
         ({"process": ((MANY,), "<U3")}, r"process holds <U3 of the shape \(10000000000000,\), not one text: write"),
@@ -194,7 +202,7 @@ def test_memory_that_runs_out_is_one_sentence(tmp_path: Path, monkeypatch: pytes
     """The error also occurs if the amount of available memory is unknown."""
     monkeypatch.setattr(files, "usable_memory", lambda: 0.0)
     path = headers(tmp_path / "a.npz", {"momenta": ((MANY, 5, 4), "<f8"), "amplitude": ((MANY,), "<f8")})
-    refused(path, r"The events of .*a\.npz take more memory than is free: give fewer events, or free some\.")
+    refused(path, r"The events of .*a\.npz need more memory than available: use fewer events, or free memory\.")
 
 
 def test_only_the_array_whose_header_was_read_is_loaded(tmp_path: Path) -> None:
@@ -260,7 +268,7 @@ def test_shapes_of_hdf5_are_read_before_anything_is_loaded(tmp_path: Path) -> No
     for name in ("amplitude", "weight"):
         with stored(path, **{name: None}) as file:
             file.create_dataset(name, (MANY,), "<f8", chunks=(1000,))
-        refused(path, rf"The {name} has the shape \(10000000000000,\) and the momenta hold 20 events")
+        refused(path, rf"The {name} has the shape \(10000000000000,\) and the momenta contain 20 events")
     with stored(path, amplitude=None) as file:
         file.create_dataset("amplitude", (20,), "<f8", maxshape=(None,), chunks=(2**28,), compression="gzip")
     refused(path, r"amplitude has chunks of the shape \(268435456,\): store it in smaller ones, or none")
@@ -269,4 +277,4 @@ def test_shapes_of_hdf5_are_read_before_anything_is_loaded(tmp_path: Path) -> No
     refused(path, r"process holds \|S3 of the shape \(1000,\), not one text: write the name")
     with stored(path) as file:
         file["weight"] = h5py.Empty("f8")
-    refused(path, r"The weight has the shape \(\) and the momenta hold 20 events")
+    refused(path, r"The weight has the shape \(\) and the momenta contain 20 events")

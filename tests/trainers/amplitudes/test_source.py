@@ -182,7 +182,7 @@ def test_raw_amplitudes_are_learned_in_any_unit(tmp_path: Path, power: int, obje
         ),
         (
             {"data": "mine.npz"},
-            "amplitudes/mine.npz holds 1,000 events, and the cell asks for 10,000 to train, 2,500 to",
+            "amplitudes/mine.npz contains 1,000 events, but the training run needs 10,000 for training, 2,500 for",
         ),
         ({"data": "mine.txt"}, "mine.txt"),
     ],

@@ -126,7 +126,7 @@ def test_the_short_cell_is_the_same_model_on_a_small_log() -> None:
         ({"stage": 2, "negatives": 3000}, "K = 3,000 extra negatives are more than the 2,000 items of the catalogue"),
         ({"split": "last-one"}, "The split last-one has no validation set: judge on test, or use the split last or"),
         ({"data": "mine"}, "There is no log 'mine': put its events into behavior/mine of the workspace"),
-        ({"budget": 1e6, "width": 0}, "leaves no contextualiser of this depth"),
+        ({"budget": 1e6, "width": 0}, "is too small for a contextualiser of this depth"),
         ({"budget": 1e6}, "is less than one step"),
     ],
 )

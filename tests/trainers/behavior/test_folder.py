@@ -79,7 +79,9 @@ def test_damage_is_one_sentence(name: str, folder: Path) -> None:
             path.write_bytes(content)
         elif name != "log":
             np.save(path, np.zeros(3, np.complex128))
-        with pytest.raises(PlannerError, match="holds no log that can be opened: remove it, and the log is read anew"):
+        with pytest.raises(
+            PlannerError, match="contains no readable log: delete this folder, then the log is read again"
+        ):
             load_arrays(folder / "log")
 
 

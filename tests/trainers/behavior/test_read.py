@@ -284,8 +284,8 @@ def test_rows_are_counted_through_blocks(tmp_path: Path, monkeypatch: pytest.Mon
 def test_items_that_are_missing_or_twice(tmp_path: Path) -> None:
     items = read_items(write(tmp_path, ITEMS, "items.csv"))
     assert fault(tmp_path, "user,item\n1,a\n1,x\n", items=items) == (
-        "Column item of events.csv names 'x' in row 2, which the item table lacks: add it there, or leave its "
-        "events out."
+        "Column item of events.csv names 'x' in row 2, which is missing in the item table: add the item to "
+        "the table, or remove its events."
     )
     with pytest.raises(
         PlannerError, match=r"Column item of items\.csv names 'a' in row 4 and in row 1: keep one row for"
@@ -323,7 +323,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(PlannerError, match=r"e\.csv\.gz cannot be read"):
         read_log(tmp_path / "e.csv.gz")
     pq.write_table(pa.table({"user": [1.5, 2.0], "item": [1, 2]}), tmp_path / "e.parquet")
-    with pytest.raises(PlannerError, match=r"Column user of e\.parquet has 1\.5 in row 1, which names nothing"):
+    with pytest.raises(PlannerError, match=r"Column user of e\.parquet has 1\.5 in row 1, which is not a name"):
         read_log(tmp_path / "e.parquet")
     pq.write_table(pa.table({"user": [1, 1], "item": [1, 2], "tags": [["a"], []]}), tmp_path / "e.parquet")
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Synthetic logs compared with their probabilities, and these compared with sums over all sequences of interests."""
+"""Synthetic logs compared with exact probabilities, and the probabilities with sums over all interest sequences."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def names(table: Table, batch: Batch, column: str) -> Any:
         if bad.any():
             row = int(bad.argmax())
             raise PlannerError(
-                f"Column {column} of {table.name} has {values[row]:g} in row {batch.first + row}, which names nothing: "
+                f"Column {column} of {table.name} has {values[row]:g} in row {batch.first + row}, which is not a name: "
                 f"use texts or whole numbers."
             )
         cells = pc.cast(cells, pa.int64())

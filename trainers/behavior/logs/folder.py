@@ -84,7 +84,9 @@ def load_arrays(folder: Path) -> Log:
             about["timed"], tuple(about["notes"]),
         )  # fmt: skip
     except (OSError, ValueError, EOFError, KeyError, TypeError, IndexError):
-        raise PlannerError(f"{folder} holds no log that can be opened: remove it, and the log is read anew.") from None
+        raise PlannerError(
+            f"{folder} contains no readable log: delete this folder, then the log is read again."
+        ) from None
 
 
 def _arrays(log: Log) -> dict[str, NDArray[Any]]:

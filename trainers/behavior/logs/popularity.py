@@ -101,7 +101,9 @@ def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) 
     full = ends - firsts >= items
     if full.any():
         name = log.users[users[full.argmax()]]
-        raise PlannerError(f"User {name!r} has events with every item, so that none is left to draw: leave it out.")
+        raise PlannerError(
+            f"User {name!r} has events with every item, so no unseen item can be drawn: remove this user."
+        )
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, items, (len(users), count))
     again = np.arange(drawn.size)

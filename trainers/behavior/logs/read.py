@@ -185,7 +185,7 @@ def _refuse_unknown(table: Table, batch: Batch, column: str, codes: Codes) -> No
     row = int(np.argmax(codes < 0))
     raise PlannerError(
         f"Column {column} of {table.name} names {batch.columns[column][row].as_py()!r} in row {batch.first + row}, "
-        f"which the item table lacks: add it there, or leave its events out."
+        "which is missing in the item table: add the item to the table, or remove its events."
     )
 
 

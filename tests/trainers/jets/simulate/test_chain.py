@@ -76,7 +76,7 @@ def test_particles_conserve_momentum_and_charge() -> None:
     columns = Columns(generator.batch(4))
     pid, rows = columns("id"), np.flatnonzero(columns("status") > 0)
     charge, event = generator.charges(pid[rows]), columns.event(rows)
-    assert np.bincount(event, charge) == pytest.approx(2, abs=1e-9)  # charge of the two protons
+    assert np.bincount(event, charge) == pytest.approx(2, abs=1e-9)  # the two colliding protons have the charge 2
     px, _, _, e = columns.momentum(rows)
     assert np.bincount(event, px) == pytest.approx(0, abs=1e-3)
     assert np.bincount(event, e) == pytest.approx(13000, rel=1e-6)
@@ -134,7 +134,7 @@ def test_a_jet_is_what_its_branches_say(higgs: ak.Array) -> None:
 
 
 def test_the_jets_look_like_higgs_bosons(higgs: ak.Array) -> None:
-    # Statistics of 70 jets; `python -m benchmarks jets_physics` computes them for many.
+    # The limits are wide, because there are only 70 jets. `python -m benchmarks jets_physics` uses many jets.
     assert 105 < np.median(higgs.jet_sdmass) < 130
     assert 35 < ak.mean(higgs.jet_nparticles) < 52
     assert (higgs.aux_genpart_pid == 25).to_numpy().all()
