@@ -2,7 +2,7 @@
 
 Source: Behavioural models, Sec. 7, Tables 16 and 17, Figs. 7 and 20. If runs of several budgets are pooled, all metrics
 agree, because compute improves all of them. Therefore the correlations can be computed within each budget or each
-group, and a pair of metrics is marked if the sign of its correlation differs between budgets or groups.
+group. A pair of metrics is marked if the sign of its correlation differs between budgets or groups.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isoplan.engine.schema import Runs
 FEWEST = 4
 """Minimum number of runs for a rank correlation. The rank correlation of three runs has only a few possible values."""
 TIED = 0.25
-"""A note is added to a metric if the share of runs with tied values of this metric exceeds this number."""
+"""Largest fraction of runs with tied values of a metric for which no note is added to the metric."""
 By = Literal["all", "budget", "group"]
 
 
@@ -32,9 +32,8 @@ class Agreement:
     """Rank correlations of the metrics over the runs of one part of the table (one budget, one group or all runs).
 
     ``rho`` (k, k) contains Spearman's correlations of the k metrics. Every metric is oriented so that larger is better.
-    A correlation is 1 if two metrics rank all runs alike, -1 if their rankings are reversed, and NaN if it is not
-    defined. ``counts`` (k, k) is the number of runs in which both metrics are measured. ``notes`` state the
-    limitations.
+    A correlation is 1 if two metrics rank all runs equally, -1 if their rankings are reversed, and NaN if it is not
+    defined. ``counts`` (k, k) is the number of runs that have values of both metrics. ``notes`` state the limitations.
     """
 
     name: str
@@ -49,8 +48,8 @@ class Agreement:
 class Flip:
     """A pair of metrics that agrees in some parts of the table and disagrees in others.
 
-    ``clear`` is true if both signs are significant: for each sign, |rho| exceeds 1 / sqrt(n - 1) in at least one part.
-    This is the standard error of the correlation of two uncorrelated metrics over n runs.
+    ``clear`` is True if both signs are significant: for each sign, |rho| exceeds 1 / sqrt(n - 1) in at least one part.
+    1 / sqrt(n - 1) is the standard error of the correlation of two uncorrelated metrics over n runs.
     """
 
     one: str
@@ -61,7 +60,7 @@ class Flip:
 
     @property
     def sentence(self) -> str:
-        """One sentence for the user: in which parts the two metrics agree and in which they disagree."""
+        """One sentence that lists the parts in which the two metrics agree, and those in which they disagree."""
         doubt = "" if self.clear else "; at least one of the two signs may be chance"
         return (
             f"{self.one} and {self.other} agree at {', '.join(self.agree)} and disagree at "
@@ -77,9 +76,8 @@ def usual(runs: Runs) -> By:
 def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
     """Compute the rank correlations of the loss and all metrics, with one result per part of the table.
 
-    The parts are the budgets, the groups, or all runs together, as ``by`` requests. Raises PlannerError if the table
-    has fewer than two columns of quality (loss and metrics), or if ``by`` requests budgets or groups and the table has
-    none.
+    ``by`` selects the parts: budgets, groups, or all runs together. Raises PlannerError if the table has fewer than two
+    columns of quality (loss and metrics), or if ``by`` selects budgets or groups and the table has none.
     """
     names = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
     if len(names) < 2:
@@ -93,7 +91,7 @@ def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
 
 
 def flips(found: Sequence[Agreement]) -> tuple[Flip, ...]:
-    """Return the pairs of metrics whose correlation is positive in some parts and negative in others.
+    """Return the pairs of metrics with a positive correlation in some parts and a negative one in others.
 
     Pairs with a clear difference come first.
     """
@@ -128,8 +126,8 @@ class Across:
 def across(found: Sequence[Agreement], pairs: Sequence[tuple[str, str]]) -> tuple[Across, ...]:
     """Collect the correlation of each pair of columns (batch-local, full-catalogue) in every part of the table.
 
-    ``found`` is the result of ``agreement``. Source: Behavioural models, Sec. 7 (d). Raises PlannerError if a column of
-    ``pairs`` is not among the metrics.
+    ``found`` is the result of ``agreement``. Source: Behavioural models, Sec. 7 (d). Raises PlannerError if a column in
+    ``pairs`` is not a metric of ``found``.
     """
     metrics = found[0].metrics if found else ()
     for name in (name for pair in pairs for name in pair):
@@ -191,7 +189,7 @@ def _spearman(x: Floats, y: Floats) -> float:
 
 
 def _notes(metrics: tuple[str, ...], table: Floats, seen: NDArray[np.bool_], counts: Ints) -> list[str]:
-    """Return notes on the limits of the correlations: too few runs, or a metric with only one value or many ties."""
+    """Return notes on the limits of the correlations: too few runs, or metrics with one value or many ties."""
     if len(table) < FEWEST:
         return [
             f"{len(table)} {'run is' if len(table) == 1 else 'runs are'} too few to rank: at least {FEWEST} are needed."

@@ -1,7 +1,7 @@
 """Amounts with a unit, as people type them: 2.5 EUR/h, 24 h, 80GB, 2M samples, 300 g/kWh.
 
 A field has one unit, and a plain number is in this unit. A number in another unit of the same kind is converted. A unit
-of another kind is an error. Money is never converted.
+of another kind is an error. Currencies are never converted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Unit:
     """The unit of a field.
 
     ``name`` is its name in sentences. ``words`` are the units that a user may type. ``per`` are the words that may
-    follow "per" or "/", such as "hour". ``examples`` shows how to type an amount, for error messages.
+    follow "per" or "/", such as "hour". ``examples`` shows how to type an amount; error messages use it.
     """
 
     name: str
@@ -45,7 +45,7 @@ MONEY: Mapping[str, Words] = {
     "EUR": dict.fromkeys(("eur", "euro", "€"), 1.0),
     "USD": dict.fromkeys(("usd", "us dollar", "dollar", "us$", "$"), 1.0),
 }
-"""Names of each currency. A currency is never converted into another one."""
+"""Accepted names of each currency. A currency is never converted into another one."""
 HOURS = Unit("hours", {word: seconds / 3600 for word, seconds in SECONDS.items()}, "24 or 24 h")
 CPU_SECONDS = Unit("seconds", {**SECONDS, "cpu s": 1.0, "cpu second": 1.0, "ms": 1e-3}, "0.5 or 0.5 s", A_SAMPLE)
 GIGABYTES = Unit(
@@ -62,7 +62,7 @@ QUERIES = Unit("queries", dict.fromkeys(("query", "querie", "request"), 1.0), "1
 TOKENS = Unit("tokens", {"token": 1.0}, "500 or 500 tokens", ("query",))
 FLOPS = Unit("FLOPs", {f"{prefix}flop": x for prefix, x in PREFIXES.items()}, "1e9 or 1 GFLOP", ("query",))
 KINDS = (HOURS, GIGABYTES, BYTES, WATTS, GRID, SAMPLES, PARAMETERS, EPOCHS, QUERIES, FLOPS)
-"""Units that an error can name: if the typed unit belongs to one of them, the error says so ("is in hours")."""
+"""Units that an error can name. If the typed unit belongs to one of them, the error says for example "is in hours"."""
 _SIGN = re.compile(r"\s*(?P<sign>[+\-\u2212]?)\s*(?P<unit>us\$|[€$]|eur|usd)\s*(?=[\d.,])", re.IGNORECASE)
 _PER = re.compile(r"\s*(?:/|\bper\b)\s*(?P<per>.*)")
 
@@ -97,7 +97,7 @@ def parse_amount(text: str, what: str, unit: Unit) -> float:
 
 
 def _without_per(said: str, unit: Unit) -> str:
-    """Return the typed unit without its "per ..." part if this part is one of ``unit.per``."""
+    """Return the typed unit ``said`` without "per ..." if the word after "per" is one of ``unit.per``."""
     found = _PER.search(said)
     return said[: found.start()] if found and _singular(found["per"], dict.fromkeys(unit.per, 1.0)) else said
 
@@ -105,8 +105,8 @@ def _without_per(said: str, unit: Unit) -> str:
 def _factor(said: str, words: Words) -> float | None:
     """Return the size of the typed unit in units of the field.
 
-    The typed unit ``said`` is a word in ``words``, a suffix such as "m", or a suffix and a word. The result is None if
-    it is neither.
+    The typed unit ``said`` is a word in ``words``, a suffix such as "m", or a suffix followed by a word. The result is
+    None if it has none of these forms.
     """
     if not said:
         return 1.0
@@ -130,7 +130,7 @@ def _singular(word: str, words: Words) -> float | None:
 def _refused(text: str, what: str, unit: Unit, said: str) -> PlannerError:
     """Return the error for an amount in a wrong unit.
 
-    The error names the typed unit if one of the units in ``KINDS`` or a currency contains it.
+    The error names the typed unit if it belongs to a unit in ``KINDS`` or is a currency.
     """
     kinds = (*map(money, MONEY), *KINDS)
     bare = _PER.split(said)[0]

@@ -4,6 +4,6 @@
 class PlannerError(Exception):
     """A problem that the user can fix.
 
-    ``str(error)`` is one sentence that names the column, row, field or option and the action to take. Pages show it
-    unchanged; the terminal prints it to standard error and exits with code 2.
+    ``str(error)`` is a message that names the column, row, field or option and the action to take. Pages show it
+    unchanged. The terminal prints it to standard error and exits with code 2.
     """

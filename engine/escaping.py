@@ -1,7 +1,7 @@
-"""Escape text from users: for Markdown, and for cells of CSV files that a spreadsheet would run as formulas.
+"""Functions that escape text from users, for Markdown and for CSV cells that a spreadsheet would run as formulas.
 
 A spreadsheet treats a cell as a formula if the cell begins with one of ``= + - @``, a tab or a line end (OWASP, "CSV
-injection"). With an apostrophe before it, the same cell is text. Numbers are unchanged.
+injection"). If an apostrophe is added in front, the spreadsheet treats the cell as text. Numbers are unchanged.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 # Markdown ignores an underscore within a word, so such an underscore is not escaped.
 _SIGNS = re.compile(r"[\\`*\[\]<>$~|&]|(?<![^\W_])_|_(?![^\W_])")
 _START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=#|[+-](?:\s|$)|-[\s-]+$))")
-"""Start of a line that Markdown reads as a heading, a list item or a rule."""
+"""Start of a line that Markdown would interpret as a heading, a list item or a horizontal rule."""
 
 
 def escape(text: str) -> str:
-    """Return ``text`` in one line, with a backslash before each character that CommonMark or GitHub would interpret."""
+    """Return ``text`` as one line, with a backslash before each character that CommonMark or GitHub would interpret."""
     return _START.sub(r"\1\\", in_line(text.lstrip()))
 
 
 def in_line(text: str) -> str:
-    """Escape text that is not at the start of a line, such as a cell of a table, and return it in one line."""
+    """Escape text that is not at the start of a line, such as a cell of a table, and return it as one line."""
     return _SIGNS.sub(lambda sign: "\\" + sign[0], re.sub(r"[\r\n]+", " ", text))
 
 
@@ -36,7 +36,7 @@ BEGINS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def as_text(cell: Any) -> Any:
-    """Return ``cell``; if it is text that a spreadsheet would read as a formula, add an apostrophe before it.
+    """Return ``cell``, with an apostrophe in front if it is text that a spreadsheet would read as a formula.
 
     Text that is a number, such as "-1.5", is unchanged.
     """

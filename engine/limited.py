@@ -14,7 +14,7 @@ from pathlib import Path
 
 MEGABYTE = 2**20
 PATIENCE = 6
-"""Wall-time limit as a multiple of the processor-time limit. On a busy machine, a process waits for the processor."""
+"""Wall-time limit divided by the processor-time limit. It exceeds 1 because a process waits on a busy machine."""
 
 
 class Exceeded(Exception):
@@ -24,17 +24,17 @@ class Exceeded(Exception):
 class Failed(Exception):
     """The child ended without a result.
 
-    The text is the last line of the child's error output, empty if the child was killed.
+    The message is the last line of the child's error output. It is empty if the child was killed.
     """
 
 
 def run(script: Path, arguments: Sequence[str] = (), *, given: bytes = b"", seconds: int, megabytes: int) -> bytes:
     """Run ``script`` with ``given`` as its standard input and return its standard output.
 
-    ``seconds`` limits the processor time, if the system supports this limit. The wall time is limited to ``PATIENCE``
-    times ``seconds`` on every system. ``megabytes`` limits the address space, if the system supports this limit; a
-    script that needs more memory fails. The script gets ``seconds`` and ``megabytes`` as its first two arguments,
-    before ``arguments``. Raises Exceeded if a time limit is reached, and Failed if the script ends with an error.
+    ``seconds`` limits the processor time, and ``megabytes`` the address space, on systems that support these limits. A
+    script that needs more memory fails. On every system, the wall time is limited to ``PATIENCE`` times ``seconds``.
+    The first two arguments of the script are ``seconds`` and ``megabytes``, followed by ``arguments``. Raises Exceeded
+    if a time limit is reached, and Failed if the script ends with an error.
     """
     command = [sys.executable, "-P", str(script), str(seconds), str(megabytes), *arguments]
     try:

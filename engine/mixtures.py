@@ -1,8 +1,8 @@
 """Mixtures in a table: several datasets, a split into train and test, or flagged runs.
 
-Each mixture is a question to the user: how does the fit treat it? The mapping stores an answer such as "one law for
-each value" or "all values together". The row filter stores an answer such as "only one value". A question is not asked
-again after its answer, or if its column has only one value left. The functions here only read the runs.
+Each mixture is a question to the user: how should the fit treat it? The column mapping stores an answer such as "one
+law for each value" or "all values together". The row filter stores an answer such as "only one value". A question is
+not asked again after its answer, or if its column has only one value left. The functions here only read the runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isoplan.engine.schema import Category, Curves, Runs
 
 MOST_DATASETS = 8
 FEWEST_PER_VALUE = 3
-"""Minimum mean number of runs per value of a dataset column. With fewer, the values rather identify single runs."""
+"""Minimum mean number of runs per value of a dataset column. With fewer, the values likely identify single runs."""
 YES = {"1", "true", "yes", "y", "t"}
 OUT = {"outlier", "outliers", "excluded", "discarded", "dropped", "ignored", "invalid", "corrupt", "corrupted"}
 OUT |= {"untrained", "diverged", "crashed", "failed", "bad", "broken"}
@@ -30,15 +30,15 @@ FINE = {"ok", "okay", "good", "fine", "normal", "inlier", "valid", "keep"}
 """Words in a column name or a value that mark runs that should be used."""
 TRAIN = {"train", "training", "fit"}
 VALIDATION = {"val", "valid", "validation", "dev", "eval", "evaluation"}
-"""Words for validation data. Isoplan proposes to keep validation data rather than test data."""
+"""Words for validation data. Isoplan proposes to use validation data rather than test data."""
 MEASURED_ON_BOTH = 0.9
-"""Minimum share of rows with a matching row (same N, D and C) in the other part of a split. From this share on, every
-run counts as measured on both parts.
+"""Minimum fraction of rows that have a matching row (same N, D and C) in the other part of a split. At this fraction or
+above, every run counts as measured on both parts.
 """
 
 
 COPIED = "another row in every mapped number"
-"""Phrase for copied rows in a note on a table. A fit can recognise this note and does not count the copies again."""
+"""Phrase in a note on a table that marks copied rows. A fit recognises the note and does not count the copies again."""
 
 
 Kind = Literal["dataset", "split", "flag"]
@@ -48,8 +48,9 @@ Kind = Literal["dataset", "split", "flag"]
 class Question:
     """One question to the user about the column ``column``.
 
-    ``counts`` is the number of runs per value; the key "" stands for empty cells. ``keep`` are the proposed values to
-    keep if the column is a split or a flag; it is empty for datasets. ``typed`` is the type of the cells.
+    ``counts`` is the number of runs per value; the key "" means empty cells of the table. If the column is a split or a
+    flag, ``keep`` contains the values that Isoplan proposes to use; it is empty for datasets. ``typed`` is the type of
+    the cells.
     """
 
     kind: Kind
@@ -60,7 +61,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The question in one or two sentences: the values of the column and the number of runs for each."""
+        """The question in one or two sentences, with the values of the column and the number of runs of each value."""
         total = sum(self.counts.values())
         if self.kind == "flag":
             verb = "has" if self.left_out == 1 else "have"
@@ -71,7 +72,7 @@ class Question:
 
     @property
     def left_out(self) -> int:
-        """Number of runs that are left out if only the values in ``keep`` are kept."""
+        """Number of runs that are excluded if only the values in ``keep`` are used."""
         return sum(self.counts[value] for value in self.gone)
 
     @property
@@ -80,12 +81,12 @@ class Question:
         return [value for value in self.counts if value not in self.keep]
 
     def only(self, *values: str) -> str:
-        """Return the SQL condition for the runs with one of the ``values``, by default with one in ``keep``."""
+        """Return the SQL condition for the runs with one of ``values`` (default: one of ``keep``) in the column."""
         return condition(self.column, values or self.keep, self.typed)
 
 
 def condition(column: str, values: tuple[str, ...], typed: str = "text") -> str:
-    """Return the SQL condition for the rows in which ``column`` has one of the ``values``; "" means an empty cell."""
+    """Return the SQL condition for rows with one of ``values`` in ``column``; "" means an empty cell."""
     name = column if _bare(column) else '"' + column.replace('"', '""') + '"'
     known = [value if typed != "text" else "'" + value.replace("'", "''") + "'" for value in values if value]
     parts = [f"{name} = {known[0]}" if len(known) == 1 else f"{name} IN ({', '.join(known)})"] if known else []
@@ -108,7 +109,7 @@ def option(where: str) -> str:
 
 
 def ways(question: Question) -> str:
-    """Return the possible options of ``isoplan fit`` that answer the question, such as "--pool dataset"."""
+    """Return the options of ``isoplan fit`` that would answer the question, such as "--pool dataset"."""
     name = shlex.quote(question.column)
     if question.kind == "dataset":
         first = max(question.counts, key=question.counts.__getitem__)
@@ -119,7 +120,7 @@ def ways(question: Question) -> str:
 def questions(runs: Runs) -> tuple[Question, ...]:
     """Return the questions about ``runs`` that the user has not answered.
 
-    If two columns divide the runs in the same way, only the first gives a question.
+    If two columns divide the runs in the same way, only the first column gives a question.
     """
     return tuple(
         _propose_held_out(ask(name, runs.categories[name]), runs)
@@ -129,9 +130,9 @@ def questions(runs: Runs) -> tuple[Question, ...]:
 
 
 def _propose_held_out(question: Question, runs: Runs) -> Question:
-    """Propose to keep the held-out part of a split (validation or test) if every run was measured on both parts.
+    """Propose the held-out part of a split (validation or test) if every run was measured on both parts.
 
-    Returns the question with this value in ``keep``; any other question is returned unchanged.
+    Returns the question with the held-out value in ``keep``. Any other question is returned unchanged.
     """
     sizes = [runs[role] for role in ("N", "D", "C") if role in runs]
     if question.kind != "split" or not sizes:
@@ -146,20 +147,20 @@ def _propose_held_out(question: Question, runs: Runs) -> Question:
 
 
 def _count_sizes(category: Category, value: str, sizes: list[Floats]) -> Counter[tuple[float, ...]]:
-    """Count the runs with ``value`` by size: the key is the tuple of N, D and C (those in the table)."""
+    """Count the runs with ``value`` by size. The keys are tuples of those among N, D and C that the table contains."""
     at = category.codes == category.values.index(value)
     return Counter(zip(*(x[at].tolist() for x in sizes), strict=True))
 
 
 def rows_to_leave_out(question: Question, runs: Runs) -> list[int]:
-    """Return the row ids of the runs that are left out if only the values in ``question.keep`` are kept."""
+    """Return the row ids of the runs that are excluded if only the values in ``question.keep`` are used."""
     category = runs.categories[question.column]
     names = np.array([*category.values, ""])[category.codes]
     return [int(i) for i in runs.ids[np.isin(names, question.gone)]]
 
 
 def pooled(runs: Runs) -> tuple[str, ...]:
-    """Return the columns that divide the runs and about which the user has not decided.
+    """Return the columns that divide the runs and that the user has not decided about.
 
     A fit of all ``runs`` pools the values of these columns.
     """
@@ -167,9 +168,9 @@ def pooled(runs: Runs) -> tuple[str, ...]:
 
 
 def colouring(runs: Runs | Curves) -> tuple[str, Category] | None:
-    """Return the column whose values colour runs or curves in figures, as (name, category); None if there is none.
+    """Return the column (name, category) that determines the colours of runs or curves in figures, or None.
 
-    It is the column of groups if each group has its own law, otherwise the first column of datasets, otherwise the
+    If each group has its own law, it is the column of groups. Otherwise it is the first column of datasets, or else the
     column of groups.
     """
     own = [runs.roles.group] if runs.roles.group in runs.categories else []

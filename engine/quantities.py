@@ -32,7 +32,7 @@ NUMBER_EXAMPLES = "2M, 1.5k, 3,000,000, 1e6 or 10^6"
 FLOP_EXAMPLES = "1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days or 200 H200 hours"
 LONGEST = 100
 PLAIN = 6
-"""Maximum number of characters of a number that ``as_typed`` writes without a power of ten."""
+"""Maximum number of characters of a number that ``as_typed`` writes without an exponent."""
 
 _TO_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
@@ -55,7 +55,7 @@ _DEVICE = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """The result of reading a typed number: its value, and the assumption about its meaning (empty without one)."""
+    """A typed number as read: its value, and a note on the assumption about its meaning (empty if none was needed)."""
 
     value: float
     note: str
@@ -68,8 +68,8 @@ class Reading:
 def parse_number(text: str, what: str = "number") -> float:
     """Read ``text`` as a number: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000, 2,5.
 
-    A suffix is k, M, B or T, in upper or lower case. A comma is a decimal or a thousands separator; the digits around
-    it determine which. Raises PlannerError; ``what`` names the field in the error message.
+    A suffix is k, M, B or T, in upper or lower case. A comma is a decimal or a thousands separator, depending on the
+    digits around it. Raises PlannerError; ``what`` names the field in the error message.
     """
     value, rest = leading(text, what, NUMBER_EXAMPLES)
     unit = rest.strip().lower()
@@ -98,8 +98,8 @@ def share_or_column(text: str) -> float | str | None:
 def parse_flops(text: str, what: str = "budget") -> Reading:
     """Read FLOPs from ``text``: a number, a number with a unit (kFLOP to RFLOP), PFLOP/s-days, or accelerator hours.
 
-    Hours of a known accelerator are converted with its dense peak (FLOP/s) and its utilisation, which is 40 % unless
-    the text contains another one ("at 35 %"). The note of the result states both.
+    Hours of a known accelerator are converted with its dense peak (FLOP/s) and its utilisation. The utilisation is 40 %
+    unless the text contains another one ("at 35 %"). The note of the result states peak and utilisation.
     """
     value, rest = leading(text, what, FLOP_EXAMPLES)
     reading = _read_compute(value, rest.strip().lower(), text, what)
@@ -213,8 +213,8 @@ def as_typed(x: float) -> str:
 def digits(value: float, interval: tuple[float, float] | None) -> int:
     """Return the number of decimals to show for ``value``.
 
-    With an interval, its shorter finite half (the distance from ``value`` to a bound) gets two significant digits.
-    Without an interval, ``value`` gets three. At most seven significant digits of ``value`` are shown. A negative
+    The smaller finite distance from ``value`` to an end of ``interval`` is shown with two significant digits. Without
+    an interval, ``value`` is shown with three. At most seven significant digits of ``value`` are shown. A negative
     result means rounding to tens (-1), hundreds (-2), ...
     """
     halves = [abs(end - value) for end in interval or () if math.isfinite(end) and end != value]
@@ -236,8 +236,8 @@ def rounded(value: float, interval: tuple[float, float] | None = None) -> str:
 def to_places(value: float, places: int) -> str:
     """Format ``value`` with ``places`` decimals; negative ``places`` mean rounding to tens, hundreds, ...
 
-    Very small and very large values are written as powers of ten. Numbers from 10,000 on have thousands separators:
-    402,000.
+    Very small and very large values are written as powers of ten. Numbers of 10,000 and above have thousands
+    separators: 402,000.
     """
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
@@ -264,7 +264,7 @@ def count(value: float, significant: int = 2) -> str:
 
 
 def _scale(value: float, significant: int, prefixes: tuple[str, ...]) -> tuple[float, str]:
-    """Divide ``value`` by its largest possible prefix and return the quotient and the prefix.
+    """Divide ``value`` by its largest fitting SI prefix and return the quotient and the prefix.
 
     The value is rounded first, so that 999.9 at three digits becomes 1.00 k.
     """

@@ -1,7 +1,7 @@
 """Definition of a run: the roles of columns, and the runs to which a law is fitted.
 
-A *role* is the meaning of a column for a law (N, D, C, loss, ...). The mapping from roles to columns is stored
-separately from the table, so a correction of the mapping does not change the table.
+A *role* is the meaning of a column for a law (N, D, C, loss, ...). The column mapping assigns columns to roles. It is
+stored separately from the table, so a correction of the mapping does not change the table.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ ROLE_HELP: dict[Role, str] = {
     Role.UNUSED: "Stored and shown, but not used by any law.",
 }
 
-# Numeric roles. Each of these roles belongs to at most one column of a table.
+# Numeric roles. At most one column of a table can have each of these roles.
 NUMERIC_ROLES = (Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.STEP, Role.WEIGHT)
 LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN, Role.STATUS)
 SINGLE_ROLES = (*NUMERIC_ROLES, *LABEL_ROLES)
@@ -83,16 +83,16 @@ class Metric(BaseModel):
 
 
 class Roles(BaseModel):
-    """The mapping of a table: role -> column name (spelled exactly as in the file).
+    """The column mapping of a table: role -> column name (spelled exactly as in the file).
 
     ``conversions`` maps columns to the conversions that the user accepted (``isoplan.engine.store.columns.column``). A
     conversion reads text as a number ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567) or
     changes the unit ("millions", "pf-days"). ``derived`` maps numeric roles to formulas over the columns: ``{"D":
-    "steps * batch_size * seq_len"}``. ``repeats`` is the treatment of rows that differ only in their seed: "all" keeps
-    them and "mean" averages them; "once" keeps one row of each set of exact copies. ``rows`` selects the rows of a run
-    that has several rows: all, the last, or the one with the best loss. ``each`` requests one law for each value of
-    ``group``. ``pooled`` are the columns whose values the user agreed to fit together. Default values of ``derived``,
-    ``rows``, ``each`` and ``pooled`` are not written, so that older snapshots keep their hash.
+    "steps * batch_size * seq_len"}``. ``repeats`` is the treatment of rows that differ only in their seed: "all" uses
+    every row, "mean" averages the rows, and "once" uses one row of each set of exact copies. ``rows`` selects the rows
+    of a run that has several rows: all, the last, or the one with the best loss. ``each`` requests one law for each
+    value of ``group``. ``pooled`` are the columns with values that the user agreed to fit together. Default values of
+    ``derived``, ``rows``, ``each`` and ``pooled`` are not written, because older snapshots must keep their hash.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -121,7 +121,7 @@ class Roles(BaseModel):
 
     @property
     def reading(self) -> str:
-        """Units, formulas and row choice of the mapping in one line; empty if all columns and rows are unchanged."""
+        """Units, formulas and row selection of the mapping in one line; empty if the table is used unchanged."""
         units = [f"{name}: {how}" for name, how in sorted(self.conversions.items()) if how not in _TEXT]
         formulas = [f"{role} = {formula}" for role, formula in sorted(self.derived.items())]
         rows = [] if self.rows == "all" else [f"{self.rows} row of each run"]
@@ -145,8 +145,8 @@ class Category:
     """A column with few different values.
 
     ``values`` (k,) are its different values as text. ``codes`` (n,) is the index of the value of each run; -1 means an
-    empty cell. ``kind`` is the meaning that the name and the values suggest: "dataset"; "split" (train and test); "out"
-    (a flag of runs to leave out); "keep" (a flag of runs to keep); or "other". ``typed`` is the type of the cells.
+    empty table cell. ``kind`` is the meaning that the name and the values suggest: "dataset"; "split" (train and test);
+    "out" (a flag of runs to exclude); "keep" (a flag of runs to use); or "other". ``typed`` is the type of the cells.
     """
 
     values: tuple[str, ...]
@@ -160,7 +160,7 @@ class Category:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of runs per value; the key of empty cells is "". Values without runs are omitted."""
+        """Number of runs per value; the key "" means empty table cells. Values without runs are omitted."""
         found = np.bincount(self.codes.astype(np.int64) + 1, minlength=len(self.values) + 1).tolist()
         return {name: n for name, n in zip((*self.values, ""), (*found[1:], found[0]), strict=True) if n}
 
@@ -184,17 +184,17 @@ NOBODY = LeftOut(np.empty(0, np.int64), np.empty(0, np.str_), np.empty(0, np.str
 class Runs:
     """The runs to which a law is fitted: one row per run. Every array has length n and the order of ``ids``.
 
-    ``values`` are float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "step" and "weight", as
-    far as the table contains or implies them. Metrics and hyperparameters are in ``values`` under their column names.
-    "C" is present if "N" and "D" are; ``roles.compute`` gives it if no column does. "D" may be derived from C and N.
+    ``values`` are float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "step" and "weight", if
+    the table contains or implies them. Metrics and hyperparameters are in ``values`` under their column names. "C" is
+    present if "N" and "D" are: without a column of C, ``roles.compute`` computes it. "D" may be computed from C and N.
     "budget" is the nominal FLOPs of the run's iso-FLOP group, NaN for a run without a group. Every value that a fit
     uses is finite.
 
     ``labels`` are text columns by role: "group", "seed", "run", "status". ``categories`` are all columns with few
-    values, by column name. ``left_out`` lists the rows that were left out, and ``notes`` counts them. ``withheld`` maps
-    a role to the reason why a column with a matching name was not used. ``seconds`` (n,) is the duration of each run,
-    NaN if it is unknown, and ``seconds_from`` is the column that it comes from. ``where`` is the SQL condition that
-    selected the rows of a file, empty if all rows were selected.
+    values, by column name. ``left_out`` lists the excluded rows, and ``notes`` counts them. ``withheld`` maps a role to
+    the reason why a column with a matching name was not used. ``seconds`` (n,) is the duration of each run in seconds,
+    NaN if unknown, and ``seconds_from`` is the column that contains it. ``where`` is the SQL condition that selected
+    the rows of a file, empty if all rows were selected.
     """
 
     ids: Ints
@@ -221,7 +221,7 @@ class Runs:
         return role in self.values
 
     def lacks(self, name: str) -> bool:
-        """Return whether a law cannot use ``name``: no column gives it, or its column has an unknown unit."""
+        """Return whether a law cannot use ``name``, because no column provides it or its column has an unknown unit."""
         return name not in self.values or (name in self.withheld and getattr(self.roles, name, None) is not None)
 
     def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Runs:
@@ -240,12 +240,12 @@ class Runs:
 class Curves:
     """Training curves of m runs, with n measured points in total.
 
-    ``names`` (m,) are the names of the runs. ``of`` (n,) is the index of the curve of each point, ascending; the points
-    of a curve are in the order of training. ``values`` are float64 columns (n,): "step", "epochs", "D" (samples seen so
-    far) and "C" (FLOPs used so far), as far as the table contains or implies them; the loss and the metrics; and
-    properties of the whole run ("N", "U", hyperparameters by column name), repeated at each point of its curve. NaN
-    means not measured, infinity means that the run diverged. ``marks`` (m,) is the reason why a curve is left out,
-    empty for a valid curve. ``categories`` are the categories of the run table, with one code per curve (m,).
+    ``names`` (m,) are the names of the runs. ``of`` (n,) is the index of the curve of each point, in ascending order;
+    the points of a curve are in the order of training. ``values`` are float64 columns (n,). They include "step",
+    "epochs", "D" (samples seen so far) and "C" (FLOPs used so far), if the table contains or implies them; the loss and
+    the metrics; and properties of the whole run ("N", "U", hyperparameters by column name), repeated at each point of
+    its curve. NaN means not measured, infinity means that the run diverged. ``marks`` (m,) is the reason why a curve is
+    excluded, empty for a valid curve. ``categories`` are the categories of the run table, with one code per curve (m,).
     """
 
     names: NDArray[np.str_]

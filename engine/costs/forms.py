@@ -1,13 +1,14 @@
 """Closed forms of compute rules, including those of a two-part model, and a search for roots.
 
-Stage 1 trains the embedder and the contextualizer with an in-batch softmax. It costs 6 B L (t p_e + p + 3 B L h) FLOPs
-per step (behavioural, eq. 1). Stage 2 freezes the embedder, caches its embeddings and scores K extra negatives. It
-costs B L (6 p + 4 (B L + K) h) FLOPs per step. Each step uses B L events, so C is D times 6 (t p_e + p + 3 B L h) in
-stage 1 and D times 6 p + 4 (B L + K) h in stage 2.
+Stage 1 trains the embedder (p_e parameters) and the contextualizer (p parameters) with an in-batch softmax. Stage 1
+costs 6 B L (t p_e + p + 3 B L h) FLOPs per step (behavioural, eq. 1). Stage 2 freezes the embedder, caches its
+embeddings and scores K extra negatives. It costs B L (6 p + 4 (B L + K) h) FLOPs per step. The symbols B, L, t, h and K
+are defined in ``TwoPart``. Each step uses B L events, so C is D times 6 (t p_e + p + 3 B L h) in stage 1 and D times
+6 p + 4 (B L + K) h in stage 2.
 
 The paper states no formula for stage 2. The formula here counts the operations of Isoplan's trainer, and a test
-compares it with the count of PyTorch. Each candidate costs two products: one for the score and one for the gradient of
-the query. Cached embeddings need no gradient. Eq. 1 for stage 1 counts nine products for each candidate.
+compares it with PyTorch's FLOP counter. Each candidate costs two matrix products: one for the score and one for the
+gradient of the query. Cached embeddings need no gradient. Eq. 1 for stage 1 counts nine products for each candidate.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Form(Protocol):
         ...
 
     def samples(self, C: Floats, N: Floats) -> Floats:
-        """Return the D that uses exactly ``C`` FLOPs for ``N`` parameters."""
+        """Return the D at which ``N`` parameters cost exactly ``C`` FLOPs."""
         ...
 
 
@@ -62,7 +63,7 @@ class Powers:
 class PerSample:
     """The form C = 6 D (u N + v).
 
-    Every sample uses ``u`` N parameters, and ``v`` further ones whose number does not depend on the size of the model.
+    Every sample uses u N parameters of the model, and v further parameters that do not depend on the size of the model.
     """
 
     u: float
@@ -78,10 +79,10 @@ class PerSample:
 
 
 def increasing_root(f: Callable[..., Floats], low: ArrayLike, high: ArrayLike, *args: ArrayLike) -> Floats:
-    """Return the x in [low, high] where the increasing function ``f(x, *args)`` is zero, for each element of ``args``.
+    """Return the x in [low, high] at which the increasing function ``f(x, *args)`` is zero, per element of ``args``.
 
-    The result is NaN for an element without such an x. A NaN of ``f`` counts as negative: it occurs below the domain of
-    a logarithm. The method is that of Chandrupatla, as implemented in scipy.
+    The result is NaN for an element without such an x. A NaN of ``f`` counts as negative, because it occurs below the
+    domain of a logarithm. The method is Chandrupatla's, as implemented in scipy.
     """
     from scipy.optimize.elementwise import find_root  # This import takes 0.2 s, and few plans need it.
 
@@ -142,7 +143,7 @@ class TwoPart(BaseModel):
         return self.B * self.L
 
     def effective(self, N: ArrayLike) -> Floats:
-        """Return N_eff = p + t p_e: each parameter counts as often as one event uses it (behavioural, Sec. 2)."""
+        """Return N_eff = p + t p_e: each parameter counts once per use by one event (behavioural, Sec. 2)."""
         return (1 + (self.t - 1) * self.s) * np.asarray(N, float)
 
     @property

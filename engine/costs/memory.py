@@ -1,6 +1,6 @@
 """Memory of training in bytes: the model state, and the logits of the candidates in stage 2 of a recommender.
 
-Activations of the network are not included: they depend on the code, and recomputation trades their memory for time.
+Activations of the network are not included. They depend on the code, and recomputing them saves memory but costs time.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ def largest_model(memory: ArrayLike, devices: int = 1, bytes_per_parameter: floa
 
 @dataclass(frozen=True)
 class Candidates:
-    """Memory on one device to score its positions against the in-batch candidates and K extra negatives.
+    """Memory on one device that scores its positions against the in-batch candidates and K extra negatives.
 
     The device has ``batch`` sequences of ``length`` events. All devices together have ``global_batch`` sequences, and
-    each of their events is a candidate. If ``global_batch`` is None, there is only this device. ``width`` is the width
-    h of the cached embeddings. If ``chunk`` is given, the device scores ``chunk`` candidates at a time, and scores them
-    again to compute the gradient. It then never stores all logits. Raises PlannerError that names the invalid field.
+    each event of these sequences is a candidate. ``global_batch`` is None if there is only one device. ``width`` is h,
+    the width of the cached embeddings. If ``chunk`` is given, the device scores ``chunk`` candidates at a time, and
+    scores them again to compute the gradient, so it never stores all logits. Raises PlannerError that names the invalid
+    field.
     """
 
     batch: int
@@ -78,12 +79,12 @@ class Candidates:
 
     @property
     def in_batch(self) -> int:
-        """Maximum number of in-batch candidates: B L of behavioural Sec. 2."""
+        """Maximum number of in-batch candidates: B L (behavioural, Sec. 2)."""
         return (self.global_batch or self.batch) * self.length
 
     @property
     def logits(self) -> int:
-        """Bytes of the logits of one candidate at all positions, and of their gradients."""
+        """Bytes for the logits of one candidate at all positions, and for the gradients of these logits."""
         return 2 * self.positions * BYTES[self.precision]
 
     @property

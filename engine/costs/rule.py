@@ -31,13 +31,13 @@ READS: dict[str, tuple[str, ...]] = {
 }
 """Fields that each rule uses in addition to n_p."""
 NAMED = ("6ND", "6npND", "formula")
-"""Rules that are completely given by their name, n_p and (for "formula") a formula."""
+"""Rules that are fully defined by their name, n_p and (for "formula") a formula."""
 FEWEST_SAMPLES, MOST_SAMPLES = 1e-9, 1e40
-"""Range in which D is searched when a formula for C is solved for D."""
+"""Range in which a formula for C is solved for D."""
 MANY_SAMPLES = 1e30
-"""A very large D, at which the slope of a formula linear in D is computed: terms without D are lost in rounding."""
+"""A very large D, at which the slope of a formula linear in D is computed. Terms without D are then negligible."""
 LEAST_ZETA, MOST_ZETA = 1e-3, 1e9
-"""Accepted range of zeta, in FLOPs per parameter and sample. A value outside it is due to a wrong unit."""
+"""Accepted range of zeta, in FLOPs per parameter and sample. A value outside this range is due to a wrong unit."""
 
 
 class ComputeRule(BaseModel):
@@ -51,7 +51,8 @@ class ComputeRule(BaseModel):
     - ``step``: C = 6 D (t p_e + p + 3 B L h) for stage 1 of the two-part model ``parts`` (behavioural, eq. 1).
     - ``stage2``: C = D (6 p + 4 (B L + K) h) for stage 2, with a cached embedder and K extra negatives (Isoplan's
     count).
-    - ``formula``: C = ``formula``, which reads N, D, n_p and, for runs, any other column. C must increase with D.
+    - ``formula``: C = ``formula``, with the variables N, D, n_p and, for runs, any other column. C must increase with
+    D.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -154,7 +155,7 @@ class ComputeRule(BaseModel):
         )
 
     def flops_anywhere(self, N: ArrayLike, D: ArrayLike) -> Floats:
-        """Return C for one pass like ``flops``, but NaN or infinity where the formula overflows or is not defined."""
+        """Return C for one pass, as ``flops`` does, but NaN or infinity if the formula overflows or is not defined."""
         N, D = np.asarray(N, float), np.asarray(D, float)
         if (form := self._form) is not None:
             return form.flops(N, D)
@@ -189,7 +190,7 @@ class ComputeRule(BaseModel):
 
     @property
     def text(self) -> str:
-        """The rule as text, to be shown next to a number: ``C = 6 N D``."""
+        """The rule as text, to be displayed with a number: ``C = 6 N D``."""
         match self.rule:
             case "6ND":
                 return "C = 6 N D"
@@ -215,7 +216,7 @@ class ComputeRule(BaseModel):
 
     @model_serializer
     def _stored(self) -> dict[str, Any]:
-        """Return the fields to store. ``formula`` is always included, so that stored hashes of mappings stay equal."""
+        """Return the fields to store. ``formula`` is always included, so stored hashes of mappings do not change."""
         return {"rule": self.rule, "n_p": self.n_p, "formula": self.formula} | self._read
 
     def __repr_args__(self) -> Iterable[tuple[str, Any]]:

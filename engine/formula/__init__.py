@@ -1,4 +1,4 @@
-"""Formulas that users type. Each is parsed into a tree, which is evaluated and differentiated but never run as code."""
+"""Formulas that users type. Each is parsed into a tree, which is evaluated and differentiated but never executed."""
 
 from isoplan.engine.arrays import Ints
 from isoplan.engine.formula.grammar import cut, short

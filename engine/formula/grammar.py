@@ -7,8 +7,8 @@
     atom     = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
 A name consists of letters, digits and underscores, or of any characters between double quotes. Names are
-case-sensitive, so N and n are two names. A numeric exponent has a maximum, so that no formula takes too long or
-overflows.
+case-sensitive: N and n are two names. A numeric exponent has a maximum, because a formula must not take too long or
+overflow.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Parser:
         self._made: dict[Node, Node] = {}
 
     def tree(self) -> Node:
-        """Parse the whole text and return its tree. Equal parts of the tree are one ``Node`` object."""
+        """Parse the whole text and return its tree. Equal subtrees are one ``Node`` object."""
         tree = self._sum(0)
         if self.at < len(self.tokens):
             self._fail(f"expected an operator, found {short(self.tokens[self.at][1])}")

@@ -1,9 +1,9 @@
 """Value, first and second derivatives of a formula in one pass through its tree.
 
-The method is forward-mode automatic differentiation of second order. A jet stores only derivatives that are not zero
-for all values of the parameters. Therefore the jet of E + A / N^alpha costs little more than the value, and a missing
-entry (a, a) among the second derivatives shows that the formula is linear in a. At a kink of abs, min or max, the
-derivatives are those of one of the two branches.
+The method is second-order forward-mode automatic differentiation. A jet stores only derivatives that are not zero for
+all values of the parameters. Therefore the jet of E + A / N^alpha costs little more than the value. A missing entry
+(a, a) among the second derivatives shows that the formula is linear in a. At a kink of abs, min or max, the derivatives
+are those of one of the two branches.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
 def _reads(tree: Node) -> Counter[int]:
     """Return how often ``jet`` uses each node, by ``id(node)``.
 
-    Equal parts of a tree are one object, whose jet is computed once and dropped after its last use.
+    Equal subtrees are one object. Its jet is computed once and deleted after its last use.
     """
     found = Counter[int]()
 

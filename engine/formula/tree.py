@@ -35,7 +35,7 @@ class Node:
 
     ``kind`` is "number" (``value`` is the number), "name" (``name`` is the name of a column or parameter), the name of
     a function, "negate", or "chain". A chain is a sum, a product or a power of its children, joined from left to right
-    by ``operators``. Therefore a long sum is one node and not a deep tree.
+    by ``operators``. With chains, a long sum is one node and not a deep tree.
     """
 
     kind: str
@@ -124,11 +124,11 @@ def _escaped(text: str) -> str:
 
 
 SUM, PRODUCT, POWER, ATOM = range(4)
-"""Precedence of the outermost operator of a LaTeX expression, lowest first. It decides where parentheses are needed."""
+"""Precedence of the outermost operator of a LaTeX expression, lowest first, to decide where parentheses are needed."""
 
 
 def as_latex(tree: Node, symbols: Mapping[str, str] | None = None) -> str:
-    """Return the LaTeX of ``tree``; ``symbols`` contains the LaTeX of names that differs from ``symbol(name)``."""
+    """Return the LaTeX of ``tree``. ``symbols`` contains LaTeX for names that should not use ``symbol(name)``."""
     shown = {name: symbol(name) for name in names(tree)} | dict(symbols or {})
     return _latex(tree, shown)[0]
 

@@ -28,10 +28,10 @@ class Formula:
     quoted: frozenset[str]
 
     def __call__(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> Floats:
-        """Return the value of the formula; ``columns`` are arrays by name, which broadcast. NaN in a column gives NaN.
+        """Return the value of the formula. ``columns`` are arrays by name; they broadcast. A NaN in a column gives NaN.
 
-        ``ids`` (n,) are the ids of the rows of a table; an error names the row by its id. Raises PlannerError for a
-        missing column, a division by zero, or a value that is not finite.
+        ``ids`` (n,) are the row ids of a table; an error names the row by its id. Raises PlannerError for a missing
+        column, a division by zero, or a value that is not finite.
         """
         self._know(columns)
         return self._checked(self.tree, self._read(columns), ids)
@@ -43,9 +43,9 @@ class Formula:
             return value(self.tree, self._read(columns))
 
     def check(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> None:
-        """Check the parts of the formula in which all names are in ``columns``, before the other names have values.
+        """Check the subtrees of the formula in which all names are in ``columns``, before the other names have values.
 
-        Raises PlannerError if such a part divides by zero or is not finite in a row.
+        Raises PlannerError if such a subtree divides by zero or is not finite in a row.
         """
         read = self._read(columns)
         for operator, part in _within("", self.tree, frozenset(read)):
@@ -62,9 +62,9 @@ class Formula:
             )
 
     def _checked(self, node: Node, read: Mapping[str, Floats], ids: Ints | None) -> Floats:
-        """Return the value of the subtree ``node``, all names of which are in ``read``.
+        """Return the value of the subtree ``node``; all its names must be in ``read``.
 
-        Raises PlannerError for a division by zero and for a value that is not finite although its columns are not NaN.
+        Raises PlannerError for a division by zero, or for a value that is not finite although no column value is NaN.
         """
         with np.errstate(all="ignore"):
             result = value(node, read, lambda below: self._refuse_zero(below, ids))
@@ -112,10 +112,10 @@ def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str,
 
 @lru_cache(maxsize=256)
 def affine(formula: Formula, of: frozenset[str]) -> bool:
-    """Return whether the formula has the form a + b x in each name x of ``of``; a and b depend only on the other names.
+    """Return whether the formula has the form a + b x in each name x of ``of``; a and b depend only on other names.
 
-    The test uses the syntax and not the values. It is therefore also False for a straight line that is written with
-    abs, min, max or a power.
+    The test uses the syntax and not the values. It is therefore also False for a straight line that contains abs, min,
+    max or a power.
     """
     tree = formula.tree
     if any(node.kind in ("abs", "min", "max") and names(node) & of for node in nodes(tree)):

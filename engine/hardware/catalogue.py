@@ -1,11 +1,11 @@
 """Peak rates, memory and power of common devices, to convert FLOPs to hours and "200 H200 hours" to FLOPs.
 
-Peaks are for dense matrices: where a data sheet states the rate with 2:4 sparsity, the value here is half of it. Each
-peak is that of the fastest unit of the device at that precision (tensor or matrix cores if the device has them);
-products of 16 and 8 bits are accumulated in fp32. Memory is in bytes, with 1 GB = 1e9 bytes as in the data sheets.
-Power is the maximum power of the board, or of both processors for the CPU node. An energy that is computed from it is
-therefore an upper limit for the devices; host, network and cooling are not included. ``CHECKED`` is the month in which
-the numbers were compared with the data sheets. Prices and utilisation come from the user.
+Peaks are for dense matrices: if a data sheet states the rate with 2:4 sparsity, the value here is half of it. Each peak
+is that of the fastest unit of the device at that precision (tensor or matrix cores if the device has them). Products of
+16 and 8 bits are accumulated in fp32. Memory is in bytes, with 1 GB = 1e9 bytes as in the data sheets. Power is the
+maximum power of the board, or of both processors for the CPU node. Energy that is computed from this power is therefore
+an upper limit for the devices; host, network and cooling are not included. ``CHECKED`` is the month in which the
+numbers were compared with the data sheets. Prices and utilisation come from the user.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Precision = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 CHECKED = "2026-11"
 UTILISATION = 0.40
-"""Default utilisation: the fraction of the peak FLOP/s that a well-run training job reaches."""
+"""Default utilisation: the fraction of the peak FLOP/s that a well-run training job achieves."""
 TERA, GIGA = 1e12, 1e9
 
 
@@ -29,9 +29,9 @@ TERA, GIGA = 1e12, 1e9
 class Device:
     """A device: dense peaks in FLOP/s by precision, memory in bytes, power in W, and the data sheet with these numbers.
 
-    ``least`` is the size in parameters of the smallest model that reaches 40 % of the peak (docs/time.md). ``power`` is
-    None if the vendor publishes no value. ``training`` is the precision that is usual for training on this device.
-    ``also`` contains other accepted names of the device.
+    ``least`` is the size, in parameters, of the smallest model that achieves 40 % of the peak (docs/time.md). ``power``
+    is None if the vendor publishes no value. ``training`` is the usual precision for training on this device. ``also``
+    contains other accepted names of the device.
     """
 
     name: str

@@ -20,7 +20,7 @@ class Machine:
     """``devices`` devices of one kind; each runs at the fraction ``utilisation`` of its peak at ``precision``.
 
     If ``precision`` or ``power`` (W per device) is None, the value of the device is used. ``price`` is the price of one
-    device hour; None if it is unknown. Raises PlannerError that names the invalid field.
+    device hour; None if unknown. Raises PlannerError that names the invalid field.
     """
 
     device: Device
@@ -55,12 +55,12 @@ class Machine:
 
     @property
     def least(self) -> float:
-        """Size in parameters of the smallest model that reaches ``utilisation``.
+        """Size in parameters of the smallest model that achieves ``utilisation``.
 
-        At 40 % it is the ``least`` of the device. At another utilisation it is multiplied by (utilisation / 0.4)^2,
-        because a training step of a small model is limited by memory bandwidth: its FLOPs per byte are proportional to
-        the width of a layer, and the width to the square root of N (roofline model, Williams et al. 2009). docs/time.md
-        compares this estimate with measured runs.
+        At 40 %, this is the ``least`` of the device. At another utilisation, it is multiplied by (utilisation / 0.4)^2.
+        The reason is that memory bandwidth limits a training step of a small model. Its FLOPs per byte are proportional
+        to the width of a layer, and the width is proportional to the square root of N (roofline model, Williams et al.
+        2009). docs/time.md compares this estimate with measured runs.
         """
         return self.device.least * (self.utilisation / UTILISATION) ** 2
 
@@ -126,7 +126,7 @@ def co2(kwh: ArrayLike, grid: float) -> Floats:
 def positive(value: float, what: str, otherwise: str) -> None:
     """Raise PlannerError unless ``value`` is positive: "The price ... is 0: give a positive number, or ...".
 
-    ``what`` names the value in the error. ``otherwise`` says how to do without a value.
+    ``what`` names the value in the error. ``otherwise`` tells the user what to do without a value.
     """
     if not (math.isfinite(value) and value > 0):
         raise PlannerError(f"The {what} is {value:g}: give a positive number, or {otherwise}.")
