@@ -32,29 +32,29 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
 )
 UNSUPPORTED, IMPOSSIBLE, RUN_IS_BETTER = "unsupported", "impossible", "run-is-better"
 BELOW_FLOOR = "below-floor"
-"""Code of the warning that some runs are better than the floor of the fit."""
+"""Code of the warning that some runs have a lower loss than the fitted floor."""
 UNCREDITED = "epochs-not-credited"
 OPTIMISTIC = "optimistic-floor"
 
 PUBLISHED = "published"
-"""Code of the warning that a law was taken from a publication and so has no intervals."""
+"""Code of the warning that a published law has no intervals."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Answer to a question for a budget or a target.
+    """A plan: the answer to a question about a budget or a target.
 
     ``allocation`` has N, D, C and loss; ``derived`` has D/N and, if U is known, epochs. ``fit`` is the hash of the fit,
     ``law`` the name of its law, and ``y`` the name of the predicted quantity. ``reach`` states whether a target can be
     reached at all, and ``p_reach`` is the probability of this. ``reach`` is None for a budget, and for a fit without
     resamples. ``p_reach`` is None if the probability is not known.
 
-    The following parts are empty or None if the caller did not request them. ``bill`` lists the costs by ``prices``.
+    The following fields are empty or None if the caller did not request them. ``bill`` lists the costs by ``prices``.
     ``worth`` has the value of each limit. ``restated`` is the cost by a second compute rule. ``maps`` are the hashes of
     the fits that predict metrics from ``y``, in the order of the metrics.
 
-    ``support`` is None if the runs support the plan. Otherwise it describes which plans they support. ``saving`` is the
-    comparison with a plan that the user stated.
+    ``support`` is None if the runs support the plan. Otherwise it is the range of plans that the runs support.
+    ``saving`` is the comparison with a plan that the user stated.
     """
 
     question: Question
@@ -80,7 +80,7 @@ class Plan:
     def answers(self) -> bool:
         """Whether the runs support the plan.
 
-        If not, outputs leave out its numbers and state what the runs do support.
+        If not, every output omits the numbers of the plan and states which plans the runs support.
         """
         return self.support is None and farthest(self.placed)[1] <= ANSWERED
 
@@ -101,10 +101,7 @@ class Plan:
 
     @property
     def placed(self) -> Mapping[str, Quantity]:
-        """Quantities whose distance from the runs decides whether the plan is supported.
-
-        These are the allocation and the requested metric.
-        """
+        """Allocation and requested metric: their distance from the runs determines whether the plan is supported."""
         metric = {name: q for name, q in self.derived.items() if name == self.question.metric}
         return {**self.allocation, **metric}
 
@@ -112,8 +109,7 @@ class Plan:
     def unique(self) -> float:
         """Number of unique samples; training samples beyond this number are repeats.
 
-        It is the number that the plan chose. If it chose none, it is the limit on unique samples; without a limit,
-        infinity.
+        If the plan does not include this number, it is the limit on unique samples, or infinity without such a limit.
         """
         simulated, most = self.derived.get("U"), self.question.limits.unique
         if simulated is not None and simulated.value is not None:
@@ -132,7 +128,7 @@ class Plan:
 
 
 def _unsupported_sentence(plan: Plan) -> str:
-    """Return the text for a plan too far beyond the runs: what the runs support, and which cells to train first."""
+    """Return the text shown for a plan too far beyond the runs: the supported plans, and the runs to train first."""
     name, far = farthest(plan.placed)
     asked = plan.question
     what = f"{flops(asked.value)}" if asked.kind == "budget" else f"{asked.metric or plan.y} {asked.value:g}"
@@ -180,9 +176,9 @@ def _not_reached(plan: Plan, target: str) -> str:
 
 
 def reach_text(plan: Plan) -> str:
-    """Return a sentence on whether the target can be reached.
+    """Return a sentence that states whether the plan's target can be reached.
 
-    It is empty if reaching it is certain, and for a plan without resamples.
+    The sentence is empty if the target is certainly reachable, and for a plan without resamples.
     """
     if plan.reach is None:  # a plan saved by an older version has only a probability
         p = plan.p_reach
@@ -191,9 +187,9 @@ def reach_text(plan: Plan) -> str:
 
 
 def _unique_text(plan: Plan) -> str:
-    """Return the clause with the number of unique samples and the passes over them.
+    """Return a clause with the number of unique samples and the number of passes over them.
 
-    It is empty if the plan did not choose the number of unique samples.
+    The clause is empty if the plan does not include a number of unique samples.
     """
     U, passes = plan.derived.get("U"), plan.derived.get("passes")
     return "" if U is None or passes is None else f", {number(U)} of them unique and seen {number(passes)} times"
@@ -208,7 +204,7 @@ def _least_money(plan: Plan) -> Quantity | None:
 
 
 def spans(fit: Fit) -> Mapping[str, Interval]:
-    """Return the range (lowest, highest) of each column of the runs, by its role such as "N".
+    """Return the range (lowest, highest) of each column of the runs, by the role of the column, such as "N".
 
     The key "loss" has the range of the quantity that the law predicts.
     """
@@ -219,8 +215,8 @@ def spans(fit: Fit) -> Mapping[str, Interval]:
 def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tuple[FitWarning, ...]:
     """Return the warnings that every plan can have, followed by the warnings of the fit.
 
-    They concern extrapolation, a run better than the plan, unknown ranges of the runs, missing intervals, and ``lost``
-    resamples without an optimum.
+    The general warnings concern extrapolation, a run better than the plan, unknown ranges of the runs, missing
+    intervals, and resamples without an optimum (``lost`` is the number of these).
     """
     found = [*(unsupported(quantities) if too_far(fit, quantities) else extrapolated(quantities))]
     found += better_run(fit, quantities["loss"]) if "loss" in quantities else ()
@@ -241,7 +237,7 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
 
 
 def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -> tuple[FitWarning, ...]:
-    """Return a warning if ``quantities`` lie beyond the runs; it names each of them with its distance in decades."""
+    """Return a warning that names each of ``quantities`` beyond the runs and its distance from them in decades."""
     most = farthest(quantities)[1]
     if most <= 0.005:
         return ()
@@ -252,7 +248,7 @@ def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -
 def better_run(fit: Fit, loss: Quantity) -> tuple[FitWarning, ...]:
     """Return a warning if a run of the table is better than the planned ``loss``.
 
-    It is checked only for a fit whose floor is above some of its runs.
+    Only a fit with a floor above the loss of some of its runs is checked.
     """
     best, planned = fit.best_run, loss.value
     if best is None or planned is None or not any(w.code == BELOW_FLOOR for w in fit.warnings):
@@ -274,7 +270,7 @@ def _distances(quantities: Mapping[str, Quantity]) -> str:
 
 
 def impossible(derived: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
-    """Return one warning for each number of the plan whose predicted value is impossible, such as a negative loss."""
+    """Return one warning for each number of the plan with an impossible predicted value, such as a negative loss."""
     found = {name: q.note for name, q in derived.items() if q.note.startswith(quantity.IMPOSSIBLE)}
     return tuple(FitWarning(IMPOSSIBLE, f"{name}: {note}. Do not use it.") for name, note in found.items())
 

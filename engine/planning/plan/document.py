@@ -69,7 +69,7 @@ KEY_ROWS = 6
 def key_rows(plan: Plan) -> tuple[Row, ...]:
     """Return the most important numbers of a plan as at most six table rows; empty if the runs do not support it.
 
-    They are the metrics, the loss, N, D and C, then the total money, the training time and the unique samples.
+    The order is: metrics, loss, N, D, C, total money, training time, unique samples.
     """
     if not plan.answers:
         return ()
@@ -87,7 +87,7 @@ def key_rows(plan: Plan) -> tuple[Row, ...]:
 
 
 def _time(plan: Plan, hours: Quantity | None) -> Quantity | None:
-    """Return the training time in seconds: on the machine of the runs if it is known, otherwise by the bill."""
+    """Return the training time in seconds: on the machine that trained the runs if known, otherwise from the bill."""
     if (own := plan.derived.get("time")) is not None:
         return own
     if hours is None or hours.value is None:
@@ -97,9 +97,10 @@ def _time(plan: Plan, hours: Quantity | None) -> Quantity | None:
 
 
 def bill_rows(plan: Plan) -> tuple[Row, ...]:
-    """Return the bill of a plan as table rows; empty if it has no prices or the runs do not support it.
+    """Return the bill of a plan as table rows.
 
-    The total is left out if it is the money of one part.
+    There are no rows if the plan has no prices or the runs do not support the plan. The total is omitted if only one
+    part of the plan costs money.
     """
     priced = [line for line in plan.bill if line.what == "money" and line.part != "total"]
     one = len(priced) == 1
@@ -109,7 +110,7 @@ def bill_rows(plan: Plan) -> tuple[Row, ...]:
 def summary(plan: Plan) -> str:
     """Return a sentence with the training time, the total money, energy, CO2 and storage of a plan.
 
-    It is empty if the runs do not support the plan or if none of these amounts is known.
+    The sentence is empty if the runs do not support the plan or if none of these amounts is known.
     """
     if not plan.answers or plan.allocation["C"].value is None:
         return ""
@@ -127,9 +128,9 @@ def summary(plan: Plan) -> str:
 
 
 def unknown_time(plan: Plan) -> str:
-    """Return a sentence that states why the training time on the machine, and so its money, is not known.
+    """Return a sentence that states why the training time on the machine and the resulting money are not known.
 
-    It is empty if the time is known, without a machine, and if the runs do not support the plan.
+    The sentence is empty if the time is known, if no machine is given, and if the runs do not support the plan.
     """
     if not plan.answers or plan.allocation["C"].value is None:
         return ""
@@ -143,7 +144,7 @@ def unknown_time(plan: Plan) -> str:
 def _times(plan: Plan, hours: Quantity | None) -> list[str]:
     """Return the training time of the plan as phrases.
 
-    They are for the machine of its prices and for the machine of the runs.
+    One phrase is for the machine in the prices of the plan, one for the machine that trained the runs.
     """
     priced = [f"{duration(3600 * hours.value)} on {_machine(plan)}"] if hours and hours.value is not None else []
     own = plan.derived.get("time")
@@ -163,7 +164,7 @@ def as_text(plan: Plan) -> str:
 
 
 def beside(plan: Plan) -> list[str]:
-    """Return the remarks below the table: worth of the limits, the stated plan, machine, compute rule, second rule."""
+    """Return the remarks to show below the table of a plan: limits, stated plan, machine, compute rule, second rule."""
     machine = [f"Machine: {plan.prices.machine.text}."] if plan.prices is not None else []
     other = [plan.restated.sentence] if plan.restated is not None and plan.answers else []
     worth = [worth_sentence(plan, w) for w in plan.worth] if plan.answers else []
@@ -172,7 +173,7 @@ def beside(plan: Plan) -> list[str]:
 
 
 def worth_sentence(plan: Plan, worth: Worth) -> str:
-    """Return a sentence on one limit: whether it is reached, and what ten per cent more of it gains."""
+    """Return a sentence that states whether a limit is reached and what raising this limit by ten per cent gains."""
     limit = named(worth.limit, worth.most, plan.prices)
     if not worth.binds:
         return f"The limit of {limit} is not reached: the plan uses {100 * worth.used / worth.most:.2g} % of it."
@@ -194,7 +195,7 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
 def flatness(plan: Plan) -> list[str]:
     """Return a list with one sentence on the range of N and D in which the loss is close to the best.
 
-    The list is empty if the range is not known or an end of it is infinite.
+    The list is empty if the range is not known or is infinite on one side.
     """
     if plan.flat is None or not plan.answers or not all(0 < x < math.inf for x in (*plan.flat.N, *plan.flat.D)):
         return []
@@ -219,8 +220,8 @@ HOMES = {
 def document(plan: Plan, fit: str = "", *, group: str = "", maps: tuple[str, ...] = ()) -> Document:
     """Return ``plan`` as a document. Its script reads the file ``fit``, which ``isoplan fit --json`` wrote.
 
-    ``group`` is the name of the group in that file that the plan is about. ``maps`` are the files of the fits that
-    predict metrics, in the order of the metrics. By default the files are named ``fit-HASH.json``.
+    ``group`` is the name of the group of runs, in that file, to which the plan refers. ``maps`` are the files of the
+    fits that predict metrics, in the order of the metrics. The default name of a file is ``fit-HASH.json``.
     """
     fit, maps = fit or f"fit-{plan.fit}.json", maps or tuple(f"fit-{one}.json" for one in plan.maps)
     notes = (*flatness(plan), *beside(plan), *warned(plan.warnings))
@@ -230,8 +231,8 @@ def document(plan: Plan, fit: str = "", *, group: str = "", maps: tuple[str, ...
 def _lines(plan: Plan) -> tuple[Line, ...]:
     """Return the label and value of every number of ``plan``; empty if the runs do not support the plan.
 
-    These are the allocation, the derived numbers, the bill, the gains from larger limits, and the cost by a second
-    rule.
+    The numbers are the allocation, the derived numbers, the bill, the gains from larger limits, and the cost by a
+    second compute rule.
     """
     if not plan.answers:
         return ()
@@ -274,8 +275,8 @@ def limits_literal(limits: Limits) -> str:
 def to_json(plan: Plan) -> dict[str, Any]:
     """Return the JSON object of a plan, as ``plan --json`` prints it.
 
-    Parts that were not requested are left out, so that the hashes of older plans stay the same. The object has no
-    numbers if the runs do not support the plan.
+    Fields that were not requested are omitted, because a new empty field would change the hashes of older plans. The
+    object has no numbers if the runs do not support the plan.
     """
     plan = plan.shown
     asked = {
@@ -335,9 +336,9 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
 
 
 def _reach(raw: Mapping[str, Any] | None, p: float | None) -> Reachability | None:
-    """Read from JSON whether a target can be reached; ``p`` is its probability.
+    """Read from JSON whether a target can be reached; ``p`` is the probability that it can.
 
-    None if ``raw`` is None: an older version saved only the probability.
+    The result is None if ``raw`` is None: an older version of Isoplan saved only the probability.
     """
     if raw is None:
         return None
@@ -376,7 +377,8 @@ def _read_flat(raw: Mapping[str, Any]) -> Flat:
 def _span(raw: list[float | None], rising: bool) -> Interval:
     """Read an interval of ``flat`` from JSON and replace null by 0 or infinity.
 
-    Along the flat range N rises from 0 to infinity (``rising``), while D falls from infinity to 0.
+    N rises along the flat range (``rising``), so null means 0 at its first end and infinity at its second end. D falls,
+    so null means the opposite.
     """
     low, high = (0.0, float("inf")) if rising else (float("inf"), 0.0)
     return (low if raw[0] is None else float(raw[0]), high if raw[1] is None else float(raw[1]))

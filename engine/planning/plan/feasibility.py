@@ -68,13 +68,13 @@ def bound_symbol(fit: Fit) -> str:
 
 
 def met(map: Through, target: float) -> str:
-    """Return the sentence that every loss gives a metric better than ``target``."""
+    """Return a sentence which states that every possible loss gives a metric better than ``target``."""
     metric = map.map.spec.y
     return f"By the map every {map.law.spec.y} gives a {metric} better than {target:g}: ask for a harder target."
 
 
 def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | None = None) -> str:
-    """Return a sentence that ``target`` is out of reach for ``fit`` and all its resamples, why, and what to do.
+    """Return a text for a target out of reach of ``fit`` and all its resamples: the fact, the reason, and what to do.
 
     ``map`` is the map to the metric of the target; None if the target is a value of what the law predicts.
     """
@@ -101,7 +101,7 @@ def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | 
 
 
 def _contradicts(fit: Fit, task: Task, goal: Goal, map: Through | None) -> str:
-    """Return how the limits of ``task`` exclude a goal that is above the floor of the best fit.
+    """Return a text on how the limits of ``task`` exclude a goal that the best fit would reach without limits.
 
     The text names only the limits that together exclude the goal.
     """
@@ -122,16 +122,16 @@ def _contradicts(fit: Fit, task: Task, goal: Goal, map: Through | None) -> str:
         allow = "they allow" if len(most) > 1 else "it allows"
         return f"{contradicts}: {allow} {y} {rounded(value)} at best, with any amount of compute; {instead}"
     within = f"with at most {listed(sizes, task.prices)} it" if sizes else "it"
-    if len(others) > 1:  # the goal fits within each limit alone, so the need for one of them depends on the other
+    if len(others) > 1:  # each limit alone allows the goal, so the text must name several limits
         return f"{contradicts}: {within} can be reached within each of them, but not within both; {instead}"
     takes = _takes(fit, task, goal, sizes, next(iter(others)))
     return f"{contradicts}: {within} takes at least {takes}; {instead}"
 
 
 def _takes(fit: Fit, task: Task, goal: Goal, sizes: Mapping[LimitName, float], of: LimitName) -> str:
-    """Return the compute or money that the goal needs at least, as text.
+    """Return the least compute or money that reaches the goal, as text.
 
-    It is money if ``of`` is "money", else compute. ``sizes`` are the limits on N and D that stay in force.
+    The text states money if ``of`` is "money", otherwise compute. ``sizes`` are the limits on N and D that still apply.
     """
     prices = task.prices
     if of == "money" and prices is not None:
@@ -166,7 +166,7 @@ def reachability(
 
 
 def _by_law(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) -> Reachability:
-    """Return whether the law reaches the target, without regard to the best run of the table."""
+    """Return whether the law reaches the target; the best run of the table is ignored."""
     known = fit.confidence
     if known is None or limited:
         return _by_resamples(fit, asked, limited, reached)
@@ -183,7 +183,7 @@ def _by_law(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) 
 
 
 def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reachability:
-    """Return whether the target can be reached, from the share of resamples that reach it.
+    """Return whether the target can be reached, estimated from the fraction of resamples that reach the target.
 
     If the floor is not resolved, resamples with a floor and those without one are counted separately. A verdict is
     stated only if both groups agree.
@@ -208,7 +208,8 @@ def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reacha
 def _unanimous(fit: Fit, what: str, reached: Bools) -> Reachability:
     """Return the verdict of a law without a confidence curve, without a probability.
 
-    It is "reachable" if all resamples reach ``what``, "out of reach" if none does, otherwise "not determined".
+    The verdict is "reachable" if all resamples reach the target, "out of reach" if none reaches it, otherwise
+    "not determined". ``what`` is the target as text.
     """
     if reached.all():
         return Reachability("reachable", None, "")
@@ -226,7 +227,8 @@ def _stated(p: float, able: str) -> Reachability:
 def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, float]) -> Reachability:
     """Return the verdict if the objective of the fit and least squares give different floors.
 
-    ``both`` are the probabilities by the two floors. A verdict is stated only if both agree.
+    ``both`` are the two probabilities of reaching the target, one for each floor. A verdict is stated only if the two
+    probabilities agree.
     """
     name, floors = known.name, f"{rounded(float(fit.values[known.name]))} and {rounded(known.upper(0.5))}"
     text = f"The objective {fit.spec.objective} and least squares differ about the floor {name}: {floors}."

@@ -1,4 +1,4 @@
-"""Budgets in money: their conversion to FLOPs by the prices of a plan, and the reader of typed budgets."""
+"""Conversion of a budget in money to FLOPs by the prices of a plan, and reading of typed budgets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.quantities import LONGEST, Reading, count, parse_flops
 
 LEAST = 1.0
-"""Smallest budget in FLOPs that is searched."""
+"""Lower end, in FLOPs, of the search for the budget that costs a given amount of money."""
 _WORDS = "|".join(re.escape(word) for word in sorted({w for words in MONEY.values() for w in words}, key=len)[::-1])
 _MONEY = re.compile(rf"(?:{_WORDS})s?\s*[\d.,].*|.*\d.*?(?:{_WORDS})s?\s*", re.IGNORECASE | re.DOTALL)
 
@@ -37,9 +37,9 @@ def flops_for_money(
 ) -> float:
     """Return the budget in FLOPs whose plan costs ``money`` in total, in the currency of ``prices``.
 
-    Without prices for samples and queries, this is the compute that the money pays for. Otherwise it is the budget at
-    which the total of the bill equals ``money``, by ``rule`` and within ``limits``. Raises PlannerError if an hour of
-    the machine has no price, if ``money`` is not positive, or if it does not pay for any training.
+    Without prices for samples and queries, the result is the training compute that ``money`` buys. Otherwise it is the
+    budget at which the total of the bill equals ``money``, by ``rule`` and within ``limits``. Raises PlannerError if an
+    hour of the machine has no price, if ``money`` is not positive, or if it does not pay for any training.
     """
     if not (math.isfinite(money) and money > 0):
         raise PlannerError(f"The budget of {money:g} {prices.currency} is not positive. Give a positive number.")
@@ -61,7 +61,7 @@ def flops_for_money(
             "give more money, or lower these prices."
         )
     root = float(np.exp(increasing_root(excess, math.log(LEAST), math.log(most), 0.0)))
-    return root if math.isfinite(root) else most  # limits leave a part of the money unspent
+    return root if math.isfinite(root) else most  # no root: the limits prevent the plan from spending all of the money
 
 
 def read_budget(
@@ -72,7 +72,7 @@ def read_budget(
     rule: ComputeRule | None = None,
     limits: Limits = NO_LIMITS,
 ) -> Reading:
-    """Read a budget in FLOPs, device hours or money and return it in FLOPs, with a note on how it was read.
+    """Read a budget in FLOPs, device hours or money; return it in FLOPs, with a note on the conversion.
 
     Money needs ``prices`` in its currency. Raises PlannerError that names the field by ``place``.
     """

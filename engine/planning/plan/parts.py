@@ -18,16 +18,16 @@ Verdict = Literal["reachable", "out of reach", "uncertain", "not determined"]
 VERDICTS: tuple[Verdict, ...] = ("reachable", "out of reach", "uncertain", "not determined")
 
 LEAST_SAVING = 0.5
-"""Smallest saving in percent that the sentence states; below it the stated plan counts as the cheapest."""
+"""Smallest saving, in percent, that is reported. Below it, the plan stated by the user counts as the cheapest plan."""
 
 
 @dataclass(frozen=True)
 class Flat:
     """Range around the optimum at constant compute in which the loss is within ``tolerance`` (relative) of the best.
 
-    ``N`` has its two ends, and ``D`` the D at each of them: ``D[0]`` belongs to ``N[0]``. An end is 0 or infinite if
-    the loss stays within the tolerance. ``low`` and ``high`` are the 68 % intervals of the two ends of N. They are None
-    without resamples, and if such an interval is unbounded.
+    ``N`` has the two ends of the range, and ``D`` the number of samples at each end: ``D[0]`` belongs to ``N[0]``. An
+    end is 0 or infinite if the loss stays within the tolerance in its direction. ``low`` and ``high`` are the 68 %
+    intervals of the two ends of N. They are None without resamples, and if the interval is unbounded.
     """
 
     tolerance: float
@@ -39,7 +39,7 @@ class Flat:
 
 @dataclass(frozen=True)
 class CostLine:
-    """A line of the bill: the part of the plan (such as training), the kind of cost (such as money), and the amount."""
+    """A line of a bill: the part of the plan (such as training), the kind of cost (such as money), and the amount."""
 
     part: Part
     what: str
@@ -61,8 +61,8 @@ class Worth:
 
     ``binds`` states that the limit is reached. ``slope`` is the gain per additional unit of the limit, ``ten`` the gain
     from ten per cent more. For a budget the gain is the improvement of y (positive is better). For a target it is the
-    money saved, or the FLOPs saved if there are no prices. ``one_sided`` states that a decrease of the limit costs at
-    another rate than an increase gains, because another limit is reached at the same point.
+    money saved, or the FLOPs saved if there are no prices. ``one_sided`` states that the slope differs between an
+    increase and a decrease of the limit, because a second limit is reached at the same point.
     """
 
     limit: LimitName
@@ -84,7 +84,7 @@ class Worth:
 class SecondRuleCost:
     """Cost of a plan by a second compute rule: ``C`` in FLOPs, and ``factor``, which is this C divided by the plan's C.
 
-    ``D`` is the number of samples that the plan's C pays for by the second rule at the same N.
+    ``D`` is the number of samples that the C of the plan can train the N of the plan on, by the second rule.
     """
 
     rule: ComputeRule
@@ -103,9 +103,9 @@ class SecondRuleCost:
 class Reachability:
     """Statement on whether a target can be reached.
 
-    It has a ``verdict``, its ``probability`` (None if it is not known), and a ``text`` to show. The verdicts
-    "reachable" and "out of reach" have at least 95 % confidence. "uncertain" has a probability, "not determined" has
-    none. The text is empty if there is nothing to report.
+    ``probability`` is the probability that the target can be reached; None if it is not known. ``text`` is the sentence
+    to show; empty if there is nothing to report. The verdicts "reachable" and "out of reach" have at least 95 %
+    confidence. The verdict "uncertain" has a probability, "not determined" has none.
     """
 
     verdict: Verdict
@@ -118,8 +118,8 @@ class Saving:
     """A stated plan, the cheapest plan of the same loss, and the saving between the two.
 
     ``stated`` has N, D, C and loss of the stated plan, ``cheapest`` those of the cheapest plan. ``flops`` is the saving
-    in FLOPs, ``percent`` in percent of the stated compute. The money is None without prices: ``stated_money`` and
-    ``cheapest_money`` are the totals of the two bills, ``money`` is their difference.
+    in FLOPs, ``percent`` in percent of the stated compute. The amounts of money are None without prices:
+    ``stated_money`` and ``cheapest_money`` are the totals of the two bills, ``money`` is their difference.
     """
 
     stated: Mapping[str, Quantity]

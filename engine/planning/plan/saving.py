@@ -30,11 +30,11 @@ SHARE: Interval = (-math.inf, 100.0)
 def save_against(fit: Fit, plan: Plan, N: float, D: float, prices: Prices | None = None) -> Saving:
     """Compare a stated plan of ``N`` parameters on ``D`` samples with the cheapest plan of the same loss.
 
-    Both are costed by the compute rule of ``plan``, and by ``prices``, by default those of ``plan``. The cheapest plan
-    keeps the limit of ``plan`` on unique samples if the law describes repeated samples. It needs least money if samples
-    or queries have a price, otherwise least compute. Each resample of the fit has its own loss and its own cheapest
-    plan. Raises PlannerError if N or D is not positive, if the law does not predict a loss from N and D, or if the
-    stated plan lies too far beyond the runs.
+    The compute rule of ``plan`` gives the compute of both plans, and ``prices`` (by default those of ``plan``) give the
+    money. If the law describes repeated samples, the cheapest plan respects the limit of ``plan`` on unique samples.
+    "Cheapest" means least money if samples or queries have a price, otherwise least compute. Each resample of the fit
+    has its own loss and its own cheapest plan. Raises PlannerError if N or D is not positive, if the law does not
+    predict a loss from N and D, or if the stated plan lies too far beyond the runs.
     """
     for name, x in (("N", N), ("D", D)):
         if not (math.isfinite(x) and x > 0):
@@ -78,7 +78,7 @@ def _loss(fit: Fit, v: Mapping[str, Floats], N: float, D: float, U: float) -> Fl
 def _money(
     fit: Fit, prices: Prices | None, stated: tuple[float, float, float, float], best: Point, draws: Point
 ) -> tuple[Quantity | None, Quantity | None, Quantity | None]:
-    """Return the total of the stated plan, that of the cheapest plan, and their difference; None without prices."""
+    """Return the total money of the stated plan and of the cheapest plan, and the difference; None without prices."""
     if prices is None or prices.machine.price is None:
         return None, None, None
     N, D, C, U = stated
@@ -101,7 +101,7 @@ def _total(prices: Prices, at: Point) -> Floats:
 
 
 def saving_rows(saving: Saving) -> list[dict[str, str | Quantity]]:
-    """Return a stated plan, the cheapest plan of the same loss, and the saving as table rows: a label, quantities."""
+    """Return three table rows (a label and quantities): the stated plan, the cheapest plan, and the saving."""
     found: list[dict[str, str | Quantity]] = []
     ours = "Our plan", saving.stated, saving.stated_money
     for label, sizes, money in (ours, ("Cheapest plan", saving.cheapest, saving.cheapest_money)):

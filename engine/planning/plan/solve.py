@@ -36,15 +36,15 @@ OF_MACHINE: tuple[LimitName, ...] = ("hours", "memory", "money")
 """Limits that need a machine to be converted to N or C."""
 OF_SPENDING: tuple[LimitName, ...] = ("budget", "hours", "money")
 AMPLE = 1e6
-"""A budget that must not limit anything is multiplied by this factor."""
+"""Factor that makes a budget so large that it limits nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Goal:
     """Value that the law must reach, with the sign in which lower is better.
 
-    ``best`` () is the goal of the best fit. ``draws`` has the goals of the resamples: shape () if all have the same
-    goal, (r,) if each has its own.
+    ``best`` () is the goal of the best fit. ``draws`` has the goals of the resamples: the shape is () for one common
+    goal and (r,) for one goal per resample.
     """
 
     best: Floats
@@ -68,8 +68,8 @@ class Task:
     def cost(self, at: Point) -> Floats:
         """Return the cost of the answers ``at``, in their shape; infinite for an answer that does not reach the goal.
 
-        It is the total money if ``aim`` includes more than compute, else the money for training. If an hour of the
-        machine has no price, it is the compute in FLOPs.
+        The cost is the total money if ``aim`` includes more than compute, otherwise the money for training. If an hour
+        of the machine has no price, the cost is the compute in FLOPs.
         """
         if self.prices is None or self.prices.machine.price is None:
             return at.C
@@ -141,7 +141,8 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
 def _either(at: Point, mix: Point, better: Bools) -> Point:
     """Return ``mix`` where it is ``better``, else ``at``.
 
-    ``mix`` simulates fewer samples and repeats them. ``at`` uses as many unique samples as allowed.
+    The answer ``mix`` simulates fewer samples and repeats them. The answer ``at`` uses as many unique samples as
+    allowed.
     """
     pairs = ((at.N, mix.N), (at.D, mix.D), (at.C, mix.C), (at.loss, mix.loss), (at.U, mix.U))
     return Point(*(np.where(better, two, one) for one, two in pairs))
@@ -161,7 +162,7 @@ def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike
 def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> FeasibleRegion:
     """Return the region of N, D, C, money and U that ``limits`` allow; each limit is an array, all of one shape.
 
-    A law that does not describe repeated samples has no use for them, so its D is limited to the unique samples. Raises
+    If the law does not describe repeated samples, D is limited to the number of unique samples. Raises
     PlannerError for a limit that needs a missing machine or price, and for a limit that cannot be applied to the law.
     """
     check(law, limits, prices)
@@ -210,10 +211,10 @@ def clash(
 ) -> dict[LimitName, float]:
     """Return the limits that contradict each other.
 
-    Together they allow no answer, but there is an answer if any one of them is removed. ``works`` returns whether given
-    limits allow an answer; it is false for all of ``limits``. Limits that do not contribute are removed one by one.
-    Limits on spending are tried first, so that a limit on size remains if no spending can offset it. A budget is part
-    of every budget question, so it is made very large instead of being removed.
+    The returned limits together allow no answer, but removing any one of them would allow an answer. ``works`` returns
+    whether given limits allow an answer; it is false for the whole of ``limits``. Limits that do not contribute are
+    removed one by one. The search tries to remove limits on spending first: a limit on size then remains if no spending
+    can offset it. A budget is part of every budget question, so it is made very large instead of being removed.
     """
     left = dict(limits)
     found = dict(limits)

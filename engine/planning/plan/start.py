@@ -1,4 +1,4 @@
-"""Where a question starts: the largest budget inside the runs of a fit, and a target that this budget reaches."""
+"""Default values of a question: the largest budget inside the runs of a fit, and a target that this budget reaches."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from isoplan.engine.planning.optimum.surface import evaluate
 from isoplan.engine.planning.plan.support import budgets
 
 POINTS, ROUNDS = 400, 2
-"""Budgets that are compared at once, and rounds in which the largest one inside the runs is located."""
+"""Number of budgets per round, and number of rounds, of the search for the largest budget inside the runs."""
 EDGE = 1e-9
-"""Relative margin for rounding at the ends of the range of the runs."""
+"""Relative tolerance for rounding errors at the two ends of the range of the runs."""
 DIGITS = 3
-"""Significant digits of a target with which a question starts."""
+"""Number of significant digits of the default target of a question."""
 MANY = 2.0
-"""Ratios from here on are stated as "14 times", smaller ones in percent."""
+"""A ratio of at least this value is shown as "14 times", a smaller ratio in percent."""
 
 
 def largest_inside(fit: Fit) -> float:
     """Return the largest budget in FLOPs whose N*, D* and C all lie inside the ranges of the runs.
 
-    It is rounded down to two digits if the rounded budget is also inside. If no budget is inside, or if the law has no
-    compute-optimal frontier, it is the largest C of the runs.
+    The budget is rounded down to two digits if the rounded budget is also inside. If no budget is inside, or if the law
+    has no compute-optimal frontier, the result is the largest C of the runs.
     """
     low, high = budgets(fit)
     span = (low, high)
@@ -51,8 +51,8 @@ def largest_inside(fit: Fit) -> float:
 def usual_target(fit: Fit) -> float:
     """Return a value of the fitted quantity that the budget of ``largest_inside`` reaches, rounded to three digits.
 
-    It is rounded towards the worse side, so that the budget reaches it. A law of N or D alone gives its value at the
-    largest N or D of the runs.
+    The value is rounded to the worse side, because the budget must reach the rounded value. For a law of N or D alone,
+    the result is the value of the law at the largest N or D of the runs.
     """
     best = _loss(fit)
     if not math.isfinite(best):
@@ -61,7 +61,7 @@ def usual_target(fit: Fit) -> float:
 
 
 def _loss(fit: Fit) -> float:
-    """Return the value of the law at the start, in the sign in which lower is better; NaN if it is not known."""
+    """Return the value of the law at the default budget, with the sign in which lower is better; NaN if unknown."""
     if fit.law.frontier is None:
         spans = {name: fit.data.ranges.get(name) for name in fit.law.axes}
         columns = {name: np.asarray(span[1]) for name, span in spans.items() if span is not None}
@@ -107,7 +107,7 @@ def usual_metric(map: Fit) -> float:
 
 
 def best_of_runs(fit: Fit, target: float) -> str:
-    """Return a sentence on the best run of the table and how far ``target`` lies from it; "" if no run is known.
+    """Return a sentence that compares ``target`` with the best run of the table; "" if no run is known.
 
     For example: "Best of your runs: 354. 5000 is 14 times that."
     """

@@ -1,4 +1,4 @@
-"""Range of plans that the runs of a law support, and cells to train so that a plan beyond it is supported."""
+"""Range of plans that the runs of a law support, and the cells (training runs) to add for a plan beyond this range."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ BELOW = 1.0
 Smaller models may not train at all, so that their loss is that of an untrained model.
 """
 MARKED = 1.0
-"""The sentence of an answer states its distance from the runs if this distance is larger, in decades."""
+"""The sentence of an answer states the distance from the runs if this distance is above this number of decades."""
 FARTHER = 1.0
-"""Cells to train are named only if they lie at most this many decades beyond the supported range."""
+"""Cells (training runs) are suggested only if they lie at most this many decades beyond the supported range."""
 SIZES = ("N", "D", "C")
 REACH, STEP = 40, 0.1
-"""Search for supported budgets: decades of compute on each side of the runs, and step in decades."""
+"""Width and step of the search for supported budgets, in decades of compute; the width is on each side of the runs."""
 
 
 @dataclass(frozen=True)
 class Support:
     """Range of plans that the runs support, from ``low`` to ``high`` along ``axis`` (C, or the only axis of the law).
 
-    ``low`` and ``high`` are None if the runs support no plan of the law. ``cells`` has the N, D and C of cells to
-    train: runs there would be within ``ANSWERED`` decades of the requested plan. It is empty if the cells themselves
-    would lie more than ``FARTHER`` decades beyond the range.
+    ``low`` and ``high`` are None if the runs support no plan of the law. ``cells`` has the N, D and C of
+    training runs to add: with them, the requested plan lies at most ``ANSWERED`` decades beyond the runs. ``cells`` is
+    empty if these runs themselves would lie more than ``FARTHER`` decades beyond the range.
     """
 
     axis: str
@@ -66,7 +66,7 @@ def read_support(raw: Mapping[str, Any]) -> Support:
 def farthest(quantities: Mapping[str, Quantity]) -> tuple[str, float]:
     """Return the name of the quantity farthest beyond the runs, and its distance in decades.
 
-    They are "" and 0 if no quantity lies beyond the runs.
+    The result is ("", 0.0) if no quantity lies beyond the runs.
     """
     name = max(quantities, key=lambda one: quantities[one].beyond, default="")
     far = quantities[name].beyond if name else 0.0
@@ -76,8 +76,8 @@ def farthest(quantities: Mapping[str, Quantity]) -> tuple[str, float]:
 def extrapolation(placed: Mapping[str, Quantity], y: str = "loss") -> str:
     """Return the clause for the distance of an answer from the runs: ", extrapolated 1.5 decades in C".
 
-    ``placed`` are the quantities of the answer, ``y`` is the name of its loss. It is empty up to a distance of one
-    decade.
+    ``placed`` are the quantities of the answer, ``y`` is the name of its loss. The clause is empty up to a distance of
+    one decade.
     """
     name, far = farthest(placed)
     return f", extrapolated {decades(far)} in {y if name == 'loss' else name}" if far > MARKED else ""
@@ -86,8 +86,8 @@ def extrapolation(placed: Mapping[str, Quantity], y: str = "loss") -> str:
 def in_place(support: Support, units: Mapping[str, str], *away: str) -> str:
     """Return the text that is shown instead of an answer.
 
-    It has the range of supported plans, the sentences ``away`` (such as the distance of the plan from the runs), and
-    the cells to train first. ``units`` are the units of N, D and C.
+    The text states the range of supported plans, the sentences ``away`` (such as the distance of the plan from the
+    runs), and the cells (training runs) to train first. ``units`` are the units of N, D and C.
     """
     parts = [_range_text(support, units), *away, _cells_text(support, units)]
     return " ".join(part for part in parts if part)
@@ -146,7 +146,7 @@ def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> 
 def within_reach(fit: Fit, draws: Point) -> Point:
     """Replace each N, D, C or U in ``draws`` (r,) that lies too far above the runs by infinity.
 
-    Costs, passes and times that are computed from the result then have intervals without an upper end.
+    Costs, passes and times computed from the result then have intervals without an upper end.
     """
     spans = fit.data.ranges
     most = {name: reach(spans.get(name))[1] for name in SIZES}
@@ -160,7 +160,7 @@ def within_reach(fit: Fit, draws: Point) -> Point:
 def budgets(fit: Fit) -> Interval:
     """Return the smallest and the largest C of the runs, in FLOPs.
 
-    Without a column C they are computed from N and D by the compute rule of the fit.
+    Without a column C, the values of C are computed from N and D by the compute rule of the fit.
     """
     spans = fit.data.ranges
     if "C" in spans or not {"N", "D"} <= set(spans):
@@ -170,9 +170,10 @@ def budgets(fit: Fit) -> Interval:
 
 
 def _supported(fit: Fit, rule: ComputeRule) -> tuple[str, tuple[float, float] | tuple[None, None]]:
-    """Return the axis along which plans are described, and the range of supported plans on it; (None, None) if none is.
+    """Return the axis that describes plans, such as C, and the range of supported plans on this axis.
 
-    A budget is supported if its compute-optimal N, D and C are near enough to the runs.
+    The range is (None, None) if no plan is supported. A budget is supported if its compute-optimal N, D and C are near
+    enough to the runs.
     """
     spans = {name: fit.data.ranges[name] for name in SIZES if name in fit.data.ranges}
     if fit.law.frontier is None:
@@ -209,9 +210,9 @@ def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval])
 
 
 def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> dict[str, float]:
-    """Return the N, D and C of cells that would bring the plan near enough to the runs.
+    """Return the N, D and C of cells (training runs) to add, so that the runs support the plan.
 
-    The result is empty if one of these sizes would be below one.
+    The result is empty if N, D or C would be below one.
     """
     known = ((name, _stated(quantities[name]), fit.data.ranges.get(name)) for name in SIZES if name in quantities)
     found = {name: _toward(_outermost(stated, span), span) for name, stated, span in known if stated and span}
@@ -223,8 +224,8 @@ def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> d
 def _spending(rule: ComputeRule, found: Mapping[str, float], span: Interval | None) -> dict[str, float]:
     """Return N, D and C of a cell whose compute agrees with its N and D by ``rule``.
 
-    If the C in ``found`` lies outside ``span``, N and D are scaled by one factor to spend it. The factor is at least 1
-    for a C above ``span`` and at most 1 for a C below it.
+    If the C in ``found`` lies outside ``span``, N and D are multiplied by one factor. With this factor the cell costs
+    C, if compute is proportional to N D. The factor is at least 1 for a C above ``span`` and at most 1 for a C below.
     """
     N, D = found["N"], found["D"]
     times = 1.0
@@ -239,7 +240,7 @@ def _outermost(stated: list[float], span: Interval) -> float:
 
 
 def _toward(value: float, span: Interval) -> float:
-    """Return the size nearest to the range ``span`` of the runs from which ``value`` is near enough for an answer."""
+    """Return the size to add to the range ``span`` of the runs: the nearest one that makes ``value`` supported."""
     low, high = span
     if value > high:
         return max(high, value / 10**ANSWERED)

@@ -32,7 +32,9 @@ from isoplan.engine.quantities import count, flops
 
 LEAST_MONEY = "least-money"
 WORTH_SAYING = 1.001
-"""A plan of least money mentions the plan of least compute if that one costs at least this many times as much money."""
+"""Smallest ratio of costs in money, plan of least compute to plan of least money, at which the answer mentions the plan
+of least compute.
+"""
 
 
 def plan_target(
@@ -49,7 +51,7 @@ def plan_target(
     """Plan the least cost at which ``target`` is reached, within ``limits``.
 
     The compute rule is ``rule``, by default that of the fit. The cost is the compute, or the total money if ``prices``
-    pay for more than training (``Prices.aim``). ``aim`` replaces this choice of cost.
+    contain a price for more than training (``Prices.aim``). If ``aim`` is given, it defines the cost instead.
 
     With a ``map`` (made from this fit by ``through``), ``target`` is a value of the metric of the map, and the plan has
     as many resamples as the map. A resample that cannot reach the target within ``limits`` counts as infinite cost.
@@ -116,7 +118,7 @@ def plan_target(
 def _of_answer(
     fit: Fit, task: Task, best: Point, reached: bool, limits: Limits, extra: Mapping[str, Quantity]
 ) -> tuple[FitWarning, ...]:
-    """Return the warnings about the numbers of an answer that the runs support."""
+    """Return the warnings for an answer that the runs support."""
     return (
         *(_least_money(fit, task, best) if reached else ()),
         *converted(task.prices, task.limits, task.aim.weighs, float(best.N)),
@@ -126,9 +128,9 @@ def _of_answer(
 
 
 def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
-    """Return the cost in money of the plan of least compute, as a warning.
+    """Return a warning that states what the plan of least compute would cost in money.
 
-    It is given if the plan minimises money and so saves money by using more compute.
+    The warning is given only if the plan minimises money and the plan of least compute costs more money.
     """
     if task.prices is None or not task.aim.weighs or not fit.law.is_surface:
         return ()
@@ -157,13 +159,13 @@ def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple
 def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity:
     """Return the loss of the plan with intervals.
 
-    It is the target itself or, with a ``map``, the loss that gives the target.
+    The loss is the target itself. With a ``map``, it is the loss at which the metric equals the target.
     """
     span = plans.spans(fit).get("loss")
     if map is None:
         return given(fit, target, fit.spec.y, span)
     within = possible(fit)
-    # If no possible loss gives the target in a resample, the best possible loss counts for it.
+    # A resample in which no possible loss gives the target uses the best possible loss.
     best = within[0 if fit.sign > 0 else 1]
     draws = np.where(np.isneginf(goal.draws) & math.isfinite(best), best, fit.sign * goal.draws)
     return measure(fit, float(fit.sign * goal.best), draws, fit.spec.y, span, within)
@@ -182,7 +184,7 @@ def _check(fit: Fit, target: float, map: Through | None) -> None:
 def _best_run(fit: Fit, target: float) -> str:
     """Return the result of the best run of the table, such as "a loss of 0.09".
 
-    It is empty if this run does not reach ``target``.
+    The text is empty if this run does not reach ``target``.
     """
     best = fit.best_run
     if best is None or not (best >= target if fit.larger_is_better else best <= target):
@@ -191,10 +193,10 @@ def _best_run(fit: Fit, target: float) -> str:
 
 
 def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, far: bool) -> tuple[FitWarning, ...]:
-    """Return a warning if some resamples do not reach the target: how they affect the intervals; empty if all reach it.
+    """Return a warning on how resamples that miss the target affect the intervals; empty if all resamples reach it.
 
-    ``many`` (r,) states which resamples reach it, ``reached`` whether the best fit does. ``far`` states that the runs
-    do not support the plan, so that it has no intervals.
+    ``many`` (r,) states which resamples reach the target, ``reached`` whether the best fit reaches it. ``far`` states
+    that the runs do not support the plan; the plan then has no intervals.
     """
     if many.all():
         return ()
@@ -211,7 +213,7 @@ def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, fa
 def _of_minima(fit: Fit) -> tuple[FitWarning, ...]:
     """Return a warning that no probability is stated for a law of iso-FLOP minima.
 
-    In simulations its resamples reach targets too often.
+    In simulations, the resamples of such a law reach targets too often.
     """
     if fit.law.estimator != "parabola":
         return ()
