@@ -6,7 +6,7 @@
     fit = ip.fit(runs, "chinchilla")
     print(ip.plan(fit, budget="1e20").sentence)
 
-Heavy packages are imported by the functions that need them. docs/python.md is a tutorial.
+Heavy packages are imported by the functions that need them. docs/python.md is a tutorial of this interface.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     __version__: str
 
     def __getattr__(name: str) -> Callable[..., Any]:
-        """Return the function that answers a planner question."""
+        """Return the function that answers the planner question ``name``."""
 
 else:
 

@@ -87,7 +87,7 @@ def amplitude(
 
 
 def _read_anchor(anchor: Anchor | Mapping[str, Amount]) -> Anchor:
-    """Return the anchor run. In a mapping, the first name is the axis that limits the loss of the run."""
+    """Return the anchor run. In a mapping, the first key is the axis that limits the loss of the run."""
     from isoplan.engine.planning.amplitude.evidence import Anchor
     from isoplan.engine.planning.amplitude.inputs import OF_ANCHOR, read_anchor
 

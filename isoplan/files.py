@@ -25,13 +25,13 @@ OTHERS = {
     "n_f": "amplitude",
     "refused": "compare",
 }
-"""JSON key -> the command whose answer has this key. Used to name a file that is neither a fit nor a plan."""
+"""JSON key -> command that prints answers with this key, to name the type of a file that is no fit and no plan."""
 
 
 def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
     """Read a fit or a plan from a JSON file of ``isoplan.save``, `isoplan fit --json` or `isoplan plan --json`.
 
-    Raises PlannerError for another file; its sentence names the type of the file.
+    Raises PlannerError for any other file. The message names the type of the file.
     """
     from isoplan.engine.fitting import read_fit
     from isoplan.engine.planning.plan.document import read_plan
@@ -80,10 +80,11 @@ def _read_groups(raw: Mapping[str, Any]) -> GroupedFit:
 def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str], *, fit: Fit | Sequence[Fit] = ()) -> None:
     """Write a fit, a plan or another answer to a file, as the terminal prints it, or as a report.
 
-    A fit is written as JSON. The format of other answers follows from the suffix of ``path``: .json, .csv, .md, .tex or
+    A fit is written as JSON. For other answers, the suffix of ``path`` determines the format: .json, .csv, .md, .tex or
     .py, or .html and .pdf for a report. A .py script reads its fits from files ``fit-HASH.json`` in its own folder.
-    ``fit`` is the fit of the answer, or several: a report lists them as sources, and draws a plan from its fit. Raises
-    PlannerError for another suffix, for an answer that cannot be saved, and for a path that cannot be written.
+    ``fit`` is the fit of the answer, or several fits. A report lists these fits as sources, and uses the fit of a plan
+    to draw the plan. Raises PlannerError for another suffix, for an answer that cannot be saved, or for a path that
+    cannot be written.
     """
     target = Path(path)
     if target.suffix.lower() in REPORTS:
@@ -97,7 +98,7 @@ def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str], *,
 
 
 def _save_report(answer: object, path: Path, fit: Fit | Sequence[Fit]) -> None:
-    """Write the report of an answer. Raises PlannerError for a fit, and for a fit that is not that of the plan."""
+    """Write the report of an answer. Raises PlannerError if ``answer`` is a fit, or ``fit`` is not that of the plan."""
     from isoplan.app.reports.content import report_answer
     from isoplan.app.reports.saved_answers import read_report, write_report
     from isoplan.engine.fitting import Fit
@@ -128,7 +129,7 @@ def _as_text(answer: object, ending: str) -> str:
 
 
 def _document_of(answer: object) -> Document:
-    """Return the document from which files of an answer are written. Raises PlannerError if the answer has none."""
+    """Return the document that contains the text of all file formats. Raises PlannerError for an answer without one."""
     from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.document import document
     from isoplan.engine.planning.questions.answer import Answer

@@ -1,4 +1,4 @@
-"""Fits and comparisons of laws, with the results of `isoplan fit` and `isoplan compare`."""
+"""Fits and comparisons of laws, with the same results as `isoplan fit` and `isoplan compare`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIONS = (
     *("y", "axis", "realised", "formula", "bounds", "fixed", "prior", "relative_error", "delta", "skew"),
     *("smoothing", "target", "bootstrap", "interval", "seed"),
 )
-"""Fields of a specification that ``fit`` accepts in addition to its own arguments."""
+"""Fields of a fit specification that ``fit`` accepts in addition to its own arguments."""
 COMPARED = ("y", "delta", "seed")
 
 
@@ -84,7 +84,7 @@ def fit(
 
 
 def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:
-    """Raise PlannerError if ``curves``, shared parameters or groups of ``runs`` exclude each other."""
+    """Raise PlannerError for curves with groups or shared parameters, or shared parameters with separate groups."""
     if curves or (shared and runs.roles.each):
         other = "curves" if curves else "share"
         raise PlannerError(f"Option {other}: runs with groups do not allow it. Remove {other}, share or each=True.")
@@ -136,9 +136,9 @@ def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: 
 
 
 def _read_runs(runs: Runs | Table, y: str, spec: FitSpec, extra: tuple[str, ...]) -> Runs:
-    """Return the runs. ``y`` may state which direction of the metric is better, as in "accuracy:max".
+    """Return the runs. ``y`` may include the better direction of the metric, as in "accuracy:max".
 
-    A table is read with the columns that ``spec`` needs.
+    If ``runs`` is a table, the columns that ``spec`` needs are read.
     """
     from isoplan.engine.formula import parse_formula
     from isoplan.engine.schema import Runs

@@ -1,4 +1,4 @@
-"""Readers and checks of the options of the public functions."""
+"""Functions that read and check the options of the public functions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     """A ComputeRule, or a text: "6ND", "6npND", "NAME:FIELD=VALUE,...", "measured", or a formula of N and D."""
 
 Amount: TypeAlias = str | float
-"""A number, or a text of a number with or without a unit: 2e6, "2M", "24 h"."""
+"""A number, or a number as text with or without a unit: 2e6, "2M", "24 h"."""
 
 
 def check_options(given: Iterable[str], known: Iterable[str], function: Callable[..., object]) -> None:
-    """Raise PlannerError if ``function`` does not have one of the options ``given``.
+    """Raise PlannerError if ``function`` does not accept one of the options ``given``.
 
-    ``known`` are its options that are not keywords of its signature.
+    ``known`` are accepted options that are not keywords in the signature of ``function``.
     """
     names = [*known, *(getattr(function, "__kwdefaults__", None) or ())]
     unknown = next((name for name in given if name not in names), None)
@@ -41,12 +41,12 @@ def check_choice(option: str, value: object, choices: Iterable[object]) -> None:
 
 
 def as_text(value: object) -> str:
-    """Return a value as text with every digit of a number; None gives an empty text."""
+    """Return a value as text, with all digits of a number; None gives an empty text."""
     return "" if value is None else str(value)
 
 
 def texts_of(options: Mapping[str, object]) -> dict[str, str]:
-    """Return the options as texts with every digit of a number. Options that are None are left out."""
+    """Return the options as texts, with all digits of numbers. Options that are None are omitted."""
     return {name: as_text(value) for name, value in options.items() if value is not None}
 
 
@@ -56,7 +56,7 @@ def as_tuple(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def single(fit: Fit | GroupedFit, option: str) -> Fit:
-    """Return ``fit`` if it is one fit. Otherwise raise PlannerError that names ``option``."""
+    """Return ``fit`` if it is a single fit. Otherwise raise PlannerError that names ``option``."""
     from isoplan.engine.fitting import Fit, GroupedFit
 
     if isinstance(fit, GroupedFit):
@@ -80,5 +80,5 @@ def read_budget(budget: Amount) -> float:
 
 
 def file_name(fit: Fit) -> str:
-    """Return the name of the file from which a saved script reads ``fit``."""
+    """Return the name of the file in which a saved script looks for ``fit``."""
     return f"fit-{fit.hash}.json"

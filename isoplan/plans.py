@@ -101,7 +101,8 @@ def _read_maps(law: Fit, maps: Fit | Sequence[Fit], metric: str) -> tuple[Throug
 def _read_target(loss: Amount | None, metric: str | Mapping[str, Amount] | None) -> tuple[str, Amount | None]:
     """Return the name of the target metric and the target value.
 
-    The name is empty for a target of the quantity that the law predicts. The value is None if no target is given.
+    The name is empty if the target is a value of the quantity that the law predicts. The value is None without a
+    target.
     """
     if metric is None:
         return "", loss

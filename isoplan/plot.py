@@ -33,8 +33,8 @@ def surface(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
 def isoflop(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
     """Draw the loss against N at several budgets, with the minima.
 
-    For the law isoflop the parabolas are fitted to the ``runs``, which are required. Raises PlannerError for a law
-    without iso-FLOP curves.
+    For the law isoflop, ``runs`` are required, because a parabola is fitted to the runs of each budget. Raises
+    PlannerError for a law without iso-FLOP curves.
     """
     from isoplan.app.figures.fits import isoflop as figure
     from isoplan.app.figures.style.theme import LIGHT
@@ -73,9 +73,9 @@ def frontier(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
 
 
 def plan(plan: Plan, fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
-    """Draw a plan: for a budget the optimum on its iso-FLOP curve, for a target its point on the frontier.
+    """Draw a plan: the optimum on an iso-FLOP curve for a budget, or the point on the frontier for a target.
 
-    ``fit`` is the fit of the plan. Raises PlannerError for another fit, and for a plan that the runs do not support.
+    ``fit`` is the fit of the plan. Raises PlannerError for another fit, or if the runs do not support the plan.
     """
     from isoplan.app.figures.plans import plan as figure
     from isoplan.app.figures.style.theme import LIGHT
@@ -89,9 +89,9 @@ def plan(plan: Plan, fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figu
 
 
 def _runs_of(fit: Fit, runs: Runs | None) -> Runs | None:
-    """Return the runs to draw: those of the group of ``fit``.
+    """Return the runs to draw: the runs in the group of ``fit``, or all runs if the fit has no group.
 
-    Return None for a fit of training curves, because its points are not the runs.
+    Returns None for a fit of training curves, because the fitted points are not the runs.
     """
     if runs is None or fit.data.curves:
         return None

@@ -34,8 +34,8 @@ def make_functions() -> dict[str, Callable[..., Any]]:
 def make_function(question: PlannerQuestion) -> Callable[..., Any]:
     """Return the function that answers ``question``.
 
-    If the question has prices, the function accepts all prices, also those that the question does not use. So the same
-    prices can be passed to several questions.
+    If the question uses prices, the function accepts every price, even one that the question does not need. Users can
+    then pass the same prices to several questions.
     """
     signature = inspect.Signature(list(_parameters(question)), return_annotation="Answer")
 
@@ -69,7 +69,7 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
 
 
 def _parameters(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
-    """Yield the required fits, then as keywords the fields, curves, optional fits and the compute rule."""
+    """Yield the required fits, followed by the keywords: fields, curves, optional fits and compute rule."""
     for one in question.needed:
         yield inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=FIT)
     fields = {field.name: field for field in (*question.fields, *(PRICES if question.prices else ()))}
@@ -93,7 +93,7 @@ def _keyword(name: str, annotation: str, default: object) -> inspect.Parameter:
 def _read_curves(
     curves: Curves | Table, runs: Runs | Table | None, roles: Mapping[str, str], rule: ComputeRule
 ) -> Curves:
-    """Return training curves. A table of curves needs the ``runs`` with the same names, whose C follows ``rule``."""
+    """Return training curves. A table of curves needs ``runs`` with the same names; their C is computed by ``rule``."""
     from isoplan.engine.schema import OVERFITS, Curves, Runs
     from isoplan.tables import read_curves, read_table
 
@@ -123,5 +123,5 @@ def _document(question: PlannerQuestion) -> str:
 
 
 def _name(option: re.Match[str]) -> str:
-    """Return the Python name of an option of the terminal, such as sample_price for --sample-price."""
+    """Return the Python name of a terminal option, such as sample_price for --sample-price."""
     return option[0].removeprefix("--").replace("-", "_")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TableOptions(TypedDict, total=False):
-    """Options for reading run tables; ``map_runs`` gives the columns of roles, settings and metrics."""
+    """Options for reading run tables; ``map_runs`` assigns columns to roles, settings and metrics."""
 
     map_runs: Mapping[str, str]
     curves: Table
@@ -140,10 +140,10 @@ def _read_fits(fits: Mapping[str, Fit], option: str) -> dict[str, Fit]:
 
 
 def _evidence_of(table: Table, asked: Asked, options: RecipeOptions, measured: bool, notes: list[str]) -> Evidence:
-    """Return the evidence in a table, by the settings that vary in the table.
+    """Return the evidence in a table, from the settings that vary in the table.
 
-    Notes on how the table was read are added to ``notes``. If the compute rule is ``measured``, a table without a sweep
-    is allowed.
+    Remarks on how the table was read are added to ``notes``. If ``measured``, the compute rule is fitted to runs, and a
+    table without a sweep is allowed.
     """
     from isoplan.engine.planning.recommender.own_runs import evidence_of, roles_of
     from isoplan.engine.store.files.table_files import open_table

@@ -1,4 +1,4 @@
-"""Compute rules of an answer: given by options, or fitted to measured compute."""
+"""Compute rules of an answer, given by options or fitted to measured compute."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def choose_rule(
 ) -> ComputeRule | None:
     """Return the compute rule of an answer; None if ``rule`` and ``n_p`` (tokens per sample) are empty.
 
-    The rule "measured" is fitted to the C of ``runs``. A table of runs is read with the columns and the condition of
-    ``fit``. Raises PlannerError that names ``option`` or n_p.
+    The rule "measured" is fitted to the C of ``runs``. If ``runs`` is a table, it is read with the columns and the row
+    condition of ``fit``. Raises PlannerError that names ``option`` or n_p.
     """
     read = None if runs is None else lambda: _read_runs(runs, fit)
     return typed_rules.choose_rule(rule, as_text(n_p), read, "python", option)

@@ -104,7 +104,7 @@ def runs(
 
 
 def _check_roles(roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
-    """Return the columns by role as texts, several columns joined by "+". Raises PlannerError for an unknown role."""
+    """Return the columns as texts, by role; "+" joins several columns. Raises PlannerError for an unknown role."""
     from isoplan.engine.schema import SINGLE_ROLES
 
     check_options(roles, (*(role.value for role in SINGLE_ROLES), "hyper"), runs)
@@ -116,8 +116,8 @@ def read_table(
 ) -> Runs:
     """Return the runs of a table; ``how`` are keyword arguments of ``read_runs`` of the engine.
 
-    ``metric`` is a column, with its better direction or without: "accuracy:max". A PlannerError names the options of
-    Python, not those of the terminal.
+    ``metric`` is a column, with or without its better direction, as in "accuracy:max". A PlannerError names the options
+    of Python, not those of the terminal.
     """
     from isoplan.engine.store.columns.directions import split_direction, with_direction, with_metric
     from isoplan.engine.store.columns.units import percent_note
@@ -144,9 +144,9 @@ def read_curves(
 
 
 def as_source(table: Table) -> Path | TableBytes:
-    """Return what the engine reads: a path, or a DataFrame as the bytes of a Parquet file.
+    """Return the input of the engine for a table: a path, or the bytes of a Parquet file for a DataFrame.
 
-    Raises PlannerError for another type.
+    Raises PlannerError for any other type.
     """
     if isinstance(table, str | PathLike):
         return Path(table)
@@ -169,7 +169,7 @@ def as_source(table: Table) -> Path | TableBytes:
 
 @contextmanager
 def python_names() -> Iterator[None]:
-    """Replace the names of terminal options in a PlannerError of the block by the names of Python options."""
+    """Replace terminal option names by Python option names in any PlannerError raised within the block."""
     try:
         yield
     except PlannerError as error:
@@ -180,8 +180,9 @@ def python_names() -> Iterator[None]:
 
 
 def with_python_names(text: str) -> str:
-    """Return ``text`` with the names of Python options in place of those of the terminal, unless it mentions the
-    terminal.
+    """Return ``text`` with the Python names of options instead of the terminal names.
+
+    A text that contains "in the terminal" is returned unchanged.
     """
     if "in the terminal" in text:
         return text

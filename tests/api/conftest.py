@@ -34,7 +34,7 @@ MACHINE_OPTIONS = ("--device", "H200", "--devices", 8, "--hour-price", "3 EUR", 
 
 
 def isoplan(*arguments: object) -> str:
-    """Return the standard output of the command, run in this process."""
+    """Run the command in this process and return its standard output."""
     printed, errors = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(errors):
         patch.setattr(sys, "argv", ["isoplan", *map(str, arguments)])
@@ -45,13 +45,13 @@ def isoplan(*arguments: object) -> str:
 
 
 def printed_json(*arguments: object) -> dict[str, Any]:
-    """Return the JSON object printed by the command."""
+    """Run the command and return the JSON object that it prints."""
     read: dict[str, Any] = json.loads(isoplan(*arguments, "--json"))
     return read
 
 
 def as_json(body: object) -> Any:
-    """Return ``body`` as a reader of its JSON gets it."""
+    """Convert ``body`` to JSON and back, as a reader of the JSON gets it."""
     return json.loads(json.dumps(body, allow_nan=False))
 
 
@@ -63,7 +63,7 @@ def single(fit: Fit | GroupedFit) -> Fit:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write tables of known laws with one floor, and the cards that the terminal prints for them; return the folder."""
+    """Write tables of known laws with a common floor, and the fits that the terminal prints; return the folder."""
     path, random = tmp_path_factory.mktemp("api"), np.random.default_rng(1)
     N, D, U = 10 ** random.uniform(7, 10, 20), 10 ** random.uniform(9, 12, 20), np.geomspace(1e7, 1e10, 16)
     E, A, B, alpha, beta = EPOCH
@@ -84,18 +84,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def one_pass(folder: Path) -> Fit:
-    """Return the fit of chinchilla to the runs of one pass."""
+    """Return a fit of chinchilla to runs of one pass."""
     return single(ip.fit(ip.runs(folder / "runs.csv", C=None, **ROLES), "chinchilla", bootstrap=30))
 
 
 @pytest.fixture(scope="module")
 def repeated(folder: Path) -> Fit:
-    """Return the fit of repetition to the early stops."""
+    """Return a fit of repetition to runs at the early stop."""
     return single(ip.fit(ip.runs(folder / "stops.csv", where="U > 2e7"), "repetition", axis="U", bootstrap=30))
 
 
 @pytest.fixture(scope="module")
 def metric_map(folder: Path) -> Fit:
-    """Return the fit of an accuracy as a function of the loss."""
+    """Return a fit of the accuracy as a function of the loss."""
     runs = ip.runs(folder / "runs.csv", metric="acc:max", **ROLES)
     return single(ip.fit(runs, "metric-map", axis="loss", y="acc", bootstrap=30))

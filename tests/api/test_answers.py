@@ -1,4 +1,4 @@
-"""The Python API: its names, its imports, and the same numbers as in the terminal."""
+"""Tests of the Python API: its names, its imports, and that its numbers equal those of the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong input to the Python API: one sentence that names the option."""
+"""Tests that wrong input to the Python API raises one sentence that names the option."""
 
 from __future__ import annotations
 

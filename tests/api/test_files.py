@@ -1,4 +1,4 @@
-"""Files and figures of the Python API."""
+"""Tests of files and figures of the Python API."""
 
 from __future__ import annotations
 
