@@ -81,7 +81,7 @@ def parse_amount(text: str, what: str, unit: Unit) -> float:
     A plain number, with or without a suffix k, M, B or T, is read as in ``parse_number``. Raises PlannerError if
     ``text`` is not a number or has another unit; ``what`` names the field in the error message.
     """
-    if len(text) > LONGEST:  # checked first, so that no regular expression searches a long text
+    if len(text) > LONGEST:  # checked first, because a regular expression can be slow on a long text
         raise unreadable(text, what, unit.examples)
     sign = _SIGN.match(text)
     bare = f"{sign['sign']}{text[sign.end() :]}" if sign else text
@@ -122,7 +122,7 @@ def _factor(said: str, words: Words) -> float | None:
 
 def _singular(word: str, words: Words) -> float | None:
     found = words.get(word)
-    if found is None and len(word) > 2:  # a word of two letters keeps its "s": "ms" is not a plural of "m"
+    if found is None and len(word) > 2:  # words of two letters are not plurals: "ms" does not mean several "m"
         return words.get(word.removesuffix("s"))
     return found
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# Markdown ignores an underscore within a word, so such an underscore is not escaped.
+# Markdown does not interpret an underscore within a word, so an underscore there is not escaped.
 _SIGNS = re.compile(r"[\\`*\[\]<>$~|&]|(?<![^\W_])_|_(?![^\W_])")
 _START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=#|[+-](?:\s|$)|-[\s-]+$))")
 """Start of a line that Markdown would interpret as a heading, a list item or a horizontal rule."""

@@ -234,7 +234,7 @@ def _is_training(value: str) -> bool:
 
 
 def is_yes(category: Category) -> NDArray[np.bool_]:
-    """Return a mask (n,): true for the runs whose flag is set."""
+    """Return a mask (n,) of the runs that have the flag of ``category`` set."""
     raised = np.array([*map(_raised, category.values), False])
     return np.asarray(raised[category.codes], bool)
 

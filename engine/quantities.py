@@ -266,7 +266,7 @@ def count(value: float, significant: int = 2) -> str:
 def _scale(value: float, significant: int, prefixes: tuple[str, ...]) -> tuple[float, str]:
     """Divide ``value`` by its largest fitting SI prefix and return the quotient and the prefix.
 
-    The value is rounded first, so that 999.9 at three digits becomes 1.00 k.
+    The value is rounded first: 999.9 at three digits becomes 1.00 k.
     """
     if not math.isfinite(value) or value == 0:
         return value, ""

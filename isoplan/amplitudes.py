@@ -48,7 +48,7 @@ def amplitude(
     sigma : number
         The standard deviation of log A over the points; required for an RMS error.
     anchors : several
-        Small runs from which the law is determined: {"D": 1e4, "loss": 2e-3, "N": 1e5, "doubled": 0.03}. The first
+        Small runs that determine the law: {"D": 1e4, "loss": 2e-3, "N": 1e5, "doubled": 0.03}. The first
         name is the axis that limits the loss of the run.
     process : str
         A process with a published law, used instead of anchors, such as "Zgg".

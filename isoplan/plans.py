@@ -53,7 +53,7 @@ def plan(
     n_p : number
         Tokens per sample, for the rule "6npND" and formulas.
     second_rule : str or ComputeRule
-        A second rule, by which the compute of the plan is also stated.
+        A second compute rule. The plan also states its compute by this rule.
     runs : Runs or table
         Runs with measured C [FLOPs], for the rule "measured".
     our_params, our_samples : number or str

@@ -170,7 +170,7 @@ def _how_to_read(options: RecipeOptions) -> dict[str, Any]:
 
 
 def _sized_runs(table: Table, options: RecipeOptions) -> Runs:
-    """Return the runs to which a measured rule is fitted."""
+    """Return the runs that a measured compute rule is fitted to."""
     from isoplan.engine.planning.recommender.own_runs import roles_of
 
     return read_table(table, roles_of(options.get("map_runs", {})), **_how_to_read(options))

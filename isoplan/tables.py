@@ -73,11 +73,11 @@ def runs(
     rows : str
         Rows to use of a run that has several: "last", "best" or "all". By default they are found from the columns.
     repeats : str
-        Rows that differ only in the seed: keep "all", or take their "mean". "once" leaves out exact copies.
+        Rows that differ only in the seed: "all" uses every row, "mean" averages them, "once" skips exact copies.
     each : bool
         Fit one law for each value of the role group.
     pooled : str or several
-        Columns whose values are all fitted as one law.
+        Columns with values that are fitted together by one law.
     extra : str or several
         Columns to read under their own names, for a relative error, an axis or a formula.
     sheet : str

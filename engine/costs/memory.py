@@ -37,7 +37,7 @@ def training_memory(N: ArrayLike, devices: int = 1, bytes_per_parameter: float =
 
 
 def largest_model(memory: ArrayLike, devices: int = 1, bytes_per_parameter: float = ADAM_BYTES) -> Floats:
-    """Return the N whose training state fills ``memory`` bytes on each device; inverse of ``training_memory``."""
+    """Return the N at which training fills ``memory`` bytes on each device; inverse of ``training_memory``."""
     return np.asarray(memory, float) / training_memory(1.0, devices, bytes_per_parameter)
 
 
@@ -102,7 +102,7 @@ class Candidates:
         return kept * self.logits + candidates * (self.row - self.logits) + self._running
 
     def largest(self, room: float) -> int:
-        """Return the largest number of extra negatives K whose memory fits in ``room`` bytes.
+        """Return the largest number of extra negatives K that fits in ``room`` bytes of memory.
 
         Raises PlannerError if ``room`` is too small for one candidate or for the in-batch candidates.
         """

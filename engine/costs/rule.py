@@ -145,7 +145,7 @@ class ComputeRule(BaseModel):
         """Return C in FLOPs, broadcast over ``N`` and ``D``.
 
         ``columns`` contains the other columns that a formula may read, by name. If epochs and U are not among them, the
-        formula is evaluated for one pass: epochs = 1, U = D. ``ids`` (n,) are the ids by which errors name rows.
+        formula is evaluated for one pass: epochs = 1, U = D. Errors name a row by its id in ``ids`` (n,).
         """
         N, D = np.asarray(N, float), np.asarray(D, float)
         if (form := self._form) is not None:

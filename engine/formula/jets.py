@@ -46,7 +46,7 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
     def visit(node: Node) -> Jet:
         found = seen.pop(id(node), None) or made(node)
         left[id(node)] -= 1
-        if left[id(node)] > 0:  # drop a jet after its last use, to save memory
+        if left[id(node)] > 0:  # jets are deleted after their last use, to save memory
             seen[id(node)] = found
         return found
 
@@ -142,7 +142,7 @@ def _through(a: Jet, value: Floats, slope: Floats, curve: Floats | None) -> Jet:
 def _power(a: Jet, b: Jet) -> Jet:
     if not b.first:
         c, x = b.value, a.value
-        if c.ndim == 0 and c == 2:  # the most frequent exponent, without the slow function power
+        if c.ndim == 0 and c == 2:  # most frequent exponent: multiplication is faster than power
             return _through(a, x * x, 2 * x, np.asarray(2.0))
         value = x**c
         return _through(a, value, c * x ** (c - 1), c * (c - 1) * x ** (c - 2)) if a.first else Jet(value)
@@ -153,7 +153,7 @@ def _power(a: Jet, b: Jet) -> Jet:
     whole = _through(exponent, value, value, value)
     if above:
         return whole
-    flat = value == 0  # Where 0^b is zero, so are its derivatives; 0 log 0 would be NaN.
+    flat = value == 0  # If 0^b is zero, its derivatives are zero too, but 0 log 0 would give NaN.
     return Jet(
         value,
         {k: np.where(flat, 0.0, x) for k, x in whole.first.items()},

@@ -72,7 +72,7 @@ def value(node: Node, columns: Mapping[str, Floats], divisor: Callable[[Floats],
     """Return the value of the tree below ``node``; it may be NaN or infinite.
 
     ``columns`` contains an array for each name; the arrays broadcast. ``divisor`` is called with the value of each
-    divisor, so that the caller can check it for zero.
+    divisor; the caller can check there whether the divisor is zero.
     """
     if node.kind == "number":
         return np.float64(node.value)  # type: ignore[return-value]  # a scalar broadcasts like an array
@@ -98,7 +98,7 @@ _GREEK = re.compile(
 )
 _SPECIAL = {c: rf"\{c}" for c in "#$%&_{} "}
 _SPECIAL |= {"\\": r"\backslash ", "~": r"\sim ", "^": r"\wedge ", "<": r"\lt ", ">": r"\gt "}
-_SPECIAL |= {"/": "{/}"}  # Streamlit turns :material/home: into an icon, in formulas as well.
+_SPECIAL |= {"/": "{/}"}  # Streamlit replaces :material/home: by an icon, even in formulas
 
 
 def symbol(name: str) -> str:

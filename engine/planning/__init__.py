@@ -1,7 +1,8 @@
 """Plans from fits: the best model for a budget, and the cost of a target.
 
 The names in ``HOMES`` are imported from their modules on first access. The list of commands imports this package to
-read the questions in it, and must not wait for the import of numpy. Exported scripts import the names from here.
+find the planner questions, and must not wait until numpy is imported. Exported scripts import the names from this
+package.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ HOMES = {
     **{"plan_budget": "plan.budget", "plan_target": "plan.target"},
     **dict.fromkeys(("as_text", "flatness", "read_plan", "rows", "to_json"), "plan.document"),
 }
-"""Names that this package offers, with the modules that define them."""
+"""Names that this package provides, with the modules that define them."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name in ``HOMES`` from its module."""
+    """Import the name in ``HOMES`` from the module that defines it."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

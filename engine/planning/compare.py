@@ -157,7 +157,7 @@ def scenario(
 
     ``hour`` replaces the price of a device hour, and ``utilisation`` the fraction of the peak speed. ``speed`` is the
     factor by which simulation becomes faster: the CPU time and the price of a sample are divided by ``speed``. Raises
-    PlannerError for a speed that is not positive.
+    PlannerError for a ``speed`` that is not positive.
     """
     if not (math.isfinite(speed) and speed > 0):
         raise PlannerError(f"The speed factor {speed:g} of the simulation is not positive. Give a positive factor.")

@@ -66,7 +66,7 @@ def test_the_import_loads_no_heavy_package() -> None:
     assert done.stdout.split() == ["[]", "False"]
 
 
-# The numbers of the terminal
+# Numbers are equal to those of the terminal
 
 
 def test_a_fit_is_that_of_the_terminal(folder: Path, one_pass: Fit, repeated: Fit, metric_map: Fit) -> None:

@@ -309,7 +309,7 @@ def times(fit: Fit, level: float) -> float:
 
 
 def _normal(loss: Loss, mean: float) -> float:
-    """Return the standard deviation of normal residuals whose expected rho equals ``mean``."""
+    """Return the standard deviation of normal residuals that have ``mean`` as the expected value of rho (``loss``)."""
     from scipy.optimize import brentq
 
     if mean <= 0:

@@ -193,7 +193,7 @@ class Along:
 
 @dataclass(frozen=True, eq=False)
 class TrainedLaw:
-    """A ``law`` of trained cells against ``axis`` at the fixed size ``held``.
+    """A ``law`` fitted to trained cells (training runs) over ``axis``, at the fixed size ``held``.
 
     ``held`` is N for a law of D, and D for a law of N or C. ``network`` is the paper's name of the network and its
     training loss. ``raw`` is True if the network is trained on raw amplitudes.

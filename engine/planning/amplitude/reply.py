@@ -60,7 +60,7 @@ def _exponents(plan: AmplitudePlan) -> list[tuple[str, Exponent]]:
 
 
 def phase_space(plan: AmplitudePlan) -> str:
-    """Return how d follows from n_f, such as "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"."""
+    """Return how d (the dimension) follows from n_f: "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"."""
     energy, less = ("is fixed", 5) if plan.fixed_energy else ("varies", 4)
     return f"sqrt(s) {energy}, 3 n_f - {less} for n_f = {plan.n_f}; the bound 4/d is {plan.bound:.3g}"
 

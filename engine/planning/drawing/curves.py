@@ -249,7 +249,7 @@ def with_points(x: Floats, *points: float) -> Floats:
 
 
 def stretch(span: Interval, value: float | None) -> Interval:
-    """Return ``span``, extended so that it contains ``value``."""
+    """Return ``span``, extended to contain ``value``."""
     return span if value is None else (min(span[0], value), max(span[1], value))
 
 

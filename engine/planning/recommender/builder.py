@@ -133,7 +133,7 @@ def build_evidence(
         fitted = {LOSS: loss} if setting == "N" and loss is not None and not asked else asked
         said = table.remarks[swept]
         try:
-            if setting != "B" or curves is None:  # a cell may have been better earlier on its curve than at its end
+            if setting != "B" or curves is None:  # a curve may reach the target before its run becomes bad
                 part, left_out = trained(part, table.columns)
                 said = (*said, *left_out)
             served = next(iter(metrics), "")

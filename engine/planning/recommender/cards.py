@@ -311,7 +311,7 @@ def _counted(x: ArrayLike) -> str:
 
 
 def _negatives(answer: Recommendation, recipe: Recipe, choice: Choice, evidence: Evidence) -> str:
-    """Return what limits K and, if K is smaller than at a smaller budget, the reason for the decrease."""
+    """Return what limits the number of negatives K, or why K is smaller than at a smaller budget."""
     if recipe.binds == "memory":
         return "Memory limits K: a larger model leaves less memory, so K falls with the budget."
     if recipe.binds == "sweep":

@@ -261,7 +261,7 @@ def _cap(stage2: Stage2 | None, s: Choice, B: Choice, plan: Plan | None) -> int 
     N = None if plan is None else plan.shown.allocation["N"].value
     if stage2 is None or B.value.value is None or N is None:
         return None
-    trained = (1 - (s.value.value or 0.0)) * N  # the embedder is frozen and cached
+    trained = (1 - (s.value.value or 0.0)) * N  # stage 2 does not train the embedder
     return stage2.largest(_whole(B.value.value), trained)
 
 

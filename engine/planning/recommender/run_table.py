@@ -161,7 +161,8 @@ def _assemble(read: Reader, columns: Columns) -> Runs:
     if "budget" in roles.derived:
         nominal = {"budget": None, "derived": {"budget": roles.derived["budget"]}}
     base = read(bare.model_copy(update={"hyper": plain, **nominal, **nothing, **labels}))
-    mark = tuple(settings[name] for name in ("untrained",) if name in settings)  # else the reader drops these rows
+    # Without the column of the mark, the reader skips untrained runs.
+    mark = tuple(settings[name] for name in ("untrained",) if name in settings)
     only = bare.model_copy(update={**nothing, "hyper": mark, "budget": None})
     if roles.rows != "all":
         base = base.take(np.isin(base.ids, read(_of_history(roles, only)).ids))

@@ -181,7 +181,7 @@ def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
 def negatives(
     evidence: Evidence, metric: str, C: float, cap: int | None, others: Sequence[float]
 ) -> tuple[Choice, Binds]:
-    """Return K for ``metric`` from the sweep at the budget nearest to ``C``, at most ``cap``, and what limits K.
+    """Return the number of negatives K (at most ``cap``) from the sweep at the budget nearest to ``C``, and its limit.
 
     FLOPs limit K if the optimum lies inside the sweep and below the cap: more negatives would leave too few training
     steps (eq. 6). Memory limits K in two cases: the optimum lies above the cap, or it lies beyond a sweep that ends

@@ -234,7 +234,7 @@ def _with_left_out(
 ) -> Iterator[tuple[Swept, Sweep]]:
     """Yield each sweep with remarks on excluded runs and budgets.
 
-    Runs that belong to no sweep are counted for the first setting in ``ORDER`` of which they have a value.
+    A run that belongs to no sweep is counted for the first setting in ``ORDER`` for which it has a value.
     """
     free = ~taken
     for swept in (swept for swept in ORDER if swept in used):

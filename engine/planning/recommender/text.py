@@ -118,13 +118,13 @@ def as_text(answer: Recommendation) -> str:
 
 
 def remarks(recipe: Recipe) -> tuple[str, ...]:
-    """Return sentences on what limits K, on statements of the paper, and on the cost by the step formula."""
+    """Return sentences on what limits K (the negatives), on statements of the paper, and on the step formula's cost."""
     quoted = (f"The paper: {choice.quoted}" for choice in recipe.choices.values() if choice.quoted)
     return tuple(filter(None, (binding(recipe), *quoted, recipe.step.sentence if recipe.step else "")))
 
 
 def binding(recipe: Recipe) -> str:
-    """Return a sentence on what limits K; empty if this is not known."""
+    """Return a sentence on what limits K, the number of extra negatives; empty if the limit is not known."""
     room = "" if recipe.cap is None else f" The devices hold {count(float(recipe.cap), 3)} negatives."
     if recipe.binds == "memory":
         more = (

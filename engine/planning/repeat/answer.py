@@ -76,7 +76,8 @@ class SimulateOrRepeat:
     only the one-pass fit. Both are None without a joint fit; ``alone`` is also None if the one-pass fit has no plan.
     ``shared`` states whether both laws have the same floor. If not, omega is valid only at this target.
 
-    ``omega`` compares the laws at infinite N. ``saving`` is D / U, with D of the compute-optimal single pass.
+    ``omega`` is the number of samples seen once divided by the number of repeated samples, at equal loss and infinite
+    N. ``saving`` is D / U, with D of the compute-optimal single pass and U unique samples of repeated training.
     ``break_even`` is the price of a sample above which repeating is cheaper. ``break_even_passes`` is this price
     divided by the cost of training on one sample once.
 
@@ -128,7 +129,7 @@ class SimulateOrRepeat:
 
     @property
     def placed(self) -> dict[str, Quantity]:
-        """Quantities whose distance from the runs decides whether the answer is supported."""
+        """Quantities that must lie close enough to the runs for a supported answer, by name."""
         return {"N": self.one_pass.N, "D": self.one_pass.unique, "U": self.repeat.unique}
 
     @property

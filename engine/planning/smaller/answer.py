@@ -101,7 +101,7 @@ class Lifetime:
 
     @property
     def sizes(self) -> dict[str, Quantity]:
-        """Quantities whose distance from the runs decides whether the answer is supported."""
+        """Quantities that must lie close enough to the runs for a supported answer, by name."""
         return {"N": self.N, "D": self.D, "C": self.C}
 
 

@@ -94,7 +94,8 @@ class IsoLoss:
             return np.where(self.allows(at), self.total(at), FAR * (1 + np.abs(x - np.log(size))))
 
         found = self.at(v, np.exp(least(cost, low, high, SECTIONS)), loss)
-        known = there & self.allows(found) & (self.total(found) < self.total(answer))  # the search can end at a limit
+        # The search may end at a limit without a better model.
+        known = there & self.allows(found) & (self.total(found) < self.total(answer))
         N, D, C = (np.where(known, x, y) for x, y in ((found.N, answer.N), (found.D, answer.D), (found.C, answer.C)))
         return Point(N, D, C, answer.loss, answer.U)
 
