@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from isoplan.app import workspace
+from isoplan.app.views.fits.fitting import REQUESTED
 from isoplan.app.views.tables import growing, questions, rows, runs, upload
 from isoplan.app.views.tables.mapping import ask_readings, edit_mapping, show_roles
 from isoplan.app.views.tables.upload import add_table
@@ -95,14 +96,16 @@ def counted(table: TableInfo, where: str, found: Runs | None) -> str:
 
 
 def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None:
-    """Show the button that opens the page Fit with this table and filter, and why it is not possible yet.
+    """Show the button that fits a law to this table and filter on the page Fit, and why it is not possible yet.
 
     ``unread`` is the number of open questions about columns, and ``mixed`` about the ``n`` runs.
     """
     roles = tables.roles(db, table.id)
     ready = roles.loss is not None or bool(roles.metrics) or "loss" in roles.derived
     label, icon = "Fit law", ":material/show_chart:"
+    st.session_state.pop(REQUESTED, None)  # a request that the page Fit did not complete
     if st.button(label, type="primary", icon=icon, disabled=not ready, key="fit_law", width="stretch"):
+        st.session_state[REQUESTED] = table.id
         link = {"table": table.id} | ({"where": where} if where else {})
         st.switch_page("views/fit.py", query_params=link)
     if not ready:

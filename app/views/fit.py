@@ -9,7 +9,7 @@ from streamlit.elements.lib.grid_container import GridContainer
 
 from isoplan.app import workspace
 from isoplan.app.views.fits import history, result
-from isoplan.app.views.fits.fitting import make_fit
+from isoplan.app.views.fits.fitting import REQUESTED, make_fit
 from isoplan.app.views.fits.history import OPENED, fill_form
 from isoplan.app.views.fits.spec_form import choose_curve_spec, choose_curves, choose_spec
 from isoplan.app.views.tables import questions
@@ -46,6 +46,7 @@ def choose_and_fit(table: TableInfo, grid: GridContainer) -> None:
     """Show the form of a fit to the runs of ``table``, and the button that fits.
 
     The table, the predicted quantity and the law are in the cells of ``grid``, all other settings below the button.
+    If the button "Fit law" of the page Data opened this page, the law is fitted once without a click.
     """
     where = filter_note(table)
     snapshot, runs = runs_of(db, table, where)
@@ -57,9 +58,16 @@ def choose_and_fit(table: TableInfo, grid: GridContainer) -> None:
         spec = choose_spec(runs, table, grid, more) if curves is None else choose_curve_spec(curves, grid, more)
         done = spec is not None and bool(recall("fit")) and fit_of(db, recall("fit")).spec == spec
         look: Literal["primary", "secondary"] = "secondary" if done else "primary"
-        if spec is not None and st.button("Fit law", type=look, icon=":material/play_arrow:", key="fit_law"):
+        if spec is None:
+            return
+        pressed = st.button("Fit law", type=look, icon=":material/play_arrow:", key="fit_law")
+        if pressed or st.session_state.get(REQUESTED) == table.id:
+            made = ""
             with progress_bar("Fitting") as progress, sentences():
-                remember("fit", make_fit(db, table, where, spec, progress, curves))
+                made = make_fit(db, table, where, spec, progress, curves)
+            st.session_state.pop(REQUESTED, None)
+            if made:
+                remember("fit", made)
                 st.rerun()
 
 

@@ -12,7 +12,7 @@ from tests.engine.fitting.mixtures import three_datasets
 from tests.server import Server
 
 
-def test_an_uploaded_table_is_one_click_away_from_fit(server: Server, page: Page) -> None:
+def test_an_uploaded_table_is_one_click_away_from_its_fit(server: Server, page: Page) -> None:
     visit(page, server, "data")
     journey = Journey(page)
     upload(page, "example-runs.csv", export.template())
@@ -21,6 +21,14 @@ def test_an_uploaded_table_is_one_click_away_from_fit(server: Server, page: Page
     press(page, "Fit law")
     expect(page.get_by_role("heading", name="Fit", level=1)).to_be_visible()
     expect(page.get_by_role("combobox", name="Run table")).to_have_value("example-runs.csv")
+    expect(page.get_by_test_id("stTable").first).to_be_visible()
+    settle(page)
+    assert_sound(page, figures=1)
+    fitted = page.url
+    assert "fit=" in fitted
+    page.reload()
+    settle(page)
+    assert page.url == fitted
     journey.check(clicks=2)
 
 

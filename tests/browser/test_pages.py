@@ -67,10 +67,6 @@ def test_a_table_is_uploaded_and_fitted_by_keyboard_alone(page: Page, demo: Serv
     tab_to(page, "Fit law|.*Fit")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Fit", level=1)).to_be_visible()
-    settle(page)
-    if not page.get_by_test_id("stTable").count():
-        tab_to(page, "Fit law|Fit", "button")
-        page.keyboard.press("Enter")
     expect(page.get_by_test_id("stTable").first).to_be_visible()
 
 

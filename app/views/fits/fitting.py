@@ -23,6 +23,9 @@ from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.snapshots import Snapshot
 from isoplan.engine.store.tables.tables import TableInfo
 
+REQUESTED = "fit_requested"
+"""Session key of the table whose law the page Fit fits once, without a click on that page. It is not in the link."""
+
 
 def make_fit(
     db: Database,

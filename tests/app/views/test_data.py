@@ -13,6 +13,7 @@ from isoplan.data.catalogue import DEMOS
 from isoplan.engine.costs import ComputeRule, TwoPart
 from isoplan.engine.schema import Metric
 from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results, saved_items
 from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, grid, said, told
 from tests.app.views.test_pages import upload
@@ -114,6 +115,25 @@ def test_after_an_upload_the_roles_are_lines_and_fit_law_is_the_one_primary_butt
         assert line in written(at)
     primary = [b for b in at.button if b.proto.type == "primary"]
     assert [(b.label, b.disabled) for b in primary] == [("Fit law", False)]
+
+
+def together() -> bytes:
+    """Return runs whose N and D grow together, so that only the compute determines their loss."""
+    return b"N,D,loss\n" + b"".join(b"%d,%d,%f\n" % (10**k, 20 * 10**k, 2 + 10 / k) for k in range(4, 12))
+
+
+@pytest.mark.parametrize(("content", "law"), [(grid(), "chinchilla"), (together(), "power")])
+def test_one_press_fits_the_suggested_law_once(db: Database, open_page: Open, content: bytes, law: str) -> None:
+    at = upload(open_page("data"), content, "runs.csv")
+    at = at.button(key="fit_law").click().run()
+    assert told(at) == ""
+    saved = results.fits(db)
+    assert [one.law for one in saved] == [law]
+    assert at.query_params["fit"] == saved[0].hash
+    assert "1,000 resamples, seed 0." in written(at)
+    saved_items.delete(db, "fits", saved[0].hash)
+    at.run()
+    assert results.fits(db) == []
 
 
 def test_a_table_without_a_loss_says_what_is_missing(db: Database, open_page: Open) -> None:

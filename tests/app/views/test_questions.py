@@ -55,6 +55,13 @@ def test_data_sets_are_asked_about_after_the_upload_until_there_is_an_answer(db:
     assert ASKED in written(at)
 
 
+def test_one_press_on_data_fits_one_law_to_each_data_set(db: Database, open_page: Open) -> None:
+    at = press(press(upload(open_page("data"), THREE, "three.csv"), "One law each"), "Fit law")
+    assert at.title[0].value == "Fit"
+    assert sorted(one.name.rpartition(", ")[2] for one in results.fits(db)) == sorted(DATASETS)
+    assert at.query_params["fit"] in {one.hash for one in results.fits(db)}
+
+
 def test_only_one_data_set_is_a_filter_of_the_link(db: Database, open_page: Open) -> None:
     at = press(upload(open_page("data"), THREE, "three.csv"), "Only dclm")
     assert at.query_params["where"] == "dataset = 'dclm'"
