@@ -69,7 +69,7 @@ class Flip:
 
 
 def usual(runs: Runs) -> By:
-    """Return the default division of the runs: "budget" if at least one run has a budget, otherwise "all"."""
+    """Return the default of ``by`` for the runs: "budget" if at least one run has a budget, otherwise "all"."""
     return "budget" if "budget" in runs and bool(np.isfinite(runs["budget"]).any()) else "all"
 
 

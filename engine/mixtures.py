@@ -160,7 +160,7 @@ def rows_to_leave_out(question: Question, runs: Runs) -> list[int]:
 
 
 def pooled(runs: Runs) -> tuple[str, ...]:
-    """Return the columns that divide the runs and that the user has not decided about.
+    """Return the columns that divide the runs and still need a decision of the user.
 
     A fit of all ``runs`` pools the values of these columns.
     """

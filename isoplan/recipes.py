@@ -67,7 +67,7 @@ def recipe(
     published: bool = True,
     **options: Unpack[RecipeOptions],
 ) -> Answer:
-    """Choose share, batch, model, events, negatives and learning rate of a recommender.
+    """Choose embedder share, batch size, model size, events, negatives and learning rate of a recommender.
 
     Parameters
     ----------

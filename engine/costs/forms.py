@@ -81,7 +81,7 @@ class PerSample:
 def increasing_root(f: Callable[..., Floats], low: ArrayLike, high: ArrayLike, *args: ArrayLike) -> Floats:
     """Return the x in [low, high] at which the increasing function ``f(x, *args)`` is zero, per element of ``args``.
 
-    The result is NaN for an element without such an x. A NaN of ``f`` counts as negative, because it occurs below the
+    The result is NaN where no such x exists. A NaN of ``f`` counts as negative, because it occurs below the
     domain of a logarithm. The method is Chandrupatla's, as implemented in scipy.
     """
     from scipy.optimize.elementwise import find_root  # This import takes 0.2 s, and few plans need it.

@@ -124,7 +124,7 @@ class Side:
 
     @property
     def money(self) -> dict[str, Quantity]:
-        """Lines of the bill in money, by what they pay for: training, simulation, inference, total."""
+        """Lines of the bill in money, by purpose: training, simulation, inference, total."""
         return {label.removesuffix(MONEY).lower(): q for label, q in self.bill.items() if label.endswith(MONEY)}
 
 

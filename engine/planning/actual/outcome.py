@@ -3,7 +3,7 @@
 The interval of a plan is the interval of the law: it is expected to contain the mean result of many such runs. A single
 run scatters around this mean, so its result is compared with a wider interval, the prediction interval. The prediction
 interval adds the scatter of single runs (``scatter``) to the law's interval in quadrature, on the scale of the fit's
-residuals. Both intervals are reported. The prediction is made for the N and D that were actually trained.
+residuals. Both intervals are reported. Predictions use the N and D that were actually trained.
 
 The scatter is computed from the objective of the fit, which is a sum over runs of rho(residual), with rho the loss
 function of the fit. The scatter is the standard deviation of normal residuals with an expected rho equal to the mean
@@ -233,7 +233,7 @@ def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
 def _wider(value: float | None, ends: Interval | None, by: float, log: bool) -> Interval | None:
     """Return the interval ``ends`` around ``value``, widened at each end by ``by`` in quadrature.
 
-    If ``log``, the distances from ``value`` are distances in the logarithm.
+    If ``log``, distances from ``value`` are differences of logarithms.
     """
     if ends is None or value is None:
         return ends

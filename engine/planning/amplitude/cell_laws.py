@@ -130,7 +130,8 @@ def law_of(axis: Axis, x: Sequence[float], loss: Sequence[float], *, floor: bool
 def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool = True) -> CellLaw | None:
     """Fit the law of D to the converged points of ``found``; return None if there are too few points.
 
-    ``undecided`` also includes points that have a higher loss at twice the compute. Their loss is an upper limit of the
+    The loss of a converged point changes by less than 10 % at twice the compute. ``undecided`` also includes points
+    with a higher loss at twice the compute. Their loss is an upper limit of the
     loss at their D. Points that have a lower loss at twice the compute, or that were not trained at twice the compute,
     are never included. K is fixed at 0 if ``floor`` is False.
     """
@@ -153,7 +154,7 @@ def data_laws(cells: tuple[TrainedCell, ...], target: str = "log") -> tuple[tupl
 
 @dataclass(frozen=True)
 class DataExponent:
-    """Exponent ``alpha`` of D of a process with a ``d``-dimensional phase space; ``ends`` is its 68 % interval."""
+    """Exponent ``alpha`` of D for a process with ``d`` phase-space dimensions; ``ends`` is its 68 % interval."""
 
     process: str
     d: int

@@ -66,7 +66,7 @@ class Anchor:
 
 
 def _unconverged(axis: Axis, x: float, fell: float) -> str:
-    """Return the reason why an anchor is rejected if its loss decreases by the fraction ``fell``, and what to do."""
+    """Return why an anchor with a relative loss decrease of ``fell`` is rejected, and what to do instead."""
     others = " and ".join(name for name in "DNC" if name != axis)
     if not math.isfinite(fell):
         return (

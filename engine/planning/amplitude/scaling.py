@@ -166,7 +166,7 @@ def _notes(
 
 
 def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
-    """Return a note for each anchor that was not tested for being limited by its axis."""
+    """Return a note for each anchor for which no test has shown that its axis limits the loss."""
     text = (
         "It is not tested whether {axis} limits the anchor at {axis} = {x:g}. Double the other axes: its loss must "
         "change by less than 10 %."
@@ -215,8 +215,8 @@ def plan_fitted(
     """Compute D, N and C for ``target`` from a law fitted to the D-limited ``anchors``.
 
     The range of D is the 68 % interval of this law. The anchors are cells (training runs) of ``process``; an empty
-    ``process`` means runs without a name. ``change`` in the plan compares the plan with another plan that uses only the
-    anchors at the smallest D and the bound.
+    ``process`` means runs without a name. ``change`` compares the plan with another plan, which uses only the
+    anchors at the smallest D and the conservative exponent.
 
     Anchors limited by N or C are used as in ``plan_amplitude``. All anchors are used in this way if the D-limited
     anchors have only one value of D. Raises PlannerError like ``plan_amplitude``, and if the loss does not decrease

@@ -1,4 +1,4 @@
-"""Cheapest way to each value of a law: along its only axis, along its frontier, or by plans of least money."""
+"""Cheapest way to reach each value of a law: along its only axis, along its frontier, or by plans of least money."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LEVELS = 9
 NARROWEST = 1e-300
 """Loss differences below this count as zero, because double precision cannot resolve them."""
 POINTS = 160
-"""Number of points of a contour line. With this many points the gap around a label is small."""
+"""Number of points of a contour line. The gap around a label is small because the points are dense."""
 
 
 @dataclass(frozen=True, eq=False)

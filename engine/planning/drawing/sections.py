@@ -149,9 +149,9 @@ def updates(fit: Fit) -> Updates:
 class Slice:
     """Section of a law: y along ``axis``, as arrays (s,), with all other axes fixed at the values ``others``.
 
-    ``x_runs`` and ``y_runs`` (n,) are the runs, moved along the law to the values ``others``. Each run keeps its
-    distance from the law: a ratio for a fit of log residuals, otherwise a difference. The arrays are empty if ``runs``
-    is None.
+    ``x_runs`` and ``y_runs`` (n,) are the runs, moved along the law to the values ``others``. The distance of a run
+    from the law is unchanged: it is a ratio for a fit of log residuals, otherwise a difference. The arrays are
+    empty if ``runs`` is None.
     """
 
     axis: str

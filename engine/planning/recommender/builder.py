@@ -225,7 +225,7 @@ def _budgets(runs: Runs) -> list[float]:
 def _allocation(job: Job) -> tuple[Evidence, tuple[str, ...]]:
     """Fit N* and D* of each metric to the minima of its iso-FLOP curves.
 
-    If a column contains measured C, a compute rule is fitted first: C is a power of N times a power of D.
+    If a column contains measured C, a compute rule is fitted first: C = zeta N^a D^b.
     """
     found = _each(job, lambda name, metric: _frontier(job, metric))
     return Evidence(allocation=found, sizes=tuple(_curves(job, found))), ()

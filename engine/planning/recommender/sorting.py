@@ -40,7 +40,7 @@ LEAST = 3
 """Smallest number of values of a setting for which a group of runs is clearly a sweep of this setting."""
 
 UNEVEN = 1.5
-"""Factor by which a run must make the log steps of K less even to be excluded from the sweep of K."""
+"""A run is excluded from the sweep of K if it makes the log steps of K more uneven by more than this factor."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ class Optimum:
 
     @property
     def located(self) -> bool:
-        """Whether the runs determine the optimum, or the end of the sweep beyond which the optimum lies."""
+        """Whether the runs show where the optimum lies: inside the sweep, or beyond one of its ends."""
         return self.place != "not located"
 
 

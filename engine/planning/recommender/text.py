@@ -67,7 +67,7 @@ def short(reason: str) -> str:
 
 
 def source(choice: Choice) -> str:
-    """Return the source of the value of a setting, and the reason if only one of its two intervals is missing."""
+    """Return the source of the value of a setting. If only one of its two intervals is missing, add the reason."""
     q = choice.value
     lost = [part for part in q.note.split("; ") if part.startswith("no ") and (q.ci68 is None) != (q.ci95 is None)]
     return "; ".join(filter(None, (choice.note, *lost, *(said.rstrip(".") for said in choice.remarks))))

@@ -123,7 +123,7 @@ class SimulateOrRepeat:
 
     @property
     def mismatched(self) -> bool:
-        """Whether repeating needs more unique samples than one pass. Such laws are not of the same task."""
+        """Whether repeating needs more unique samples than one pass. If so, the two laws are not of the same task."""
         saving = self.saving.value
         return saving is not None and saving < 1
 

@@ -76,9 +76,9 @@ def fit_factor(
     spent, loss = (np.array(x) for x in zip(*stops, strict=True))
 
     def log_ratio(values: dict[str, Floats]) -> Floats:
-        """Return ln(compute / one-pass compute) for each dataset, (..., k).
+        """Return ln(compute of repeated training / one-pass compute) for each dataset, shape (..., k).
 
-        It is -inf if the one-pass law cannot reach the loss.
+        The result is -inf if the one-pass law cannot reach the loss.
         """
         each = {name: np.asarray(x)[..., None] for name, x in values.items()}
         with np.errstate(divide="ignore"):

@@ -38,7 +38,7 @@ class Worth:
 
     @property
     def mismatched(self) -> bool:
-        """Whether repeated training gives a worse loss than one pass. Such laws are not of the same task."""
+        """Whether repeated training gives a worse loss than one pass. If so, the two laws are not of the same task."""
         once, repeated = self.once.value, self.repeated.value
         return once is not None and repeated is not None and repeated > once
 

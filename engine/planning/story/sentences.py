@@ -31,7 +31,7 @@ PART_NAMES = {"inference": "use"}
 TIMES = {2.0: "two times", 3.0: "three times", 4.0: "four times", 5.0: "five times", 10.0: "ten times"}
 _THOUSAND = re.compile(r"(?<![\d.,])(\d)(\d{3})(?![\d,])")
 SEEN = 0.005
-"""Smallest distance from the runs, in decades, that a sentence states."""
+"""Smallest distance from the runs, in decades, that a sentence mentions."""
 
 
 @dataclass(frozen=True)
