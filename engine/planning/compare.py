@@ -39,7 +39,7 @@ from isoplan.engine.planning.scenario.prices import Line, Prices
 from isoplan.engine.planning.scenario.prices_json import prices_json
 
 SAME = 1e-6
-"""Largest relative difference at which a number of the repeated answer equals the number of the saved plan."""
+"""Largest relative difference at which a number that is computed again counts as equal to the saved number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ MONEY = ", money"
 
 @dataclass(frozen=True)
 class Saved:
-    """A saved plan with its name. ``answer`` is the repeated answer; None without the fit of the plan."""
+    """A saved plan with its name. ``answer`` is its answer, computed again; None without its fit."""
 
     name: str
     plan: Plan

@@ -284,7 +284,7 @@ def scatter(fit: Fit) -> float | None:
     somewhat too small if budgets have few sizes.
 
     It is not known in these cases: a published law; no more runs than parameters; a law of the best points of curves;
-    the objective ``asymmetric``, which follows the lower edge of the runs; an own error for each run.
+    the objective ``asymmetric``, which follows the lower edge of the runs; a separate error for each run.
     """
     error = fit.spec.relative_error
     known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0

@@ -131,9 +131,9 @@ def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool =
     """Fit the law of D to the converged points of ``found``; return None if there are too few points.
 
     The loss of a converged point changes by less than 10 % at twice the compute. ``undecided`` also includes points
-    with a higher loss at twice the compute. Their loss is an upper limit of the
-    loss at their D. Points that have a lower loss at twice the compute, or that were not trained at twice the compute,
-    are never included. K is fixed at 0 if ``floor`` is False.
+    with a higher loss at twice the compute; their loss is an upper limit of the loss at their D. Points with a lower
+    loss at twice the compute, and points that were not trained at twice the compute, are never included. The floor K
+    of the law is fixed at 0 if ``floor`` is False.
     """
     states = ("converged", "rises") if undecided else ("converged",)
     kept = [one.cell for one in found if one.state in states]

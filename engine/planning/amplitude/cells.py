@@ -82,8 +82,9 @@ class TrainedCell:
 class Point:
     """A trained cell, and the change of its loss if the compute is doubled.
 
-    ``fell`` is the fraction by which the loss decreases, as a geometric mean over the ``seeds`` that have both
-    computes, because single seeds scatter. It is None if no seed has both.
+    ``fell`` is the fraction by which the loss decreases. It is a geometric mean, because single seeds scatter:
+    ``seeds`` is the number of seeds with cells at the single and at the doubled compute. ``fell`` is None if no seed
+    has cells at the two computes.
     """
 
     cell: TrainedCell

@@ -19,7 +19,7 @@ ONSET = {"D": 1e3, "C": 1e12}
 smaller values, losses decrease more slowly.
 """
 LIMITED = 0.10
-"""Largest relative change of the loss, when the other axes are doubled, at which an axis counts as limiting a run."""
+"""An axis limits a run if doubling the other axes changes the loss by less than this fraction."""
 LOSS_ERROR = 0.10
 """Relative error of a test loss, as assumed in the published fits (amplitudes, App. C)."""
 UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}

@@ -35,7 +35,7 @@ POINTS = 60
 class Band:
     """Ends of the 68 % and 95 % intervals at each point of a line, each (s,).
 
-    They are NaN if there is no interval, and infinite if it is unbounded.
+    The ends are NaN if there is no interval, and infinite if the interval is unbounded.
     """
 
     low68: Floats

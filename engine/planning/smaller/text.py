@@ -214,9 +214,9 @@ def _spread(low: float, high: float) -> str:
 def document(
     curve: SameLoss, life: Lifetime | None, served: Inference | None, fit: str = "fit.json", group: str = ""
 ) -> Document:
-    """Return the models of one loss as a document, with the cheapest over its life if the queries ``served`` are known.
+    """Return the models of one loss as a document. If ``life`` is given, include the model of least lifetime cost.
 
-    ``fit`` is the file that the script reads, and ``group`` the group of this file that the plan is about.
+    ``fit`` is the file that the script reads, and ``group`` selects a group of runs in this file.
     """
     said = half_sentence(curve)
     stated = life is not None and life.answers

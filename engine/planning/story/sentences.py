@@ -198,7 +198,10 @@ def _saving(words: Words, spent: Quantity, compared: Comparison) -> str:
 
 
 def _more(words: Words, spent: Quantity, now: Bought, more: Bought, repeated: bool) -> str:
-    """Return a sentence on the change of the value from ``now`` to ``more``. ``repeated`` calls the value "it"."""
+    """Return a sentence on the change of the value from ``now`` to ``more``.
+
+    If ``repeated``, the sentence calls the value "it", because the sentence before contains the name.
+    """
     money = spent.unit in MONEY
     kind = "compute" if spent.unit == "FLOPs" else spent.unit
     extra = f"next {more.cost - now.cost:,.0f} {spent.unit}" if money else f"ten times more {kind}"
