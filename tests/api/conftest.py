@@ -56,7 +56,7 @@ def as_json(body: object) -> Any:
 
 
 def single(fit: Fit | GroupedFit) -> Fit:
-    """Return ``fit``, which has no groups."""
+    """Check that ``fit`` is a single fit, not a fit of groups, and return it."""
     assert isinstance(fit, Fit)
     return fit
 

@@ -46,8 +46,8 @@ class Built:
     """Evidence from a run table, and the runs that each setting was fitted to.
 
     ``errors`` contains, for each setting that the table varies but that has no fit, the reason. ``metrics`` are the
-    metrics that the table contains. ``references`` are table rows by setting. They compare the training runs of its
-    sweep with baselines that only count items.
+    metrics that the table contains. ``references`` are table rows by setting. They compare the training runs of the
+    setting's sweep with baselines that only count items.
     """
 
     evidence: Evidence = field(default_factory=Evidence)

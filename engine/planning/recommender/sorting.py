@@ -258,14 +258,14 @@ def _named(C: float) -> str:
 
 @dataclass(frozen=True)
 class Rivals:
-    """Several datasets with a sweep of one setting: the ``question`` which one to use, and the dataset ``used``."""
+    """Several datasets with a sweep of one setting. ``question`` asks which one to use, and ``used`` is in use."""
 
     question: Question
     used: str
 
     @property
     def sentence(self) -> str:
-        """Sentence that the table mixes datasets, with the dataset that is used."""
+        """Sentence that states that the table mixes datasets, and names the dataset in use."""
         return f"{self.question.text} Only {self.used or 'empty'} is used."
 
 

@@ -37,7 +37,7 @@ class Laws:
 
     ``floor`` is the common floor of a joint fit. Without a joint fit it is None, and ``apart`` states the reason.
     ``alone`` are E and L_inf of the two separate fits. ``how`` computes intervals from the draws. ``own`` does this for
-    numbers that depend only on the one-pass law. ``warnings`` are those of the joint fit.
+    numbers of the one-pass law alone. ``warnings`` are those of the joint fit.
     """
 
     best: Mapping[str, Floats]
