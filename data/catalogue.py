@@ -256,6 +256,6 @@ PUBLISHED = (
 )
 
 BUNDLED = (*TRAINED, *DEMOS, *PUBLISHED)
-"""All bundled tables in the order in which they are listed. The demo opens the first one."""
+"""All bundled tables in the order in which they are listed. Pages open with the first one."""
 
 CARDS = tuple(Card(**entry) for entry in json.loads(path("cards/index.json").read_text(encoding="utf-8")))

@@ -17,7 +17,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.planning.story.sentences import Stated, Words
 
-__all__ = ["DOMAINS", "Domain", "find_domain", "read_fits"]
+__all__ = ["DEMO", "DOMAINS", "Domain", "find_domain", "read_fits"]
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,8 @@ DOMAINS = (
     ),
 )
 """The domains in the order in which pages list them."""
+DEMO = DOMAINS[0]
+"""The domain of the demo. Home shows its picture, and the button "Open the demo" opens its table and fit."""
 
 
 def read_fits(domain: Domain) -> tuple[Fit, Fit | None]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from isoplan.app.views.widgets.cache import runs_of
-from isoplan.data.catalogue import BUNDLED
+from isoplan.data.stories import DEMO
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit, fit_groups
 from isoplan.engine.fitting.single import suggest
@@ -102,11 +102,10 @@ def _saved(
 
 
 def open_demo(db: Database) -> None:
-    """Open the fit of the demo table on the page Explore; fit the demo first if it is not saved yet."""
-    demo = BUNDLED[0]
-    table = next((t for t in tables.all(db) if t.name == demo.name and t.read_only), None)
+    """Open the fit of the demo, whose picture Home shows, on the page Explore; fit it first if it is not saved yet."""
+    table = next((t for t in tables.all(db) if t.name == DEMO.demo.name and t.read_only), None)
     if table is None:
         raise PlannerError("The demo table is not in this workspace: start Isoplan again to load it.")
     with st.spinner("Fitting the demo"):
-        saved = make_fit(db, table, "", demo.spec)
+        saved = make_fit(db, table, DEMO.where, DEMO.spec)
     st.switch_page("views/explore.py", query_params={"table": table.id, "fit": saved})

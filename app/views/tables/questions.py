@@ -92,17 +92,20 @@ def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, k
 
 
 def _copies(db: Database, table: TableInfo, runs: Runs) -> bool:
-    """Show the button that leaves out copied rows; return whether there are any."""
-    repeated = copies(runs)
-    if not repeated.any() or runs.roles.repeats != "all" or table.read_only:
+    """Show the buttons that leave out or keep copied rows; return whether this question is open."""
+    repeated, roles = copies(runs), runs.roles
+    if not repeated.any() or roles.repeats != "all" or roles.copies_kept or table.read_only:
         return False
     with st.container(border=True, key=f"copies_{table.id}"):
         n = int(repeated.sum())
         verb = "repeats another run" if n == 1 else "repeat another run"
         st.markdown(f"**{plural(n, 'run')}** of {len(runs):,} {verb} in every mapped number.")
         label = f"Leave out {n:,} {'copy' if n == 1 else 'copies'}"
-        if st.button(label, key=f"drop_copies_{table.id}"):
-            _withdraw(db, table, runs.ids[repeated].tolist(), COPY)
+        with st.container(horizontal=True):
+            if st.button(label, key=f"drop_copies_{table.id}"):
+                _withdraw(db, table, runs.ids[repeated].tolist(), COPY)
+            if st.button("Keep all", key=f"keep_copies_{table.id}"):
+                _answer(db, table, copies_kept=True)
     return True
 
 
@@ -129,13 +132,19 @@ def _compute(db: Database, table: TableInfo, runs: Runs) -> bool:
 def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
     """Show the answers that the mapping contains, each with a button that asks the question again."""
     each = [roles.group] if roles.each and roles.group else []
-    for name in (*each, *roles.pooled):
-        text = f"One law for each value of {name!r}." if name in each else f"All values of {name!r} are fitted as one."
+    answers: dict[str, tuple[str, dict[str, object]]] = {
+        name: (f"One law for each value of {name!r}.", {"each": False}) for name in each
+    }
+    for name in roles.pooled:
+        left = tuple(other for other in roles.pooled if other != name)
+        answers[name] = (f"All values of {name!r} are fitted as one.", {"pooled": left})
+    if roles.copies_kept:
+        answers[COPY] = ("Each copy of a run counts as a run.", {"copies_kept": False})
+    for name, (text, changes) in answers.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escape_markdown(text), width="content")
             if st.button("Ask again", key=f"again_{table.id}_{name}", type="tertiary"):
-                left = tuple(other for other in roles.pooled if other != name)
-                _answer(db, table, **({"each": False} if name in each else {"pooled": left}))
+                _answer(db, table, **changes)
 
 
 def _grouped(roles: Roles, column: str) -> dict[str, object]:

@@ -10,7 +10,7 @@ from isoplan.app.views.widgets.cache import HASHED, runs_behind, runs_of, saved_
 from isoplan.app.views.widgets.parts import sentences
 from isoplan.app.views.widgets.saved_items import opener
 from isoplan.app.views.widgets.state import fit_of
-from isoplan.data.stories import Domain, find_domain, read_fits
+from isoplan.data.stories import DEMO, Domain, find_domain, read_fits
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.answer import Plan
@@ -96,7 +96,7 @@ def plan_parts(db: Database, plan: Plan) -> Parts:
 def first_screen(db: Database) -> tuple[Screen, str, dict[str, str]]:
     """Return the screen with which Home opens, its heading, and the query that opens its story.
 
-    It is the newest saved plan that has a story; without one, the plan of the first bundled domain.
+    It is the newest saved plan that has a story; without one, the plan of the demo.
     """
     for saved in results.plans(db)[:MOST_TRIED]:
         try:
@@ -104,8 +104,8 @@ def first_screen(db: Database) -> tuple[Screen, str, dict[str, str]]:
             return show_plan(of.fit, of.plan, runs=of.runs, map=of.map), saved.name, {"plan": saved.hash}
         except PlannerError:
             continue
-    of, domain = bundled_parts(db, "jets"), find_domain("jets")
-    return show_plan(of.fit, of.plan, runs=of.runs, map=of.map, words=domain.words), domain.story, {"story": "jets"}
+    of = bundled_parts(db, DEMO.key)
+    return show_plan(of.fit, of.plan, runs=of.runs, map=of.map, words=DEMO.words), DEMO.story, {"story": DEMO.key}
 
 
 def story_button(db: Database, plan: Plan, name: str, key: str) -> None:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from isoplan.app.views.widgets.inputs import compute_steps
 from isoplan.data.catalogue import DEMOS
-from isoplan.data.stories import DOMAINS
+from isoplan.data.stories import DEMO, DOMAINS, read_fits
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.planning.plan.start import largest_inside
 from isoplan.engine.quantities import power10
@@ -48,7 +48,15 @@ def test_the_demo_is_one_click(demo: Database, open_page: Open) -> None:
     next(b for b in at.button if b.label == "Open the demo").click().run()
     assert told(at) == ""
     assert at.title[0].value == "Explore"
-    assert [f.law for f in results.fits(demo)] == ["chinchilla"]
+    (saved,) = results.fits(demo)
+    assert at.query_params["fit"] == saved.hash
+    assert saved.table_id == tables.by_name(demo, DEMO.demo.name).id
+    pictured, _ = read_fits(DEMO)
+    found = results.fit(demo, saved.hash)
+    assert found.spec == pictured.spec
+    assert {name: float(x) for name, x in found.values.items()} == pytest.approx(
+        {name: float(x) for name, x in pictured.values.items()}, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", ["data", "fit"])

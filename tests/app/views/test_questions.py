@@ -137,6 +137,22 @@ def test_copies_are_left_out_with_a_reason(db: Database, open_page: Open) -> Non
     ]
 
 
+def test_copies_are_kept_and_no_longer_asked_about(db: Database, open_page: Open) -> None:
+    head, *rows = grid().decode().splitlines()
+    at = upload(open_page("data"), "\n".join([head, *rows, *rows[:7]]).encode(), "copies.csv")
+    press(at, "Keep all")
+    (table,) = tables.all(db)
+    assert tables.withdrawn(db, table.id) == []
+    assert not [b for b in at.button if b.label == "Leave out 7 copies"]
+    assert "Each copy of a run counts as a run." in written(at)
+    assert "open question" not in written(at)
+    press(at, "Ask again")
+    assert [b for b in at.button if b.label == "Leave out 7 copies"]
+    press(press(at, "Keep all"), "Fit law")
+    (saved,) = results.fits(db)
+    assert results.fit(db, saved.hash).n == 32
+
+
 def test_a_table_of_one_law_is_asked_nothing(db: Database, open_page: Open) -> None:
     at = upload(open_page("data"), grid(), "one.csv")
     assert not [b for b in at.button if (b.key or "").startswith(("each_", "out_", "pool_", "drop_", "keep_"))]
