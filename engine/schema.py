@@ -91,9 +91,9 @@ class Roles(BaseModel):
     "steps * batch_size * seq_len"}``. ``repeats`` is the treatment of rows that differ only in their seed: "all" uses
     every row, "mean" averages the rows, and "once" uses one row of each set of exact copies. ``rows`` selects the rows
     of a run that has several rows: all, the last, or the one with the best loss. ``each`` requests one law for each
-    value of ``group``. ``pooled`` are the columns with values that the user agreed to fit together. ``copies_kept`` means
-    that the user agreed to count exact copies as separate runs. Default values of ``derived``, ``rows``, ``each``,
-    ``pooled`` and ``copies_kept`` are not written, because older snapshots must keep their hash.
+    value of ``group``. ``pooled`` are the columns with values that the user agreed to fit together. ``copies_kept``
+    means that the user agreed to count exact copies as separate runs. Default values of ``derived``, ``rows``,
+    ``each``, ``pooled`` and ``copies_kept`` are not written, because older snapshots must keep their hash.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -14,7 +14,7 @@ from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.recommender.builder import Built, build_evidence
 from isoplan.engine.planning.recommender.choice import FAILED, Setting
-from isoplan.engine.planning.recommender.columns import ENTROPY, LOSS, SIZES, Columns, Field, metric_name
+from isoplan.engine.planning.recommender.columns import ENTROPY, LOSS, SIZES, TITLES, Columns, Field, metric_name
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.own_runs import columns_of, find_sweeps, numeric, summary
 from isoplan.engine.planning.recommender.run_table import Table
@@ -26,8 +26,8 @@ from isoplan.engine.store.tables import snapshots, tables
 
 NONE = "None"
 ASKED: Mapping[Field, str] = {
-    "N": "Model size N", "D": "Training events D", "C": "Compute C", "budget": "Budget", "s": "Embedder share s",
-    "B": "Batch size B", "K": "Extra negatives K", "updates": "Training steps to the target",
+    "N": "Model size N", "D": "Training events D", "C": "Compute C", "budget": "Budget", "s": TITLES["s"],
+    "B": TITLES["B"], "K": TITLES["K"], "updates": "Training steps to the target",
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from isoplan.app.views.tables import readings
 from isoplan.app.views.widgets.markdown import code
 from isoplan.app.views.widgets.parts import escape_markdown, plural, refuse
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.recommender.columns import setting_titles
 from isoplan.engine.schema import NUMERIC_ROLES, ROLE_HELP, Metric, Role, Roles
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import choice_notes
@@ -32,8 +33,8 @@ RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
 
 def show_roles(columns: Sequence[Column], roles: Roles) -> None:
     """Show which column has which role and the range of its numbers, and which columns are not used."""
-    lines = []
-    for line in (*role_lines(columns, roles), *duration_lines(columns, roles)):
+    lines, settings = [], setting_titles(_numeric(columns, roles), roles)
+    for line in (*role_lines(columns, roles, settings), *duration_lines(columns, roles, settings)):
         what = ", ".join([*map(code, line.columns), *([escape_markdown(line.text)] if line.text else [])])
         lines.append(f"**{line.label}**: {what}")
     st.markdown("  \n".join(lines))

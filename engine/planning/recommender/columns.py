@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.schema import Direction, Metric, Roles
+from isoplan.engine.schema import SINGLE_ROLES, Direction, Metric, Roles
 
 LOSS, ENTROPY = "val_loss", "val_entropy"
 _HELD_OUT = r"(?:(?:val|valid|validation|eval|evaluation|dev|test)_)?"
@@ -55,6 +55,13 @@ NAMES: Mapping[Field, tuple[str, ...]] = {
 """Regular expressions for the ``plain_name`` of a column, in order of preference. ``c_step`` is the compute from which
 Isoplan chooses the sizes of the models it trains.
 """
+TITLES: Mapping[Field, str] = {
+    "s": "Embedder share s",
+    "B": "Batch size B",
+    "K": "Extra negatives K",
+    "lr": "Learning rate",
+}
+"""Names of the settings of a recommender as pages show them."""
 STARTS = {"guess": "all candidates alike", "popularity": "popularity", "last_items": "counts after the last items"}
 """Column prefixes that mark results of a baseline instead of a training run, with the name of the baseline."""
 COUNTED = {"loss": LOSS, "recall@10": "recall@10", "NDCG@10": "NDCG@10", "MRR@10": "MRR@10"}
@@ -174,6 +181,21 @@ def find_columns(
         settings.pop("updates", None)
     references = tuple(c for c in REFERENCES if c in numeric)
     return Columns(settings, metrics, roles, tuple(nominal), label, references)
+
+
+def setting_titles(numeric: Sequence[str], roles: Roles) -> dict[str, str]:
+    """Return the title of each recognised setting by its column, if the table is one of a recommender; else {}.
+
+    The table is one of a recommender if it has a ranking metric, an embedder share or extra negatives. Columns with
+    another role in the mapping are left out.
+    """
+    found = find_columns(numeric, roles)
+    ranked = any(metric_name(name) == name and name not in (LOSS, ENTROPY) for name in found.metrics)
+    if not ranked and not found.settings.keys() & {"s", "K"}:
+        return {}
+    used = {roles.column(role) for role in SINGLE_ROLES} | {metric.column for metric in roles.metrics}
+    named = ((found.settings.get(name, ""), title) for name, title in TITLES.items())
+    return {column: title for column, title in named if column and column not in used}
 
 
 def is_reference(column: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from isoplan.engine.quantities import count, number
@@ -43,6 +43,7 @@ MORE = {
 }
 MOST_NAMES = 4
 """Maximum number of columns that a line names."""
+NO_SETTINGS: Mapping[str, str] = {}
 _ROWS = {"last": "the last row of each run is used", "best": "the best row of each run is used"}
 
 
@@ -55,10 +56,13 @@ class RoleLine:
     text: str
 
 
-def role_lines(columns: Sequence[Column], roles: Roles) -> tuple[RoleLine, ...]:
+def role_lines(
+    columns: Sequence[Column], roles: Roles, settings: Mapping[str, str] = NO_SETTINGS
+) -> tuple[RoleLine, ...]:
     """Return the mapping of a table in short lines: N, D, C and loss, then metrics and other roles that have a column.
 
-    ``columns`` are the columns of the table.
+    ``columns`` are the columns of the table, and ``settings`` the titles of settings that have their own line, by
+    column.
     """
     by_name = {c.name: c for c in columns}
     lines = [_main(role, label, by_name, roles) for role, label in MAIN.items()]
@@ -79,18 +83,27 @@ def role_lines(columns: Sequence[Column], roles: Roles) -> tuple[RoleLine, ...]:
             lines.append(RoleLine(label, (name,), span_of(column, roles, role)))
         elif column.distinct + (column.missing > 0) > 1:
             lines.append(RoleLine(label, (name,), f"{column.distinct:,} values" if role is Role.GROUP else ""))
-    if roles.hyper:
-        left_out = len(roles.hyper) - MOST_NAMES
-        lines.append(RoleLine("Settings", roles.hyper[:MOST_NAMES], f"and {left_out} more" if left_out > 0 else ""))
+    for name, title in settings.items():
+        lines.append(RoleLine(title, (name,), span_of(by_name[name], roles, Role.HYPER)))
+    others = tuple(name for name in roles.hyper if name not in settings)
+    if others:
+        left_out = len(others) - MOST_NAMES
+        lines.append(RoleLine("Settings", others[:MOST_NAMES], f"and {left_out} more" if left_out > 0 else ""))
     if roles.rows in _ROWS and roles.run is not None:
         lines.append(RoleLine("Rows", (roles.run,), _ROWS[roles.rows]))
     return tuple(lines)
 
 
-def duration_lines(columns: Sequence[Column], roles: Roles) -> tuple[RoleLine, ...]:
-    """Return the line of the column with the duration of each run, and the line of the columns that are not used."""
+def duration_lines(
+    columns: Sequence[Column], roles: Roles, settings: Mapping[str, str] = NO_SETTINGS
+) -> tuple[RoleLine, ...]:
+    """Return the line of the column with the duration of each run, and the line of the columns that are not used.
+
+    The columns of ``settings``, as in ``role_lines``, are used.
+    """
     time = seconds_column([c.name for c in columns if c.kind == "number"])
     used = {roles.column(role) for role in Role} | {m.column for m in roles.metrics} | {*roles.hyper, *inputs(roles)}
+    used |= {*settings}
     unused = tuple(c.name for c in columns if c.name not in used and c.name != time)
     left_out = len(unused) - MOST_NAMES
     lines = [RoleLine("Time of a run", (time,), "hours" if seconds_each(time) > 1 else "seconds")] if time else []

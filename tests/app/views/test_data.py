@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pandas as pd
 import pytest
@@ -134,6 +135,25 @@ def test_one_press_fits_the_suggested_law_once(db: Database, open_page: Open, co
     saved_items.delete(db, "fits", saved[0].hash)
     at.run()
     assert results.fits(db) == []
+
+
+def test_the_settings_of_a_recommender_are_listed_with_their_words(db: Database, open_page: Open) -> None:
+    head, *rows = grid().decode().splitlines()
+    more = [f"{r},0.{1 + i % 3},{128 * (1 + i % 2)},64,1e-3,7" for i, r in enumerate(rows)]
+    content = "\n".join([f"{head},emb_share,neg_samples,batch_size,lr,width", *more]).encode()
+    at = upload(open_page("data"), content, "games.csv")
+    assert told(at) == ""
+    for line in (
+        "**Embedder share s**: `emb_share`, 0.1 to 0.3",
+        "**Batch size B**: `batch_size`, 64",
+        "**Extra negatives K**: `neg_samples`, 128 to 256",
+        "**Learning rate**: `lr`, 0.001",
+    ):
+        assert line in written(at)
+    for rest in re.findall(r"\*\*(?:Settings|Not used)\*\*: (.*)", written(at)):
+        assert not {"emb_share", "neg_samples", "batch_size", "lr"} & set(re.findall(r"\w+", rest))
+    at = upload(open_page("data"), b"N,D,loss,lr\n1e6,1e9,3,1e-3\n1e7,1e9,2,1e-2\n", "other.csv")
+    assert "Learning rate" not in written(at)
 
 
 def test_a_table_without_a_loss_says_what_is_missing(db: Database, open_page: Open) -> None:
