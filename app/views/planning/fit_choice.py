@@ -36,6 +36,7 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
         fit = choose_law(db, first.key, first.label, first.laws)
         return {} if fit is None else {first.name: fit}
     (second,) = others
+    top = st.container()
     left, right = st.columns(2)
     partners = _partners(db, first, second)
     own = _own_without_partner(db, first, partners)
@@ -44,6 +45,9 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
         offered = [*partners, *([own] if own else [])]
         one = choose_fit(db, first.key, first.label, first.laws, start, only=offered or None)
     near = _of_same_task(db, one, second) if one is not None else []
+    if one is not None and one.hash in published() and partners.keys() <= published().keys():
+        with top:
+            _say_published(published()[one.hash][0])
     with right:
         if one is not None:
             typed = [field.link or field.name for field in (*question.losses, *question.own) if field.label]
@@ -51,6 +55,9 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
             belong(first.key, owner_of_fit(db, one.hash), remembered=(*further, *typed))
         usual = _usual_second(db, one, near) if one is not None else ""
         two = choose_fit(db, second.key, second.label, second.laws, usual, only=near)
+        if one is not None and (left_out := [key for key in _same_task(db, one, second) if key not in near]):
+            names = fit_names(db, second.laws)
+            st.caption(escape_markdown(second.excluded.format(", ".join(names[key] for key in left_out))))
     task = "" if one is None else task_of_fit(db, one.hash)
     if one is not None and not near and (task or not recall(second.key)):
         st.info(second.missing if task else second.lacking, icon=":material/info:")
@@ -59,6 +66,16 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
     elif one is not None and not recall(second.key):
         st.info(second.unsure, icon=":material/info:")
     return {}
+
+
+def _say_published(name: str) -> None:
+    """State that the page shows published laws, because no fit of the workspace answers the question."""
+    task = escape_markdown(name.partition(":")[0])
+    st.info(
+        f"No fit of yours answers this question. Shown: the published laws of {task}. Fit a law to your runs that see "
+        "every sample once, and repetition to your runs that repeat them, to use your runs.",
+        icon=":material/info:",
+    )
 
 
 def _partners(db: Database, first: FitInput, second: FitInput) -> dict[str, list[str]]:
@@ -95,11 +112,19 @@ def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
 def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
     """Return the hashes of the fits that can be the second fit: laws that ``second`` allows, for the task of ``one``.
 
-    If the task of ``one`` is not known, only fits of own tables whose task is not known either are returned. Fits over
-    another axis or of another quantity are excluded.
+    Laws without repeated samples are excluded if ``second`` needs them.
+    """
+    near = _same_task(db, one, second)
+    return [key for key in near if not second.repeated or fit_of(db, key).law.repetition is not None]
+
+
+def _same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
+    """Return the hashes of the fits of the laws of ``second`` for the task and the quantity of ``one``.
+
+    If the task of ``one`` is not known, only fits of own tables whose task is not known either are returned.
     """
     kinds = {key: fit_of(db, key) for key in fit_names(db, second.laws)}
-    apt = [key for key, fit in kinds.items() if fit.spec.y == one.spec.y and fit.law.axis in (*second.axes, None)]
+    apt = [key for key, fit in kinds.items() if fit.spec.y == one.spec.y]
     task = task_of_fit(db, one.hash)
     if not task and one.hash in published():
         return []

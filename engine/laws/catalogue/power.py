@@ -88,7 +88,7 @@ def power_law(axis: str) -> Law:
         axis_roles=("N", "D", "C", "hyperparameter", "U", "epochs"),
         with_axis=power_law,
         inverse=_inverse,
-        repetition=_repetition if axis in ("D", "U") else None,
+        repetition=_repetition if axis == "U" else None,
     )
 
 

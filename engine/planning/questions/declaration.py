@@ -33,8 +33,9 @@ class FitInput:
     """A fit that a question needs as input. The first fit of a question gives the law of its answer.
 
     ``name`` is the argument in Python. The terminal shows ``file`` as the placeholder of the file name, and ``help``.
-    The page shows ``label`` and offers only fits of ``laws`` over ``axes`` (of any if empty). A link stores the fit as
-    ``link``, by default as its name.
+    The page shows ``label`` and offers only fits of ``laws`` (of any if empty). If ``repeated``, these laws must
+    describe repeated samples. The page then shows ``excluded`` with the names of the fits that do not. A link stores
+    the fit as ``link``, by default as its name.
 
     A further fit that is not ``optional`` must belong to the same task as the first. The page shows ``missing`` if the
     task has no such fit, ``lacking`` if the task of the first fit is unknown and no own table has such a fit, and
@@ -47,7 +48,8 @@ class FitInput:
     label: str = "Fit"
     link: str = ""
     laws: tuple[str, ...] = ()
-    axes: tuple[str, ...] = ()
+    repeated: bool = False
+    excluded: str = ""
     optional: bool = False
     missing: str = ""
     unsure: str = ""

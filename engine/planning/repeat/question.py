@@ -13,7 +13,8 @@ FITS = (
     FitInput("Fit of chinchilla to runs of one pass.", "one_pass", "ONE_PASS.json", "Every sample seen once",
              laws=("chinchilla", "data-constrained")),
     FitInput("Fit of repetition to runs with early stopping.", "repeated", "REPEATED.json",
-             "Samples repeated to the early stop", laws=("repetition", "power"), axes=("D", "U"),
+             "Samples repeated to the early stop", laws=("repetition", "power"), repeated=True,
+             excluded="Not offered, because these laws do not contain unique samples or repeats: {}.",
              missing="This task has no law of repeated samples. Fit repetition to a table of repeated runs, or choose "
              "another law of samples seen once.",
              unsure="The task of this law is not known. Choose the law of repeated samples that was fitted to runs of "

@@ -101,6 +101,30 @@ def test_a_law_of_an_unknown_task_is_not_compared_with_a_published_law(
     assert not at.table
 
 
+def test_without_own_fits_the_page_states_that_its_laws_are_published(demo: Database, open_page: Open) -> None:
+    at = open_page("plan", question=SIMULATE)
+    assert told(at) == ""
+    assert "No fit of yours answers this question. Shown: the published laws of Jet tagging." in said(at)
+    assert at.selectbox(key="one_pass_choice").value in published()
+    jets = tables.by_name(demo, DEMOS[0].name)
+    fitted(demo, jets.id, "Own")
+    assert "No fit of yours" not in said(open_page("plan", question=SIMULATE))
+
+
+def test_a_power_law_of_samples_seen_is_no_law_of_repeated_samples(demo: Database, open_page: Open) -> None:
+    table = tables.add(demo, grid(), "grid.csv")
+    mine = fitted(demo, table.id, "Mine")
+    snapshot = snapshots.take(demo, table.id)
+    power = fit(FitSpec(law="power", axis="D", bootstrap=0), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+    results.save_fit(demo, power, name="Power of D", table_id=table.id)
+    at = open_page("plan", question=SIMULATE, one_pass=mine)
+    assert told(at) == ""
+    assert at.selectbox(key="repeated_choice").options == []
+    reason = "Not offered, because these laws do not contain unique samples or repeats: Power of D."
+    assert reason in captions(at)
+    assert "This table has no repeated runs" in said(at)
+
+
 def test_a_link_to_another_law_of_samples_seen_once_keeps_its_target(demo: Database, open_page: Open) -> None:
     at = open_page("plan", question=SIMULATE, one_pass=of_students(demo))
     jets = by_name("Jet tagging")

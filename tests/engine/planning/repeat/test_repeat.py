@@ -344,7 +344,7 @@ def test_text_and_json_say_the_same() -> None:
 
 
 def test_a_power_law_of_unique_samples_is_the_same_law() -> None:
-    power = make_fit((0.32, 5.79 ** (1 / 0.22), 0.22), law="power", axis="D")
+    power = make_fit((0.32, 5.79 ** (1 / 0.22), 0.22), law="power", axis="U")
     same = simulate_or_repeat(TABLE_1, power, 0.5, COSTS, TEN)
     assert same.omega.value == pytest.approx(2.73, abs=0.005)
 
