@@ -72,8 +72,8 @@ def _say_published(name: str) -> None:
     """State that the page shows published laws, because no fit of the workspace answers the question."""
     task = escape_markdown(name.partition(":")[0])
     st.info(
-        f"No fit of yours answers this question. Shown: the published laws of {task}. Fit a law to your runs that see "
-        "every sample once, and repetition to your runs that repeat them, to use your runs.",
+        f"No fit of yours answers this question. Shown: the published laws of {task}. "
+        "Fit laws to your runs to use them.",
         icon=":material/info:",
     )
 
