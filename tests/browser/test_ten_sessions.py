@@ -11,7 +11,7 @@ from isoplan.engine.store.database.database import open_workspace
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 from tests.browser.conftest import visit
-from tests.browser.steps import ROLES, assert_sound, button, settle
+from tests.browser.steps import ROLES, assert_sound, button, select, settle, unfold
 from tests.server import forked
 
 SESSIONS = 10
@@ -36,9 +36,8 @@ def upload(page: Page, session: int) -> None:
 
 def say_loss(page: Page) -> None:
     """Map the loss to the column ``outcome``."""
-    box = page.get_by_role("combobox", name=ROLES["loss"], exact=True)
-    box.fill("outcome")
-    page.get_by_role("option", name="outcome", exact=True).click()
+    unfold(page, "Change columns and units")
+    select(page, ROLES["loss"], "outcome")
 
 
 def few_refits(page: Page) -> None:
