@@ -1,4 +1,4 @@
-"""Metric agreement: rank correlations compared with scipy and published numbers, directions, ties and sign changes."""
+"""Tests of metric agreement: rank correlations compared with scipy and papers, directions, ties, sign changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isoplan.engine.schema import Metric, Roles, Runs
 def table(
     values: Mapping[str, ArrayLike], budget: Floats | None = None, group: list[str] | None = None, **turn: str
 ) -> Runs:
-    """Return runs with a loss and metrics; larger is better unless ``turn`` has "min"."""
+    """Return runs with the columns ``values``; a larger metric is better unless ``turn[metric]`` is "min"."""
     names = [name for name in values if name != "loss"]
     metrics = tuple(Metric.model_validate({"column": m, "direction": turn.get(m, "max")}) for m in names)
     columns = {k: np.asarray(v, float) for k, v in values.items()}
@@ -30,7 +30,7 @@ def table(
 
 
 def test_the_grid_winners_of_five_budgets_agree_in_every_metric() -> None:
-    """Behavioural, Table 4, values observed at the grid winners: the loss falls where recall and NDCG rise."""
+    """Behavioural paper, Table 4, the best run of each budget: loss, recall and NDCG improve together with budget."""
     (found,) = agreement(
         table(
             {
@@ -46,8 +46,9 @@ def test_the_grid_winners_of_five_budgets_agree_in_every_metric() -> None:
 
 
 def test_the_cells_of_one_budget_agree_as_the_paper_says() -> None:
-    """Behavioural, Table 12, nine cells at 10^18; sec. 7: loss and ranking metrics agree to 0.94 or better, and pooled
-    coverage agrees less with them.
+    """Behavioural paper, Table 12: nine training runs at 10^18 FLOPs.
+
+    Section 7: the rank correlation of loss and ranking metrics is at least 0.94. Coverage agrees less with them.
     """
     cells = {
         "loss": [2.948, 2.912, 2.886, 2.858, 2.823, 2.809, 2.782, 2.805, 2.847],
@@ -66,7 +67,7 @@ def test_the_cells_of_one_budget_agree_as_the_paper_says() -> None:
 
 
 def test_updates_to_target_rank_batch_sizes_as_the_paper_prints_them() -> None:
-    """Behavioural, Table 3: five metrics at six batch sizes; scipy's ranks, with mean ranks for ties."""
+    """Compare rank correlations with scipy: steps to a target at six batch sizes (behavioural paper, Table 3)."""
     S = {
         "loss": [7700.0, 3250, 1950, 1450, 1300, 1550],
         "recall": [7350.0, 3550, 2200, 1450, 1250, 1250],
@@ -80,7 +81,7 @@ def test_updates_to_target_rank_batch_sizes_as_the_paper_prints_them() -> None:
 
 
 def test_a_sign_that_changes_between_budgets_is_marked() -> None:
-    """As in behavioural, Table 17: loss and recall fall together at the lowest budget, and not at the highest."""
+    """At the low budget recall falls with the loss; at the high budget recall rises (behavioural paper, Table 17)."""
     loss = np.array([3.0, 2.9, 2.8, 2.7, 2.6, 2.5])
     recall = np.r_[[0.30, 0.29, 0.28, 0.27, 0.26, 0.25], [0.4, 0.41, 0.42, 0.43, 0.44, 0.45]]
     mixed = np.r_[[0.1, 0.3, 0.2, 0.25, 0.15, 0.21], [0.4, 0.41, 0.42, 0.43, 0.44, 0.45]]

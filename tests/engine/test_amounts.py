@@ -1,4 +1,4 @@
-"""Amounts with a unit: units of a field are converted, and others are refused in one sentence."""
+"""Tests of amounts with a unit: a field converts its own units and refuses other units in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in Markdown files."""
+"""Tests of escaping: Markdown shows names with special characters unchanged."""
 
 from __future__ import annotations
 

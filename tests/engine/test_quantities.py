@@ -1,4 +1,4 @@
-"""Numbers as typed and as displayed."""
+"""Tests of parsing typed numbers and of formatting numbers for display."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_a_comma_before_three_digits_may_mean_both(typed: str, both: str) -> Non
 
 @given(st.integers(0, 10**12), st.integers(0, 10**6), st.sampled_from([(",", "."), (".", ","), (" ", ","), ("'", ".")]))
 def test_thousands_and_decimals_are_read_in_every_notation(whole: int, part: int, marks: tuple[str, str]) -> None:
-    """Grouped digits with decimals are unambiguous for both choices of the marks."""
+    """A number with grouped digits and decimals is unambiguous for each pair of group and decimal separators."""
     groups, decimals = marks
     text = f"{whole:,}".replace(",", groups) + decimals + f"{part:06d}"
     assert parse_number(text) == float(f"{whole}.{part:06d}")

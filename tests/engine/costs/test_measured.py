@@ -1,4 +1,4 @@
-"""Compute rules fitted to measured C."""
+"""Tests of compute rules fitted to the measured compute C of runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.engine.errors import PlannerError
 
 
 def grid(n: int = 5) -> tuple[Floats, Floats]:
-    """Return a grid of ``n`` values of N by ``n`` values of D, flattened."""
+    """Return N and D of the n² points of a grid of ``n`` values of N and ``n`` values of D."""
     N, D = np.meshgrid(np.logspace(4, 8, n), np.logspace(5, 9, n))
     return N.ravel(), D.ravel()
 

@@ -1,4 +1,4 @@
-"""Memory of a model and of the candidates in the second stage of a recommender."""
+"""Tests of the memory of a model, and of the candidates in the second stage of a recommender."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware import find_device
 
 PAPER = Candidates(batch=64, length=256, width=188)
-"""64 sequences of 256 events: the 16,384 in-batch candidates of behavioural Sec. 6."""
+"""Candidates of the behavioural paper, sec. 6: a batch of 64 sequences of 256 events has 16,384 in-batch candidates."""
 
 candidates = st.builds(
     Candidates,
@@ -43,7 +43,7 @@ def test_logits_and_gradients_are_batch_times_length_times_candidates_times_byte
 
 
 def test_two_million_negatives_are_what_the_memory_of_one_device_holds() -> None:
-    """Behavioural Sec. 6: at 1e19 FLOPs the memory of the logits limits K, not compute; the largest K swept is 2^21."""
+    """The largest number of negatives in the behavioural paper (sec. 6), 2^21, fills the memory of one H200."""
     assert PAPER.memory(2**21) == pytest.approx(139e9, rel=0.01)
     assert PAPER.largest(find_device("H200").memory) == pytest.approx(2**21, rel=0.02)
     assert PAPER.largest(find_device("H100").memory) == pytest.approx(1.2e6, rel=0.02)

@@ -1,4 +1,4 @@
-"""Compute rules: C from N and D, and the inverse."""
+"""Tests of compute rules: compute C from N and D, and D from C and N."""
 
 from __future__ import annotations
 

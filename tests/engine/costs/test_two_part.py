@@ -1,4 +1,4 @@
-"""The step formula of two-part models, compared with the accounting printed in the behavioural paper."""
+"""Tests of the FLOPs per training step of two-part models, compared with Table 8 of the behavioural paper."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PARTS = TwoPart(s=0.02, h=188, B=256)
 
 
 def step_flops(parts: TwoPart, N: float) -> float:
-    """Return F_step of behavioural eq. 1."""
+    """Return the FLOPs of one training step (F_step in eq. 1 of the behavioural paper)."""
     return float(parts.stage1.flops(np.asarray(N), np.asarray(parts.events)))
 
 
 def spent(row: dict[str, float], h: float) -> float:
-    """Return the FLOPs of a row of Table 8, from its own number of steps, divided by its nominal budget."""
+    """Compute the FLOPs of a training run of Table 8 with width ``h``, divided by the nominal budget of the run."""
     parts = TwoPart(s=SHARE, h=h, B=row["batch_size"])
     return float(row["steps"] * step_flops(parts, row["N"]) / row["budget_flops"])
 
@@ -31,7 +31,8 @@ def spent(row: dict[str, float], h: float) -> float:
 @pytest.mark.parametrize("row", TABLE8, ids=lambda r: f"{r['budget_flops']:.0e}")
 def test_table_8_costs_its_budget_with_the_joint_embedding_width(row: dict[str, float]) -> None:
     assert spent(row, row["h_emb"]) == pytest.approx(1, abs=0.05)
-    assert abs(spent(row, row["h_ctx"]) - 1) > 0.25  # the contextualizer's width is the wrong h
+    # Control: the width of the contextualizer is the wrong h and misses the budget.
+    assert abs(spent(row, row["h_ctx"]) - 1) > 0.25
 
 
 def test_table_8_costs_1_to_4_per_cent_over_because_n_is_rounded() -> None:

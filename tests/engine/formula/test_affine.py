@@ -1,4 +1,4 @@
-"""Formulas that are linear in some of their names."""
+"""Tests of formulas that are linear in some of their parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grammar of typed formulas."""
+"""Tests of the grammar of typed formulas."""
 
 from __future__ import annotations
 

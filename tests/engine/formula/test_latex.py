@@ -1,4 +1,4 @@
-"""Formulas as LaTeX."""
+"""Tests of formulas written as LaTeX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long and deep formulas: bounded memory, each part computed once, messages of bounded length."""
+"""Tests of long and deeply nested formulas: bounded memory, bounded error messages, no subformula computed twice."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from isoplan.engine.store.columns import derive
 
 ROWS = 10_000
 COLUMN = 8 * ROWS
-"""Size of a column in bytes."""
+"""Size in bytes of one column of ``ROWS`` double-precision numbers."""
 
 
 def peak(work: Callable[[], object]) -> float:
-    """Return the peak memory of ``work`` in columns."""
+    """Return the peak memory of ``work`` in units of one column (``COLUMN`` bytes)."""
     tracemalloc.start()
     try:
         work()

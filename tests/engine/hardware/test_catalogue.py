@@ -1,4 +1,4 @@
-"""The catalogue of devices: values of the data sheets, and checks that detect typing errors."""
+"""Tests of the device catalogue: values of the data sheets, and checks that detect typing errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPARSE: dict[str, dict[str, float]] = {
     "RTX4090": {"tf32": 165.2, "bf16": 330.3, "fp8": 660.6},
     "MI300X": {"tf32": 1307.4, "bf16": 2614.9, "fp8": 5229.8},
 }
-"""TFLOP/s with sparsity, as printed in the data sheets."""
+"""Peak TFLOP/s with sparsity per device and number format, as printed in the data sheets."""
 
 CLOCKED: list[tuple[str, str, int, int, float]] = [
     ("B200", "bf16", 148, 8192, 1.855),
@@ -35,7 +35,7 @@ CLOCKED: list[tuple[str, str, int, int, float]] = [
     ("MI300X", "bf16", 304, 2048, 2.100),
     ("MI300X", "fp8", 304, 4096, 2.100),
 ]
-"""Number of multiprocessors or compute units, dense FLOPs of each in a cycle, and the boost clock in GHz."""
+"""Device, number format, number of multiprocessors, dense FLOPs per multiprocessor and cycle, boost clock in GHz."""
 
 
 def test_what_people_rent_is_there() -> None:
@@ -49,7 +49,8 @@ def test_a_sheet_is_complete_and_of_a_plausible_size(d: Device) -> None:
     assert d.sheet
     assert d.training in d.peaks
     rates = list(d.peaks.values())
-    assert rates == sorted(rates)  # a narrower format is never slower
+    # Peaks are listed from wide to narrow number formats, and a narrow format is never slower.
+    assert rates == sorted(rates)
     assert 1e12 < rates[0] <= rates[-1] < 1e16
     assert 2e10 < d.memory < 1e12
     assert d.power is None or 250 <= d.power <= 1200

@@ -1,4 +1,4 @@
-"""Conversion of FLOPs to hours, money, energy and CO2."""
+"""Tests of the conversion of FLOPs to hours, money, energy and CO2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law L(N, D) = E + A (N + n0)^-alpha + B D^-beta, which is not in the catalogue; written as in CONTRIBUTING."""
+"""The law L(N, D) = E + A (N + n0)^-alpha + B D^-beta. CONTRIBUTING shows this file as the example of a new law."""
 
 from isoplan.engine.laws.expression import named_law
 

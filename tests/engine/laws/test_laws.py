@@ -1,4 +1,4 @@
-"""All laws: closed forms compared with numerical ones, gradients, and the entry in the catalogue."""
+"""Tests of all laws: closed forms compared with numerical results, gradients, and catalogue entries."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def test_the_frontier_is_the_numerical_minimum(theta: tuple[float, ...], log_c: 
     middle = float(np.log(at.N))
     found = minimize_scalar(reducible, bracket=(middle - 2, middle + 2.5), tol=1e-12)
     assert float(at.loss) - theta[0] == pytest.approx(found.fun, rel=1e-6)
-    assert middle == pytest.approx(
-        found.x, abs=2e-5
-    )  # a minimum is flat: its location has the accuracy of the square root of the tolerance
+    # The loss is flat at its minimum, so log N is accurate only to the square root of the tolerance.
+    assert middle == pytest.approx(found.x, abs=2e-5)
 
 
 @settings(deadline=None, max_examples=60)
 @given(PARAMS, st.floats(15, 26))
 def test_least_compute_is_the_inverse_of_the_frontier(theta: tuple[float, ...], log_c: float) -> None:
-    v = values((0.0, *theta[1:]))  # without a floor, with which the excess would lose digits
+    # E = 0, because the subtraction of a floor from the loss would lose digits.
+    v = values((0.0, *theta[1:]))
     at = CHINCHILLA.frontier(v, np.array(10.0**log_c), RULE)  # type: ignore[misc]
     back = CHINCHILLA.least_compute(v, at.loss, RULE)  # type: ignore[misc]
     assert float(back.C) == pytest.approx(10.0**log_c, rel=1e-6)
@@ -89,7 +89,7 @@ def test_every_law_describes_itself(law: Law) -> None:
     assert law.needs
     assert {n for t in law.terms for n in t.params()} <= set(law.names)
     assert get_law(law.name, law.axis) is law
-    for term in law.terms:  # conversion to the linear amplitude and back
+    for term in law.terms:  # Convert the parameters to the linear form and back.
         v = law.values(np.full(len(law.names), 0.7))
         exponent = v[term.exponent] if term.exponent else np.zeros(())
         back = term.from_linear(term.linear(v), exponent)

@@ -1,4 +1,4 @@
-"""Laws over one column: published numbers, known truth, closed forms, and invariances."""
+"""Tests of laws of one variable: published numbers, simulated runs with known parameters, closed forms, invariances."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.engine.fitting.tables import make_runs
 
 SHARE = np.geomspace(0.005, 0.5, 12)
 LOSS = np.linspace(0.5, 1.2, 12)
-# law -> axis, values of the axis, true parameters; larger y is better if y has the metric's name
+# For each law: the axis, the values on the axis, and the true parameters of simulated runs.
 TRUTHS: dict[str, tuple[str, Floats, dict[str, float]]] = {
     "starvation": ("share", SHARE, {"E": 2.0, "a": 1.5, "b": 0.02, "alpha": 0.8, "beta": 0.6}),
     "log-parabola": ("share", SHARE, {"c": 3.4, "b": 0.31, "a": 0.05}),
@@ -40,7 +40,7 @@ NAMES = list(TRUTHS)
 
 
 def curve(name: str, noise: float = 0.0, seed: int = 0) -> tuple[str, dict[str, Floats]]:
-    """Return the axis and the columns of runs that follow a law, with log-normal noise; y is the metric ``score``."""
+    """Simulate runs of the law ``name`` with log-normal noise; return its axis and the columns axis and ``score``."""
     axis, x, truth = TRUTHS[name]
     y = get_law(name, axis).predict(list(truth.values()), {axis: x})
     return axis, {axis: x, "score": y * np.exp(noise * np.random.default_rng(seed).normal(size=len(x)))}
@@ -83,7 +83,8 @@ def test_unit_of_the_axis_and_order_of_rows_do_not_matter(name: str, unit: float
     assert other.predict({axis: x * unit}) == pytest.approx(base.predict({axis: x}), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "metric-map"])  # which describes y itself
+# A metric map is excluded, because it describes the metric itself and not a loss.
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "metric-map"])
 def test_larger_is_better_is_the_mirror_image_of_a_loss(name: str) -> None:
     axis, values = curve(name, noise=0.002, seed=3)
     loss = found(axis, values, name, objective="ols")
@@ -101,7 +102,8 @@ def test_a_map_describes_the_metric_itself_in_either_direction(direction: str, A
     assert f.predict({"loss": LOSS}) == pytest.approx(y, rel=1e-6)
     assert f.law.inverse is not None
     assert f.law.inverse(f.values, y) == pytest.approx(LOSS, rel=1e-6)
-    assert np.isnan(f.law.inverse(f.values, np.array(3.0 - np.sign(A))))  # beyond the limit C
+    # A value beyond the limit C = 3 corresponds to no loss.
+    assert np.isnan(f.law.inverse(f.values, np.array(3.0 - np.sign(A))))
 
 
 def test_a_noisy_map_is_scipys() -> None:
@@ -121,7 +123,7 @@ def test_the_size_of_an_exponential_far_from_zero_is_a_number() -> None:
 
 
 def test_a_level_outside_the_values_of_the_metric_is_a_warning() -> None:
-    """The accuracy rises at a constant rate, so the level of the best map is outside 0 to 1."""
+    """Accuracy is almost linear in the loss, so the fitted level C of A exp(B loss) + C lies outside 0 to 1."""
     loss = np.linspace(2.0, 3.2, 7)
     accuracy = 0.9 - 0.25 * (loss - 2.0) - 0.002 * np.sin(9 * loss)
     runs = make_runs({"loss": loss, "accuracy": accuracy}, metrics=(Metric(column="accuracy", direction="max"),))
@@ -156,7 +158,7 @@ def test_the_best_x_is_the_numerical_minimum(a: float, b: float, alpha: float, b
 
 
 def test_published_updates_to_target_give_the_published_critical_batches() -> None:
-    """The critical batch sizes of behavioural, Table 3 follow from its numbers of steps to a target."""
+    """Fits to the steps to a target of behavioural paper, Table 3 give its critical batch sizes."""
     table = records("papers/behavior/table03_updates_to_target.csv")
     published = {r["metric"]: r for r in records("papers/behavior/table03_critical_batch.csv")}
     assert len(published) == 5
@@ -180,7 +182,10 @@ def test_published_updates_to_target_give_the_published_critical_batches() -> No
 
 
 def test_published_optima_come_back_from_curves_with_the_published_exponents() -> None:
-    """Behavioural, Table 2: curves with its alpha, beta and s* over the swept shares, with 0.5 % for nominally 0 %."""
+    """Simulate curves with the alpha, beta and optimal share s* of Table 2 (behavioural paper), and fit them.
+
+    The nominal share 0 % is simulated as 0.5 %.
+    """
     optima = {
         r["budget_flops"]: float(r["s_star_percent"])
         for r in records("papers/behavior/table02_embedder_share.csv")
@@ -203,7 +208,7 @@ def test_published_optima_come_back_from_curves_with_the_published_exponents() -
 
 
 def test_depth_sweeps_are_numpys_parabolas() -> None:
-    """Behavioural, Table 11: the parabola of each budget agrees with numpy's least squares."""
+    """Behavioural paper, Table 11: for each budget the fitted parabola in log depth equals that of ``np.polyfit``."""
     table = [r for r in records("papers/behavior/table11_depth_val_loss.csv") if r["sweep"] == "diagonal"]
     for budget in ("1e15", "1e16", "1e17", "1e18"):
         own = [r for r in table if r["budget_flops"] == budget]
@@ -213,7 +218,7 @@ def test_depth_sweeps_are_numpys_parabolas() -> None:
 
 
 def test_published_repetition_laws_come_back_from_the_demo_table() -> None:
-    """Jets, Table 2: four input configurations, simulated with 1 % noise, agree within four standard errors."""
+    """Jets paper, Table 2: fits to runs simulated with its parameters (1 % noise) agree within four standard errors."""
     runs = records("demo/jets_repetition.csv")
     table = records("papers/jets/table2_repetition.csv")
     for inputs in dict.fromkeys(r["inputs"] for r in table):
@@ -227,7 +232,10 @@ def test_published_repetition_laws_come_back_from_the_demo_table() -> None:
 
 @pytest.mark.parametrize("D", [1e3, 1e5, 1e7])
 def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
-    """Jets, eq. 5 with Tables 1 and 2: omega D seen once gives the loss of D repeated, at infinite N."""
+    """At infinite N, repeated training on D jets gives the loss of one epoch on omega D jets (omega: amplification).
+
+    Source: the jets paper, eq. 5 with Tables 1 and 2.
+    """
     one_pass = CHINCHILLA.values([0.32, 11.27, 7.22, 0.44, 0.22])
     law = get_law("repetition", "D")
     repeated = law.values([0.32, 5.79, 0.22])
@@ -235,7 +243,7 @@ def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
     worth = brentq(lambda u: 0.32 + 7.22 * np.exp(-0.22 * u) - loss, 0, 60)
     omega = amplification(repeated, one_pass, np.array(D))
     assert float(omega) * D == pytest.approx(np.exp(worth), rel=1e-9)
-    assert float(omega) == pytest.approx((7.22 / 5.79) ** (1 / 0.22))  # equal exponents: the same factor for all D
+    assert float(omega) == pytest.approx((7.22 / 5.79) ** (1 / 0.22))  # Equal exponents: omega is the same for all D.
     assert law.inverse is not None
     assert float(law.inverse(repeated, np.array(loss))) == pytest.approx(D)
     assert np.isinf(law.inverse(repeated, np.array(0.32)))
@@ -244,7 +252,10 @@ def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
 
 
 def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
-    """Amplitudes, sec. 2 and 4.1: d = 3 n_f - 4, and 4/5 for ttH."""
+    """n_f final particles have a phase space of 3 n_f - 4 dimensions; ttH (n_f = 3) has the least data exponent 4/5.
+
+    Source: the amplitudes paper, sec. 2 and 4.1.
+    """
     for row in records("papers/amplitudes/processes.csv"):
         assert phase_space_dimension(int(row["n_f"])) == int(row["dimension"])
         assert phase_space_dimension(int(row["n_f"]), fixed_energy=True) == int(row["dimension_fixed_s"])
@@ -260,7 +271,10 @@ def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
 
 
 def test_one_anchor_and_the_bound_give_a_conservative_law() -> None:
-    """Amplitudes, Table 2: the bound of ttH through its fitted loss at 10^4 points is above the fit beyond them."""
+    """A dimension bound through the fitted loss of ttH at D = 10^4 is above the fitted law at larger D.
+
+    Source: the amplitudes paper, Table 2.
+    """
     own = records("papers/amplitudes/tables02_15_fits.csv")
     row = next(r for r in own if (r["process"], r["x"], r["fixed_value"]) == ("ttH", "D", "1e6"))
     fitted = get_law("power", "D")
@@ -280,7 +294,7 @@ def test_one_anchor_and_the_bound_give_a_conservative_law() -> None:
 
 
 def test_published_data_scaling_of_ttH_respects_its_bound() -> None:
-    """Amplitudes, Fig. 10: all data exponents of ttH are above 4/5."""
+    """Amplitudes paper, Fig. 10: all data exponents of the process ttH are above the bound 4/5."""
     fits = [r for r in records("papers/amplitudes/tables02_15_fits.csv") if (r["process"], r["x"]) == ("ttH", "D")]
     assert len(fits) > 3
     assert all(float(r["alpha"]) > 0.8 for r in fits)

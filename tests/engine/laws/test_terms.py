@@ -1,4 +1,4 @@
-"""Terms: value, gradient, and the linear form for the solver."""
+"""Tests of the terms of a law: values, gradients, and the linear form that the solver uses."""
 
 from __future__ import annotations
 

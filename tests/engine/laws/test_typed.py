@@ -1,4 +1,4 @@
-"""Typed formulas as laws: their columns and parameters, and formulas that are refused."""
+"""Tests of laws from typed formulas: their columns and parameters, and errors for invalid formulas."""
 
 from __future__ import annotations
 
