@@ -1,4 +1,4 @@
-"""Simulated tables in which a label may shift the loss, and the detection of the shift (tests and benchmarks)."""
+"""Simulate run tables with a label that may shift the loss, and test for the shift (for tests and benchmarks)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ DATASETS = {
     "dclm": (85, TRUTH | {"E": 2.59, "A": 480.0}),
     "nemotron": (88, TRUTH | {"E": 2.70, "A": 500.0}),
 }
-"""Runs and true parameters of each of three data sets, similar to a published table."""
+"""Number of runs and true parameters of three simulated data sets, similar to those of a published table."""
 
 
 def law(N: Floats, D: Floats, truth: Mapping[str, float] = TRUTH) -> Floats:
-    """Return the loss of the five-parameter law."""
+    """Return the loss E + A N^-alpha + B D^-beta with the parameters ``truth``."""
     return np.asarray(truth["E"] + truth["A"] * N ** -truth["alpha"] + truth["B"] * D ** -truth["beta"])
 
 
 def places(n: int, random: np.random.Generator, cloud: bool) -> tuple[Floats, Floats]:
-    """Draw N and D of ``n`` runs: over four decades, or at seven iso-FLOP budgets."""
+    """Draw N and D of ``n`` runs: independently over several decades if ``cloud``, else at seven iso-FLOP budgets."""
     if cloud:
         N, D = (low * (high / low) ** random.random(n) for low, high in ((1e7, 1e10), (1e8, 3e11)))
         return N, D
@@ -38,7 +38,7 @@ def places(n: int, random: np.random.Generator, cloud: bool) -> tuple[Floats, Fl
 
 
 def harmless(N: Floats, D: Floats, random: np.random.Generator) -> dict[str, Ints]:
-    """Return labels that do not affect the loss: random, seed-like, correlated with the size, and in row order."""
+    """Return labels without effect on the loss; some are random, some follow the row order, N, D or C."""
     n, C = len(N), N * D
     return {
         "random, 2 values": random.integers(0, 2, n),
@@ -53,12 +53,12 @@ def harmless(N: Floats, D: Floats, random: np.random.Generator) -> dict[str, Int
 
 
 def category(labels: Ints) -> Category:
-    """Return a column with these labels."""
+    """Return a categorical column from integer labels."""
     return Category(tuple(map(str, range(int(labels.max()) + 1))), labels.astype(np.int8))
 
 
 def raised(N: Floats, D: Floats, loss: Floats, labels: Mapping[str, Ints]) -> set[str]:
-    """Return the names of the labels for which the residuals of a fit differ significantly; each is tested alone."""
+    """Test each label separately, and return the names of the labels whose values shift the residuals significantly."""
     made = fit(FitSpec(bootstrap=0), make_runs({"N": N, "D": D, "loss": loss}))
     residual, axes = np.log(loss / made.predict({"N": N, "D": D})), [np.log(N), np.log(D)]
     tested = {name: offsets(residual, axes, {name: category(x)}, [N, D, N * D]) for name, x in labels.items()}
@@ -66,12 +66,12 @@ def raised(N: Floats, D: Floats, loss: Floats, labels: Mapping[str, Ints]) -> se
 
 
 def noise(n: int, random: np.random.Generator, heavy: bool) -> Floats:
-    """Draw the factor of relative noise for ``n`` losses; ``heavy`` adds tails with outliers."""
+    """Draw ``n`` log-normal noise factors for losses; ``heavy`` multiplies their logarithms by Student t factors."""
     return np.asarray(np.exp(NOISE * random.normal(size=n) * (random.standard_t(4, n) if heavy else 1.0)))
 
 
 def shifted(n: int, seed: int, values: int, cloud: bool) -> bool:
-    """Return whether a label with ``values`` values of equal size is detected; each is ``SHIFT`` above the previous."""
+    """Return whether a label is detected that raises the log loss by ``SHIFT`` from each of its values to the next."""
     random = np.random.default_rng(seed)
     N, D = places(n, random, cloud)
     label = random.permutation(np.arange(n) % values)
@@ -80,7 +80,7 @@ def shifted(n: int, seed: int, values: int, cloud: bool) -> bool:
 
 
 def unshifted(n: int, seed: int, cloud: bool) -> set[str]:
-    """Return the harmless labels that raise the warning in one table; every second table has heavy tails."""
+    """Return the false alarms in one simulated table: harmless labels that are detected. Odd seeds have heavy tails."""
     random = np.random.default_rng(seed)
     N, D = places(n, random, cloud)
     loss = law(N, D) * noise(n, random, heavy=seed % 2 == 1)
@@ -88,7 +88,7 @@ def unshifted(n: int, seed: int, cloud: bool) -> set[str]:
 
 
 def three_datasets(seed: int = 0) -> str:
-    """Return the CSV of an iso-FLOP sweep on three data sets with floors that differ by 7 %."""
+    """Return the CSV text of an iso-FLOP sweep on the three data sets in ``DATASETS``."""
     random = np.random.default_rng(seed)
     rows = ["params,tokens,val_loss,config.dataset"]
     for name, (n, truth) in DATASETS.items():

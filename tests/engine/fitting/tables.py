@@ -1,4 +1,4 @@
-"""Run tables for tests: simulated from a law with known parameters, or typed."""
+"""Run tables for tests, simulated from a law with known parameters or made from given columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make_runs(
     groups: list[str] | None = None,
     n_p: float = 1,
 ) -> Runs:
-    """Make runs from columns by role; C is computed from N and D as in the store."""
+    """Make runs from ``values`` (one column for each role). C is computed from N and D if it is not given."""
     columns = {k: np.asarray(v, float) for k, v in values.items()}
     rule = ComputeRule(rule="6npND", n_p=n_p) if n_p != 1 else ComputeRule()
     measured = "C" in columns
@@ -45,7 +45,7 @@ def make_runs(
 
 
 def surface(n: int, noise: float = 0.0, seed: int = 0, truth: Mapping[str, float] = TRUTH) -> dict[str, Floats]:
-    """Return N, D and loss of ``n`` runs of a five-parameter law with log-normal noise."""
+    """Simulate ``n`` runs of the law E + A N^-alpha + B D^-beta with log-normal noise; return N, D and loss."""
     random = np.random.default_rng(seed)
     N, D = np.exp(random.uniform(np.log(1e7), np.log(1e10), n)), np.exp(random.uniform(np.log(1e8), np.log(3e11), n))
     loss = truth["E"] + truth["A"] * N ** -truth["alpha"] + truth["B"] * D ** -truth["beta"]
@@ -55,7 +55,7 @@ def surface(n: int, noise: float = 0.0, seed: int = 0, truth: Mapping[str, float
 def sweep(
     budgets: ArrayLike, sizes: int = 9, noise: float = 0.0, seed: int = 0, width: float = 1.5
 ) -> dict[str, Floats]:
-    """Return an iso-FLOP sweep with exact parabolas in log N around N* = 0.1 C^0.5, D* = C / (6 N*)."""
+    """Return an iso-FLOP sweep: at each budget C the loss is a parabola in log N with minimum N* = 0.1 C^0.5."""
     random = np.random.default_rng(seed)
     C = np.repeat(np.asarray(budgets, float), sizes)
     offset = np.tile(np.linspace(-width, width, sizes), len(np.atleast_1d(budgets)))

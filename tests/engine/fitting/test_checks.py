@@ -1,4 +1,4 @@
-"""Errors are one sentence that names the column, row or parameter; warnings are stored with the fit."""
+"""Tests of errors and warnings: an error names the column, row or parameter; a fit stores its warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The confidence curve of a floor: compared with an exact t test, its limits, and its use in a plan."""
+"""Tests of the confidence curve of a floor: comparison with an exact t test, limits, and use in a plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.engine.fitting.tables import make_runs, surface
 
 
 def straight(noise: float = 0.02, seed: int = 0, repeats: int = 1) -> Runs:
-    """Return runs of y = 2 + 300 D^-0.5 with noise in the unit of y; ``repeats`` seeds have the same noise."""
+    """Simulate runs of loss = 2 + 300 D^-0.5 plus noise; the ``repeats`` seeds of one D have equal losses."""
     D = np.repeat(np.geomspace(1e3, 1e6, 12), repeats)
     eps = np.repeat(np.random.default_rng(seed).normal(size=12), repeats)
     values = {"D": D, "loss": 2 + 300 * D**-0.5 + noise * eps}
@@ -34,7 +34,10 @@ def straight(noise: float = 0.02, seed: int = 0, repeats: int = 1) -> Runs:
 
 
 def t_test(runs: Runs, floors: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the exact confidence that the intercept of a straight line in D^-0.5 is below each of ``floors``."""
+    """Compute the confidence that the loss at infinite D is below each of ``floors``, by an exact t test.
+
+    The loss is a straight line in D^-0.5, so its floor is the intercept of a linear regression.
+    """
     x = runs["D"] ** -0.5
     line = stats.linregress(x, runs["loss"])
     t = (np.array(floors) - line.intercept) / line.intercept_stderr
@@ -55,7 +58,7 @@ def test_a_linear_law_has_the_confidence_of_its_t_test() -> None:
 
 
 def test_diverged_runs_do_not_hide_what_the_others_say_of_the_floor() -> None:
-    """Least squares alone allows floors of up to twice the lowest loss."""
+    """With some diverged runs, a Huber fit limits the floor, while least squares alone allows much larger floors."""
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e7, 1e9, 6), np.geomspace(1e9, 1e11, 5)))
     loss = (1.69 + 406 / N**0.34 + 411 / D**0.28) * np.exp(0.003 * np.random.default_rng(3).normal(size=30))
     loss[::7] = 11.2
@@ -84,7 +87,7 @@ def test_single_runs_do_not_change_the_curve_of_runs_that_scatter_alike() -> Non
 
 
 def test_repeats_of_a_cell_count_once() -> None:
-    """Three seeds with the same noise give the same confidence as one."""
+    """Three seeds with equal losses give the same confidence in the floor as one seed."""
     once, thrice = (floor_confidence(sample(FIXED, straight(repeats=n)), 0) for n in (1, 3))
     assert once is not None
     assert thrice is not None
@@ -98,7 +101,7 @@ def test_without_noise_the_floor_is_certain() -> None:
 
 
 def test_a_fit_without_a_degree_of_freedom_has_no_curve() -> None:
-    """Six runs of three cells: further seeds of a cell add no degree of freedom."""
+    """Two seeds at each of three D leave no degree of freedom, because repeated runs count once."""
     runs = straight(repeats=2)
     cells = runs.take(np.arange(24) < 6)
     assert floor_confidence(sample(FitSpec(law="power", axis="D"), cells), 0) is None
@@ -137,7 +140,7 @@ def test_a_curve_that_ends_early_has_no_limit() -> None:
 
 @pytest.fixture(scope="module")
 def open_floor() -> Fit:
-    """Fit a few noisy runs far above their floor: a floor of zero is not excluded."""
+    """Fit a few noisy runs far above their floor, for which a floor of zero is not excluded."""
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e3, 1e5, 5), np.geomspace(1e4, 1e6, 5)))
     noise = np.exp(0.05 * np.random.default_rng(1).normal(size=25))
     return fit(FitSpec(bootstrap=100), make_runs({"N": N, "D": D, "loss": (0.15 + 60 * N**-0.7 + 6 * D**-0.2) * noise}))
@@ -172,7 +175,7 @@ def test_a_target_above_the_limit_is_reachable(open_floor: Fit) -> None:
 
 
 def test_the_verdict_does_not_depend_on_how_many_refits_have_no_floor(open_floor: Fit) -> None:
-    """The first half of the resamples, all with a floor, gives the same text as all of them."""
+    """The answer about a target loss is the same with 60 resamples as with 100."""
     half = replace(open_floor, resamples=open_floor.resamples[:60])
     assert plan_target(half, 0.1).reach == plan_target(open_floor, 0.1).reach
 
@@ -221,7 +224,7 @@ def test_a_damaged_curve_is_refused(known_floor: Fit, at: list[float], score: li
 
 
 def test_objectives_that_differ_about_a_floor_state_no_probability() -> None:
-    """Runs that deviate from the law in one direction change a least-squares fit strongly and a Huber fit little."""
+    """If least squares and Huber give different floors, a plan for a loss between the floors states no probability."""
     frame = surface(60, noise=0.002)
     frame["loss"][np.argsort(frame["loss"])[:8:2]] *= 1.02
     found = fit(FitSpec(bootstrap=60), make_runs(frame))

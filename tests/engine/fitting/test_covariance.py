@@ -1,4 +1,4 @@
-"""Cards without resamples: the information that their covariance preserves."""
+"""Tests of fit cards without resamples: their covariance matrix replaces the resamples."""
 
 from __future__ import annotations
 

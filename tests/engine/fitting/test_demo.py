@@ -1,4 +1,4 @@
-"""The fits of the bundled demo tables cover their true parameters."""
+"""Tests of the bundled demo tables: the intervals of the fits contain the true parameters."""
 
 from __future__ import annotations
 

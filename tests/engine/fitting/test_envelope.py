@@ -1,4 +1,4 @@
-"""The lower envelope: published exponents, known frontiers, and changes that must not affect it."""
+"""Tests of fits of the lower envelope: published exponents, known frontiers, and invariances."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ A_TRUE = SURFACE["beta"] / (SURFACE["alpha"] + SURFACE["beta"])
 
 
 def test_the_published_exponents_of_the_teacher_student_sweep(shared: Path) -> None:
-    """README of the runs: envelope a_N = 0.415, a_D = 0.569 with seeds averaged; the true floor is 0.01."""
+    """With losses averaged over seeds, N* ~ C^0.415 and D* ~ C^0.569 (README of the runs); the true floor is 0.01."""
     file = shared / "runs" / "teacher_student_sweep.csv"
     found = fit(SPEC, read_runs(file, {"loss": "val_loss"}, repeats="mean"))
     assert round(float(found.values["a"]), 3) == 0.415
@@ -31,7 +31,7 @@ def test_the_published_exponents_of_the_teacher_student_sweep(shared: Path) -> N
 
 
 def cells(unit: float = 1.0, noise: float = 0.0, seed: int = 0) -> Runs:
-    """Return cells on the frontier N = 0.1 C^0.5, L = 1.5 + (1e17 / C)^0.3, and worse ones at the same compute."""
+    """Simulate runs on the frontier N = 0.1 C^0.5, L = 1.5 + (1e17 / C)^0.3, and two worse runs at each compute C."""
     rng = np.random.default_rng(seed)
     C = np.repeat(np.geomspace(1e17, 1e22, 24), 3)
     off = np.tile([1.0, 0.3, 3.0], 24)
@@ -70,14 +70,14 @@ def test_noisy_curves_give_the_frontier_within_four_standard_errors() -> None:
 
 
 def scattered(seed: int, sizes: int = 12) -> Curves:
-    """Return curves, each shifted as a whole by 1 % (one standard deviation), with noise along it in addition."""
+    """Simulate training curves with noise at each point and one random factor (sd 1 %) for each whole curve."""
     curves = surface_curves(sizes, 40, noise=0.003, seed=seed)
     offset = np.exp(0.01 * np.random.default_rng((7, seed)).normal(size=sizes))[curves.of]
     return named({**curves.values, "loss": curves["loss"] * offset}, curves.of)
 
 
 def test_luck_is_taken_off_and_the_intervals_hold_the_truth() -> None:
-    """Without a correction for selection, envelopes have too small exponents and intervals that miss the truth."""
+    """The correction for selection bias gives the true exponent; without the correction the exponent is too small."""
     spec = SPEC.model_copy(update={"smoothing": 0.6, "bootstrap": 60})
     held, values, raw = 0, [], []
     for seed in range(12):
@@ -101,7 +101,7 @@ def test_luck_is_taken_off_and_the_intervals_hold_the_truth() -> None:
 def test_the_best_fit_does_not_depend_on_how_often_it_is_refitted() -> None:
     curves = scattered(3)
     none, some = (fit(SPEC.model_copy(update={"bootstrap": n, "seed": n}), NOBODY, curves=curves) for n in (0, 30))
-    # An objective in double precision determines its minimum to about 1e-8.
+    # In double precision the minimum of an objective is determined only to about 1e-8.
     assert none.theta == pytest.approx(some.theta, rel=1e-7)
 
 

@@ -1,4 +1,4 @@
-"""The error of a parameter (±): the same in tables, files and JSON."""
+"""Tests of the error of a parameter (±): tables, files and JSON contain the same error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_error_is_half_the_interval_and_else_what_was_published(parameter: P
 
 
 def test_json_and_tables_have_the_error_that_is_printed() -> None:
-    """A few outlying refits raise the standard deviation of A to millions; ± is half the 68 % interval instead."""
+    """The error ± is half the 68 % interval, because a few outlying refits would inflate the standard deviation."""
     made = make_fit(EPOCH, scattered(EPOCH, 100))
     draws = made.resamples.copy()
     draws[:3, 1] = 1e9
@@ -51,7 +51,7 @@ def test_json_and_tables_have_the_error_that_is_printed() -> None:
 
 
 def test_a_map_levels_off_to_a_value_that_its_metric_can_have() -> None:
-    """Nineteen runs far above the level constrain it weakly: its interval ends at an allowed rejection, or is open."""
+    """Runs far above the level C constrain C weakly; its interval is open or ends at a possible rejection (>= 1)."""
     loss = np.linspace(0.75, 1.1, 19)
     noise = np.exp(np.random.default_rng(3).normal(0, 0.2, 19))
     runs = make_runs({"loss": loss, "R_top": (5e3 * np.exp(-4.5 * loss) + 12) * noise},

@@ -1,4 +1,4 @@
-"""Scales that are not monotone within the interval of their exponent."""
+"""Tests of the warning about a scale (such as C_L) that is not monotone in its exponent (gamma)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LAW = get_law("isoflop")
 
 
 def valley(k: float, r: int = 400) -> np.ndarray:
-    """Return resamples along L = E + s at one budget C0 with fixed slope k = gamma s.
+    """Return ``r`` resamples of a law of minima L = E + s that agree in loss and slope at one budget C0.
 
-    Then ln C_L = ln C0 + s ln(s) / k.
+    s is the excess over the floor and ``k`` = gamma s the slope, so ln C_L = ln C0 + s ln(s) / k.
     """
     s = np.linspace(0.2, 0.7, r)
     out = np.ones((r, len(LAW.names)))
@@ -24,7 +24,7 @@ def valley(k: float, r: int = 400) -> np.ndarray:
 
 
 def test_a_scale_that_turns_at_one_over_e_is_named() -> None:
-    """s ln s has its minimum at s = 1/e, where the excess over the floor is 1/e in the unit of the scale."""
+    """C_L grows with s ln s, which has a minimum at s = 1/e (s: excess over the floor), so C_L is not monotone."""
     (found,) = folds(LAW, valley(0.06))
     assert found.code == "fold"
     assert "C_L is not monotone in gamma" in found.text

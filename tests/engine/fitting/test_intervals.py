@@ -1,4 +1,4 @@
-"""Intervals compared with normal theory, and all special cases."""
+"""Tests of confidence intervals: comparison with normal theory, and special cases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_normal_draws_give_the_normal_interval(method: str, level: float) -> Non
 
 
 def test_bias_correction_shifts_both_ends_by_twice_the_bias() -> None:
-    found = interval(3.5, NORMAL, 0.95, "bc")  # the best fit is 0.25 sd above the draws: z0 = 0.25
+    found = interval(3.5, NORMAL, 0.95, "bc")  # The best fit is 0.25 sd above the mean draw: bias z0 = 0.25.
     assert found == pytest.approx((3 + 2 * (0.5 - 1.96), 3 + 2 * (0.5 + 1.96)), abs=0.05)
 
 
@@ -85,7 +85,7 @@ def test_intervals_are_ordered_nested_and_inside_the_draws(draws: list[float], c
 
 
 def test_an_end_at_which_the_draws_pile_up_is_not_determined() -> None:
-    """With a quarter of the draws at the bound, less than 16 % lie above it; with a twentieth, less than 2.5 %."""
+    """An end of an interval is infinite if too many draws lie at a bound: over 16 % for 68 %, over 2.5 % for 95 %."""
     inner = np.random.default_rng(0).uniform(0.4, 0.9, 1000)
     for share, ends68, ends95 in ((0.25, math.inf, math.inf), (0.05, None, math.inf), (0.0, None, None)):
         draws = np.where(np.arange(1000) < 1000 * share, 1.0, inner)

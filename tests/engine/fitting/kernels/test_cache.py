@@ -1,4 +1,4 @@
-"""The location of compiled kernels, and calls that do not wait for their compilation."""
+"""Tests of the cache of compiled kernels: its folder, and fits that run in numpy during a compilation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ print(storage.folder())
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Set up an environment without a home folder, with ``tmp_path`` as its temporary folder."""
+    """Remove the home folder from the environment, and return the temporary folder that is used instead."""
     for name in ("HOME", "USERPROFILE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
@@ -74,7 +74,8 @@ def test_without_a_home_the_temporary_folder_is_the_users_alone(bare: Path) -> N
     assert folder is not None
     assert folder.parent.parent == bare
     assert folder.parent.stat().st_mode & 0o077 == 0
-    folder.parent.chmod(0o777)  # Other users could put code into this folder.
+    # A folder that other users can write to is refused, because they could replace the compiled code.
+    folder.parent.chmod(0o777)
     assert found() is None
 
 

@@ -1,4 +1,4 @@
-"""The compiled kernels compared with numpy: elementary functions, random draws, starts, minima, whole fits."""
+"""Compare the compiled kernels with numpy: elementary functions, random draws, starts, minima and whole fits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.engine.fitting.tables import make_runs, surface
 
 @pytest.fixture(scope="module")
 def compiled() -> Engine:
-    """Load the kernels: half a second from the cache, or ten seconds if they are compiled."""
+    """Load the compiled kernels. This needs 0.5 s from the cache and 10 s if they must be compiled."""
     kernels.load()
     found = kernels.compiled(0)
     assert found is not None
@@ -37,7 +37,7 @@ def compiled() -> Engine:
 
 @pytest.fixture
 def numpy_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fit with numpy alone, as before the kernels are loaded."""
+    """Disable the compiled kernels, so that fits use numpy."""
     with monkeypatch.context() as patch:
         patch.setattr(kernels, "compiled", lambda work: None)
         yield
@@ -55,7 +55,7 @@ def one_axis(n: int, seed: int = 0) -> Runs:
 
 
 def test_philox_gives_the_published_words() -> None:
-    """The words equal the known answers of philox4x32-10 in Random123's kat_vectors (Salmon et al. 2011)."""
+    """The random words equal the published test vectors of philox4x32-10 (Random123, ``kat_vectors``)."""
     ones = 0xFFFFFFFF
     known = [
         ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
@@ -73,7 +73,8 @@ def test_philox_gives_the_published_words() -> None:
 def test_draws_are_even(compiled: Engine) -> None:
     drawn = counts(50, 1, 0, 20_000)
     assert drawn.sum(axis=1).min() == drawn.sum(axis=1).max() == 50
-    assert drawn.mean(axis=0) == pytest.approx(np.ones(50), abs=5 / np.sqrt(20_000))  # five standard errors
+    # The tolerance is five standard errors.
+    assert drawn.mean(axis=0) == pytest.approx(np.ones(50), abs=5 / np.sqrt(20_000))
     assert drawn.var(axis=0) == pytest.approx(np.full(50, 1 - 1 / 50), rel=0.06)
 
 
@@ -140,7 +141,7 @@ def test_starts_and_minima_agree_with_numpy(name: str, compiled: Engine) -> None
     for loss in (p.objective.loss, *p.objective.loss.softer(0.02)[:1]):
         minima = [e.refine(p, starts[0].reshape(72, -1), weight, owner, loss) for e in (NUMPY, compiled)]
         best = [value.reshape(12, 6).min(axis=1) for _, value in minima]
-        # A loss with a kink is flat on one side of it: the end of a descent there depends on the order of its sums.
+        # At a kink of the loss the end of a descent depends on rounding, so the tolerance is larger.
         assert best[1] == pytest.approx(best[0], rel=1e-6 if name in KINKED else 1e-9)
 
 
@@ -150,11 +151,12 @@ def test_a_start_ends_at_a_known_optimum_that_it_comes_close_to(warm: bool, comp
     refine = (compiled if warm else NUMPY).refine
     weight, own = p.weight * counts(p.n, 3, 0, 5), np.arange(5)
     optimum = refine(p, np.tile(multistart.best_fit(p).theta, (5, 1)), weight, own, p.objective.loss)
-    known = Known(optimum[0] * (1 + 1e-9), optimum[1] * (1 - 1e-9))  # Differs from the optimum in its digits.
+    known = Known(optimum[0] * (1 + 1e-9), optimum[1] * (1 - 1e-9))  # Differs from the optimum only in its last digits.
     theta, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, known)
     assert np.array_equal(theta, known.theta)
     assert np.array_equal(value, known.value)
-    above = Known(optimum[0], optimum[1] * 1.01)  # Not an optimum: a start with a lower objective continues.
+    # The objective of this point is too high, so a start that is already lower continues its descent.
+    above = Known(optimum[0], optimum[1] * 1.01)
     _, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, above)
     assert value == pytest.approx(optimum[1], rel=1e-8)
     far = Known(optimum[0] * 1.5, optimum[1] / 2)
@@ -177,7 +179,7 @@ def test_every_refit_reaches_the_objective_that_numpy_reaches(
 
 
 def test_targets_of_their_own(compiled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One design and many tables of targets: y has shape (r, n)."""
+    """Refits of r target vectors on the same N and D (y has shape (r, n)) equal r separate fits."""
     p = problem_of(FitSpec(), make_runs(surface(40, 0.02)))
     many = np.stack(
         [surface(40, 0.0)["loss"] * np.exp(0.02 * np.random.default_rng(i).normal(size=40)) for i in range(9)]

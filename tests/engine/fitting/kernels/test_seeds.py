@@ -1,4 +1,4 @@
-"""The optimum is independent of the seed: refits with random draws, and all starts, reach the known optimum."""
+"""The optimum does not depend on the seed: refits and starts of each seed find the best known optimum."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _rows(weight: Floats, start: int, stop: int) -> Floats:
 
 @pytest.mark.parametrize("objective", ["huber_log_sum", "ls_loss_sum"])
 def test_refits_of_twenty_seeds_are_at_their_own_optimum(shared: Path, objective: str) -> None:
-    """Over 20 seeds of the Epoch table at most one refit in 1000 is above the best of 40 separate starts."""
+    """Of 1000 refits of the Epoch table (20 seeds), at most one is worse than the best of 40 separate starts."""
     kernels.load()
     engine = kernels.compiled(0)
     assert engine is not None
@@ -48,11 +48,14 @@ def test_refits_of_twenty_seeds_are_at_their_own_optimum(shared: Path, objective
         starts = engine.starts(grid(p), weight, STARTS).reshape(50 * STARTS, -1)
         _, other = engine.refine(p, starts, weight, np.repeat(np.arange(50), STARTS), p.objective.loss)
         above += int(np.sum(value > other.reshape(50, STARTS).min(axis=1) * (1 + 1e-6)))
-    assert above <= 1  # of 1000
+    assert above <= 1  # Of 20 seeds with 50 refits each.
 
 
 def test_rows_in_any_order_and_starts_of_any_seed_reach_the_reference(shared: Path) -> None:
-    """A cold fit draws no random numbers, so the seed shuffles the rows, which changes each sum by its rounding."""
+    """Fits find the reference optimum for each order of the rows.
+
+    Their starts are not random, so the seed only shuffles the rows, which changes the rounding of sums.
+    """
     kernels.load()
     entries = json.loads((shared / "runs" / "reference_fits.json").read_text())["fits"]
     above = {}
@@ -69,7 +72,7 @@ def test_rows_in_any_order_and_starts_of_any_seed_reach_the_reference(shared: Pa
 
 
 def test_a_simulated_table_over_twenty_seeds() -> None:
-    """Noise of 1 %: for each seed the objective of the fit is below that of the truth, as at an optimum."""
+    """For runs with 1 % noise, the fitted parameters have a lower objective than the true parameters, for each seed."""
     for seed in range(SEEDS):
         s = sample(FitSpec(), make_runs(surface(60, 0.01, seed)))
         p = problem(s.law, s.spec, s.columns, s.y, s.weight)
