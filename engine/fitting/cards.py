@@ -1,4 +1,4 @@
-"""Conversion of a fit to JSON (``isoplan fit --json``, law cards), and of that JSON to a fit."""
+"""Conversion of a fit to JSON, and of JSON to a fit. ``isoplan fit --json`` and law cards use this JSON."""
 
 from __future__ import annotations
 
@@ -108,10 +108,11 @@ class _Card(_Shape):
 
 
 def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Json:
-    """Return the JSON object of a fit, which ``fit --json`` prints and ``plan`` reads.
+    """Return the JSON object of a fit. ``fit --json`` prints this object and ``plan`` reads it.
 
-    Without ``resamples`` the object is small, and plans from it have no intervals. With ``covariance``, it contains the
-    covariance of the parameters; plans then draw resamples from a Gaussian distribution and have intervals.
+    Without ``resamples``, the object is small, and plans made with it have no intervals. With ``covariance``, the
+    object contains the covariance of the parameters. Plans then draw resamples from a Gaussian distribution and have
+    intervals.
     """
     whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
     whole["resampling"] = asdict(fit.resampling)
@@ -127,9 +128,9 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
 def groups_to_json(found: GroupedFit) -> Json:
     """Return the JSON object of a fit of several groups.
 
-    ``parameters`` contains each shared parameter once, and the others for each group as ``alpha[group]``. ``groups``
-    contains the fields that differ between groups. ``data`` is that of the first group. If no parameter is shared, each
-    group has its own resamples.
+    ``parameters`` contains each shared parameter once. Other parameters occur once for each group, as ``alpha[group]``.
+    ``groups`` contains the fields that differ between groups. ``data`` describes the data of the first group. If no
+    parameter is shared, each group has its own resamples.
     """
     first = next(iter(found.fits.values()))
     groups = {
@@ -234,12 +235,12 @@ def _parameters(card: _Card, spec: FitSpec) -> tuple[Parameter, ...]:
 
 
 def _bare(p: _Parameter) -> bool:
-    """Whether the card gives neither a standard error nor a 68 % interval of the parameter."""
+    """Return whether a parameter of a card lacks both a standard error and a 68 % interval."""
     return p.se is None and p.ci68 is None
 
 
 def _around(given: _Covariance, spec: FitSpec, theta: Floats) -> Floats:
-    """Return resamples (r, p) that are drawn around ``theta`` from the covariance ``given`` in a card."""
+    """Draw resamples (r, p) of the parameters around ``theta`` (p,), with the covariance ``given`` in a card."""
     if any(len(row) != len(given.names) for row in given.matrix):
         raise PlannerError("The rows of 'covariance' differ in length from its names: correct the card.")
     matrix = np.array(given.matrix, float).reshape(len(given.matrix), -1)
@@ -254,9 +255,9 @@ def _resamples(card: _Card, p: int) -> Floats:
 
 
 def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
-    """Return the card of one group, in which its own and the shared parameters have the names of the law.
+    """Return the card of one group. Its parameters have the names of the law, without ``[group]``.
 
-    A card without groups is returned as it is if ``group`` is empty.
+    A card without groups is returned unchanged if ``group`` is empty.
     """
     if not card.groups and not group:
         return card

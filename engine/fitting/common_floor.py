@@ -1,7 +1,8 @@
-"""Joint fit of two laws to two tables of one task. The floor is common to both laws; all other parameters are not.
+"""Joint fit of two laws to two tables of one task. Both laws have the same floor; all other parameters differ.
 
-The objective is the sum over both tables. Each joint resample draws from both tables, from each as in its own fit.
-Hence row i of the resamples of both laws is one joint refit. It depends only on the seed and on i.
+The objective is the sum over both tables. Each joint resample draws runs from both tables, with the method of the
+separate fits. Row i of the resamples of both laws is therefore one joint refit. This row depends only on the seed and
+on i.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const
 
 FLOORS = 13
-"""Number of floors, from zero to the smallest loss, at which the joint fit is started."""
+"""Number of starting values of the floor in the joint fit. They range from zero to the smallest loss."""
 ROUNDING = 1e-9
-"""Assumed smallest residual when the noise of a table is estimated, so that an exact fit does not have zero noise."""
+"""Smallest residual assumed in the noise estimate of a table. With it, the noise of an exact fit is not zero."""
 OTHER_STREAM = 1 << 63
-"""Difference of the seeds of the two tables; larger than any seed in a specification."""
+"""Number added to the seed for the second table. It is larger than any seed in a specification."""
 
 
 @dataclass(frozen=True, eq=False)
 class OneFloor:
-    """The result of a joint fit with one floor: both fits, with the parameters and the resamples of the joint fit.
+    """Result of a joint fit with one floor: the fits of both tables, with the joint parameters and resamples.
 
-    ``objective`` is the sum over both tables. ``rejected`` is True if one floor for both laws makes the fit worse than
-    noise explains (at 95 %).
+    ``objective`` is the sum over both tables. ``rejected`` is True if a likelihood-ratio test at 95 % rejects one floor
+    for both laws.
     """
 
     one: Fit
@@ -90,7 +91,7 @@ def _floor(law: Law) -> int:
 
 
 def fit_one_floor(one: Fit, other: Fit) -> OneFloor:
-    """Fit both laws to both tables with a common floor, with the objective of ``one``.
+    """Fit the laws of ``one`` and ``other`` to their tables with a common floor, with the objective of ``one``.
 
     ``why_apart(one, other)`` must be empty.
     """
@@ -109,11 +110,11 @@ def fit_one_floor(one: Fit, other: Fit) -> OneFloor:
 
 
 def _worse(j: Joint, alone: list[tuple[float, float]]) -> float:
-    """Return the log of the likelihood ratio of two separate floors to one common floor.
+    """Return the logarithm of the likelihood ratio of separate floors to one common floor.
 
     ``alone`` contains the minimum of the objective and the noise of each table by itself. The joint fit sums the
-    objectives without dividing them by the noise. Its optimum is therefore not that of the likelihood if one table is
-    noisier than the other, and both tables are fitted again in units of their noise.
+    objectives without dividing them by the noise. If one table is noisier than the other, the optimum of this sum is
+    not the optimum of the likelihood. Both tables are therefore fitted again in units of their noise.
     """
     least = min(s for _, s in alone)
     parts = tuple(
@@ -133,9 +134,9 @@ def _alike(spec: FitSpec, first: FitSpec) -> FitSpec:
 
 
 def _joint(runs: tuple[FittedRuns | None, ...], specs: tuple[FitSpec, ...]) -> tuple[Joint, list[tuple[float, float]]]:
-    """Return the joint problem of both tables, and for each table alone the minimum of its objective and its noise.
+    """Return the joint problem of both tables, and a pair (minimum of the objective, noise) for each table alone.
 
-    In the joint problem, both floors are one entry of the parameter vector.
+    In the joint problem, one entry of the parameter vector is the floor of both laws.
     """
     parts: list[Problem] = []
     places: list[Ints] = []
@@ -164,7 +165,7 @@ def _joint(runs: tuple[FittedRuns | None, ...], specs: tuple[FitSpec, ...]) -> t
 
 
 def _candidates(j: Joint) -> Floats:
-    """Return common floors (c, 1) at which the joint fit is started; they are within the bounds."""
+    """Return starting values (c, 1) of the common floor, within its bounds."""
     at = int(j.place[0][j.shared[0][0]])
     low, high = (float(ends[at]) for ends in j.bounds)
     least = min(float(p.y.min()) for p in j.parts)
@@ -175,8 +176,8 @@ def _candidates(j: Joint) -> Floats:
 def _resamples(j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitSpec, ...]) -> tuple[Floats, Resampling]:
     """Return the parameter vectors (r, Q) of the joint resamples; a failed refit is a row of NaN.
 
-    The first half shows whether the runs resolve the floor. If they do not, the second half are fits of the laws
-    without a floor.
+    The first half of the resamples determines whether the runs resolve the floor. If the floor is not resolved, the
+    second half are fits of the laws without a floor.
     """
     total, how = min(spec.bootstrap for spec in specs), _reading(j, fits)
     if not total:
@@ -195,9 +196,9 @@ def _resamples(j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitS
 
 
 def _reading(j: Joint, fits: tuple[Fit, Fit]) -> Resampling:
-    """Return the method of the joint resamples, with the numbers of independent runs and free parameters.
+    """Return the resampling method of the joint fit, with the numbers of independent runs and free parameters.
 
-    The numbers are those of the table with fewer degrees of freedom (runs minus parameters).
+    Both numbers refer to the table with fewer degrees of freedom (runs minus parameters).
     """
     tables = []
     for fit, p in zip(fits, j.parts, strict=True):
@@ -215,7 +216,8 @@ def _draw(
 ) -> Floats:
     """Return the parameter vectors (r, Q) of the joint resamples with the numbers ``which``.
 
-    A resample draws runs within each table, or (method "residual") noise around the joint fit.
+    With the method "residual", a resample draws noise around the joint fit. With other methods, it draws runs from each
+    table.
     """
     seed, first, total = specs[0].seed, which.start, which.stop - which.start
     own = j.redrawn(normals(seed, which.stop, sum(map(len, j.priors)))[which])
@@ -231,7 +233,7 @@ def _draw(
 
 
 def _runs_drawn(seed: int, first: int, member: list[np.ndarray]) -> Callable[[int, int], Floats]:
-    """Return a function (a, b) -> how often each run of both tables is drawn in the resamples a to b.
+    """Return a function of (a, b) that counts how often each run of both tables is drawn in the resamples a to b.
 
     Each resample draws from each table as many clusters as the table has.
     """

@@ -34,7 +34,8 @@ class GroupedFit:
     """The fits of several groups, by name of the group.
 
     If groups share parameters, row i of the resamples of every group belongs to one joint refit. Differences between
-    groups then have intervals. If they do not, each group is fitted by itself, and there are no joint refits.
+    groups then have intervals. If groups share no parameter, each group is fitted by itself, and there are no joint
+    refits.
     """
 
     spec: FitSpec
@@ -56,7 +57,7 @@ class GroupedFit:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All parameters: each shared or fixed one once, and the others for each group as ``alpha[group]``."""
+        """All parameters. Shared and fixed parameters occur once; others occur once per group, as ``alpha[group]``."""
         return tuple(replace(self.fits[g].parameters[i], name=name) for name, g, i in self._columns())
 
     @property
@@ -112,8 +113,8 @@ def fit_groups(
     """Fit the law of ``spec`` to each group of ``runs``; the parameters in ``spec.share`` are equal in all groups.
 
     The groups are those of the role "group". If no parameter is shared and the roles ask for separate laws, each group
-    is fitted by itself. Each resample draws from each group as many runs as the group has. Raises PlannerError as
-    ``fit`` does, with the name of the group.
+    is fitted by itself. A resample draws from each group as many runs as the group contains. Raises PlannerError in the
+    same cases as ``fit``; the message names the group.
     """
     if runs.roles.each and not spec.share:
         return GroupedFit(spec, dict(_apart(spec, runs, snapshot, where, progress)))
@@ -172,7 +173,7 @@ def _sharable(spec: FitSpec, law: Law) -> None:
 def _apart(
     spec: FitSpec, runs: Runs, snapshot: str, where: str, progress: Progress | None
 ) -> Iterator[tuple[str, Fit]]:
-    """Yield the name and the separate fit of each group, with the numbers of ``fit`` on the runs of that group."""
+    """Yield the name and the separate fit of each group. The fit equals that of ``fit`` on the group's runs."""
     names, column = _names(runs), runs.roles.group or "group"
     for i, name in enumerate(names):
         share = None if progress is None else partial(_report, progress, i, len(names))
@@ -244,7 +245,8 @@ def _refits(
 ) -> Floats:
     """Return the parameter vectors (r, Q) of the joint resamples.
 
-    Each resample draws from each group as many runs as it has, or (method "residual") noise around the fit.
+    With the method "residual", a resample draws noise around the fit. With other methods, it draws from each group as
+    many runs as the group contains.
     """
     total = spec.bootstrap
     own = j.redrawn(normals(spec.seed, total, sum(map(len, j.priors))))

@@ -1,4 +1,4 @@
-"""Which laws the columns of a table allow, and which of them Isoplan suggests, with the reason."""
+"""The laws that the columns of a table allow, and the law that Isoplan suggests, with the reason."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from isoplan.engine.laws.law import axis_words
 from isoplan.engine.schema import Runs
 
 TOGETHER = 0.99
-"""Correlation of log N and log D from which on the runs do not separate the effects of size and data."""
+"""Smallest correlation of log N and log D at which runs do not separate the effects of model size and data."""
 LEVELS = 3
 """Smallest number of values of a column whose effect a law can describe."""
 SWEPT = 4
-"""Smallest number of values of a column that was swept to find an optimum."""
+"""Smallest number of values of a column that counts as swept to find an optimum."""
 GRID = 30
-"""Largest number of sizes and of amounts of data that the reason counts. Above it, nearly every run has its own."""
+"""Maximum number of distinct sizes (or amounts of data) stated in a reason. Larger numbers are not informative."""
 REPEATED = 2.0
-"""Number of epochs from which on samples count as repeated."""
+"""Smallest number of epochs at which samples count as repeated."""
 SURFACE_RUNS, REPEATED_RUNS = 6, 10
 """Smallest number of runs for which a law over size and data, without and with repeated data, is suggested."""
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A law that suits a table, and the ``reason``, which completes the sentence "because ..."."""
+    """A law that suits a table. ``reason`` is text that completes the sentence "because ..."."""
 
     law: Law
     reason: str
@@ -42,7 +42,7 @@ class Suggestion:
 
 
 def offered_laws(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
-    """Return the laws that ``runs`` allow, and each other law with the reason, such as "D is not mapped".
+    """Return the laws that ``runs`` allow, and a list of other laws with the reason, such as "D is not mapped".
 
     A law over one chosen column (``ONE_AXIS``) is in the second list if no column is suitable, otherwise in neither
     list.
@@ -77,7 +77,7 @@ def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
 
 
 def suggest_law(runs: Runs, y: str) -> Suggestion | None:
-    """Return the law that suits what the ``runs`` vary, with the reason; None if the table allows no such law."""
+    """Return the law that suits the columns that vary in ``runs``, with the reason; None if no law is possible."""
     measured = runs.take(np.isfinite(runs[y])) if y in runs else runs
     return next(_candidates(measured, y), None) if y in measured and len(measured) else None
 
@@ -111,7 +111,7 @@ def _surfaces(runs: Runs, y: str) -> Iterator[Suggestion]:
 
 
 def _sweeps(runs: Runs, y: str) -> Iterator[Suggestion]:
-    """Yield laws with an optimum over a hyperparameter that takes more values than size and data do."""
+    """Yield laws with an optimum over a hyperparameter that has more distinct values than size and data have."""
     for name in sorted(runs.roles.hyper, key=lambda column: -_levels(runs, column)):
         levels = _levels(runs, name)
         if levels < SWEPT or levels <= max(_levels(runs, "N"), _levels(runs, "D"), _levels(runs, "C")):
@@ -135,7 +135,7 @@ def _single_axes(runs: Runs, y: str) -> Iterator[Suggestion]:
 
 
 def _grow_together(runs: Runs) -> bool:
-    """Return whether N and D follow each other, so that the runs do not separate their effects."""
+    """Return whether N and D are so strongly correlated that the runs do not separate their effects."""
     N, D = runs["N"], runs["D"]
     known = np.isfinite(N) & np.isfinite(D) & (N > 0) & (D > 0)
     return bool(known.any() and abs(direction(N[known], D[known])[1]) > TOGETHER)
@@ -147,7 +147,7 @@ def _if_allowed(runs: Runs, y: str, law: Law, reason: str) -> Iterator[Suggestio
 
 
 def _levels(runs: Runs, name: str) -> int:
-    """Return the number of distinct finite values of a column; 0 if the runs lack it."""
+    """Return the number of distinct finite values of the column ``name``; 0 if ``runs`` has no such column."""
     if runs.lacks(name):
         return 0
     values: Floats = runs[name]

@@ -1,8 +1,8 @@
 """Fit of one law to runs, from a specification; also the choice of the objective and of the smoothing of curves.
 
-For a law of training steps, training curves are smoothed by a running mean. Its window is arbitrary, and it changes the
-number of training steps to a target, strongly if the curves are noisy. Therefore the law is fitted with several
-windows, and the resamples contain equal numbers from each.
+For a law of training steps, training curves are smoothed by a running mean. The window of the mean is arbitrary but
+changes the number of training steps to a target, especially for noisy curves. The law is therefore fitted with several
+windows. The resamples contain equal numbers of refits from each window.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ OBJECTIVE = "objective"
 def suggest(spec: FitSpec, runs: Runs) -> tuple[FitSpec, tuple[FitWarning, ...]]:
     """Return ``spec`` with an objective that suits ``runs``, and a note if it is not the Huber loss.
 
-    With few runs, the Huber loss with delta 1e-3 fits as many of them exactly as the law has free parameters, and the
-    others have almost no influence. With fewer than ``FEW`` runs per free parameter, the objective is therefore least
-    squares of log residuals, which uses all runs. The Huber loss is kept for a law without a residual for each run, and
+    With few runs, a law with p free parameters under the Huber loss (delta 1e-3) fits p runs exactly, and other runs
+    have almost no influence. With fewer than ``FEW`` runs per free parameter, the objective is therefore least squares
+    of log residuals, which uses all runs. The Huber loss is always used for a law without a residual for each run, and
     if a value of y is not positive.
     """
     law = spec.read_from(runs).find_law()
@@ -117,7 +117,7 @@ def fit(
     progress: Progress | None = None,
     suggested: bool = False,
 ) -> Fit:
-    """Fit the law of ``spec`` to ``runs``. Equal inputs give equal results to the last digit.
+    """Fit the law of ``spec`` to ``runs``. Equal inputs give identical results.
 
     ``curves`` are the training curves of the runs, for laws that use them. ``snapshot`` and ``where`` (the filter) are
     stored in the result. ``progress`` is called with the completed fraction of the resamples. If ``suggested`` is true
@@ -161,7 +161,7 @@ def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
 
 
 def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:
-    """Return the fit of a sample from its estimate; ``group`` is the name of the runs if there are several groups."""
+    """Return the fit of a sample from its estimate; ``group`` is the name of the group if there are several groups."""
     _check_bounds(s, found.theta)
     whole = np.flatnonzero(~np.isnan(found.resamples).any(axis=1))
     resamples, how = found.resamples[whole], found.resampling
@@ -186,7 +186,8 @@ def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: st
 def takes_runs(spec: FitSpec, n: int) -> bool:
     """Whether a fit of ``n`` runs stores them.
 
-    It does so for a law that is fitted to every run, without shared parameters, and with at most ``MOST_RUNS`` runs.
+    Runs are stored under three conditions: the law is fitted to every run, no parameters are shared, and ``n`` is at
+    most ``MOST_RUNS``.
     """
     return not spec.share and n <= MOST_RUNS and spec.find_law().estimator == "surface"
 

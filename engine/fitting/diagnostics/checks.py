@@ -22,14 +22,14 @@ from isoplan.engine.mixtures import COPIED
 
 COLLINEAR = 0.99
 BELOW = 3.0
-"""Smallest distance of a run below the law, in robust standard deviations, that can reject a floor above the run."""
+"""Minimum distance of a run below the law to reject a floor above this run, in robust standard deviations."""
 FALSE_ALARMS = 0.005
-"""Probability that a test rejects a correct floor because runs lie below it."""
+"""Probability that a test rejects a correct floor (false alarm)."""
 FIRST = 5
-"""Smallest number of runs whose mean is compared with the floor."""
+"""Minimum number of runs for a comparison of their mean loss with the floor."""
 REPEATS = "repeats"
 RISES, HIGH = "rises", 1.5
-"""Code of the warning that the loss rises where the law falls, and the ratio above which it is given.
+"""Code of the warning that the loss rises where the law falls, and the loss ratio that triggers this warning.
 
 The ratio is that of the median loss at the largest value on the axis to the smallest median loss.
 """
@@ -179,7 +179,8 @@ def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
 def limit_of(confidence: FloorConfidence | None, drawn: Floats) -> float:
     """Return the 95 % upper limit of an unresolved floor.
 
-    It follows from the confidence curve, or from the resampled floors ``drawn`` (r,) if there is no curve.
+    The limit is computed from the confidence curve ``confidence``. Without a curve, it is computed from the floors
+    ``drawn`` (r,) of the resamples.
     """
     return confidence.upper(SURE) if confidence else float(np.nanquantile(drawn, SURE))
 
@@ -209,8 +210,8 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
 def _resolved(value: Floats, p: Param, spread: float, along: Floats) -> bool:
     """Whether the fitted exponent ``value`` is inside its bounds.
 
-    The rate of an exponential may have either sign; it must also differ enough from zero, where the term is a straight
-    line.
+    The rate of an exponential may be positive or negative. It must also differ clearly from zero, because with a rate
+    of zero the term is a straight line.
     """
     if p.low < 0:
         return bool(LOG_LIMIT < abs(value) * spread < rate_limit(spread, float(np.mean(along))) * (1 - 1e-9))
@@ -287,7 +288,7 @@ def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
 
 
 def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
-    """Warn of derived numbers that are not finite for these runs; an optimum has its own warnings."""
+    """Warn of derived numbers that are not finite for these runs. ``_optimum`` warns of a missing optimum instead."""
     if s.law.optimum is not None:
         return
     with np.errstate(all="ignore"):
@@ -327,14 +328,14 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 def floor_limit(n: int, parameters: int) -> float:
     """Return the distance below the law, in robust standard deviations, at which one of ``n`` runs rejects a floor.
 
-    The floor that is rejected lies above the run.
+    The rejected floor lies above the loss of this run.
     """
     freedom = n - parameters
     return max(BELOW, float(-stdtrit(freedom, FALSE_ALARMS / n))) if freedom > 0 else float("inf")
 
 
 def below_floor(s: Sample, predicted: Floats, floor: float) -> bool:
-    """Whether the runs that are predicted closest to the floor are below it on average (one-sided t tests).
+    """Whether the runs with predictions closest to the floor are on average below the floor (one-sided t tests).
 
     If the floor of the law is correct, the expected loss of every run is above it. The runs are ordered by
     ``predicted`` (n,) and not by their measured loss, so that noise does not select them. The first 5, 10, 20, ... runs

@@ -4,8 +4,8 @@ A stratified permutation test decides whether the residuals differ between the v
 are close to each other on the axes of the law form a stratum. Under the null hypothesis, the labels can be exchanged
 among the runs of a stratum. The mean and the covariance of the sum of the residuals of each label are then known
 exactly, and the quadratic form of the sums is nearly chi squared (the generalised Cochran-Mantel-Haenszel statistic;
-Landis, Heyman and Koch, Int. Stat. Rev. 46, 1978). The labels need not be permuted at random. The result is therefore
-deterministic, and p far below 1e-3 can be computed.
+Landis, Heyman and Koch, Int. Stat. Rev. 46, 1978). No random permutations are necessary. The result is therefore
+deterministic, and p-values far below 1e-3 can be computed.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from isoplan.engine.mixtures import Question, ask, condition, option, pooled, qu
 from isoplan.engine.schema import Category, Runs
 
 FEWEST_RUNS = 5
-"""Minimum number of runs with one value of a column for this value to be compared with the others."""
+"""Minimum number of runs with a value of a column. Values with fewer runs are not compared."""
 MOST_GROUPS = 8
 LEVEL = 1e-3
 """Largest p-value at which residuals count as different, after Bonferroni's correction for the number of columns."""
 SMALLER = 0.2
-"""Smallest fraction by which an offset for each value of the column must decrease the scatter of the residuals."""
+"""Minimum relative decrease of the residual scatter when the offset of each column value is subtracted."""
 STRATUM, STRATUM_OF_FEW = 12, 18
 """Maximum number of runs in a stratum. With few runs, larger strata detect smaller offsets."""
 FEW = 50
 """Number of runs below which ``STRATUM_OF_FEW`` is used instead of ``STRATUM``."""
 MIXED = 0.5
-"""Smallest fraction of runs in strata with several values of a column; below it, the values do not overlap."""
+"""Minimum fraction of runs in strata with several column values. Below this fraction, the values do not overlap."""
 CAP = 5.0
-"""Robust standard deviations to which residuals are clipped, so that outliers do not decide the test."""
+"""Robust standard deviations to which residuals are clipped, because outliers could dominate the test."""
 MOST_RUNS = 4000
 """Maximum number of runs in the test. From a larger table, a fixed random selection is tested."""
 
@@ -68,10 +68,13 @@ def offsets(
 ) -> tuple[Offset, ...]:
     """Test for each column in ``categories`` whether ``residual`` (n,) differs between its values.
 
-    The results are sorted by p, lowest first. ``axes`` contains the logarithm (n,) of each axis of the law. Some
-    columns are not tested: those with fewer than two values that have ``FEWEST_RUNS`` runs, those that are a function
-    of one of the ``sizes`` (n,), those that divide the runs like an earlier column, and those whose values do not
-    overlap on the axes.
+    The results are sorted by p, lowest first. ``axes`` contains the logarithm (n,) of each axis of the law. Four kinds
+    of columns are not tested:
+
+    - Fewer than two values of the column have ``FEWEST_RUNS`` runs.
+    - The column is a function of one of the ``sizes`` (n,).
+    - The column divides the runs in the same way as an earlier column.
+    - The values of the column do not overlap on the axes.
     """
     some = _sampled(residual)
     residual, axes, sizes = residual[some], [x[some] for x in axes], [x[some] for x in sizes]
@@ -100,7 +103,8 @@ def offsets(
 def strata(axes: Sequence[Floats]) -> Ints:
     """Return the number of the stratum (n,) of each run.
 
-    The runs are halved along the widest of ``axes`` until each part has few runs. Runs with equal axes stay together.
+    The runs are halved along the widest of ``axes`` until each stratum has few runs. Runs with equal axes are in one
+    stratum.
     """
     places = np.stack(axes, axis=1)
     most = STRATUM_OF_FEW if len(places) < FEW else STRATUM
@@ -188,7 +192,7 @@ def _test(residual: Floats, axes: Sequence[Floats], group: Ints, k: int) -> tupl
 def _scale(residual: Floats, offset: Floats, parameters: int, best: Floats | None = None) -> float:
     """Return the root mean square of ``residual`` - ``offset``, clipped at CAP robust standard deviations.
 
-    The standard deviation is that around ``offset``, or around ``best`` if it is given.
+    The robust standard deviation is computed from the deviations from ``best`` if given, and otherwise from ``offset``.
     """
     around = residual - (offset if best is None else best)
     cap = CAP * _robust(around - np.median(around))
@@ -213,7 +217,7 @@ SHOWN = 3
 
 
 def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    """Yield a warning for each mixture of runs, and for each column between whose values the residuals differ."""
+    """Yield a warning for each mixture of runs, and for each column with residuals that differ between its values."""
     found = {o.column: o for o in residual_offsets(s, theta)} if s.law.is_pointwise else {}
     for question in questions(s.runs):
         yield _unanswered(question, found.pop(question.column, None), s.spec.log_residuals)
@@ -222,7 +226,7 @@ def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 
 
 def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
-    """Return the columns between whose values the residuals of a fit differ, most significant first.
+    """Return the columns with residuals that differ between the column's values, most significant first.
 
     Columns whose values the user has decided to fit together are not tested.
     """
@@ -241,9 +245,9 @@ def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
 
 
 def differing(fit: Fit, runs: Runs) -> tuple[Question, ...]:
-    """Return a question for each column of ``runs`` between whose values the residuals of ``fit`` differ.
+    """Return a question for each column of ``runs`` if the residuals of ``fit`` differ between the column's values.
 
-    Columns about which the user is already asked are omitted.
+    Columns with an open question to the user are omitted.
     """
     if not fit.law.is_pointwise or fit.data.curves:
         return ()

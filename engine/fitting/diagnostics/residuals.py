@@ -45,8 +45,8 @@ class Residuals:
 def residuals(fit: Fit, runs: Runs) -> Residuals:
     """Return the residuals of ``runs`` from ``fit``; raises PlannerError if a column that the law needs is missing.
 
-    It also raises PlannerError for a law of iso-FLOP minima, which does not predict single runs. The residuals of such
-    a law are those of the fitted minima, in ``parabolas``.
+    A law of iso-FLOP minima also raises PlannerError, because it does not predict single runs. ``parabolas`` returns
+    the residuals of its minima.
     """
     if not fit.law.is_pointwise:
         raise PlannerError(f"Law {fit.law.name} describes minima, not single runs: look at its parabolas.")
@@ -64,8 +64,8 @@ def outlier_limit(n: int, parameters: int) -> float:
     """Return the number of robust standard deviations beyond which one of ``n`` runs is an outlier.
 
     If n minus the number of fitted ``parameters`` is small, the scatter of the runs is uncertain. The limit is
-    therefore a quantile of Student's t distribution, such that a table without a wrong run has an outlier with
-    probability ``CHANCE``. It is 5 for many runs, 8 for four degrees of freedom, 380 for one, and infinite for none.
+    therefore a quantile of Student's t distribution. A table without a wrong run has an outlier with probability
+    ``CHANCE``. The limit is 5 for many runs, 8 for four degrees of freedom, 380 for one, and infinite for zero.
     """
     freedom = n - parameters
     return max(FAR, float(-stdtrit(freedom, CHANCE / 2 / n))) if freedom > 0 else float("inf")
@@ -74,8 +74,8 @@ def outlier_limit(n: int, parameters: int) -> float:
 def compare(predicted: Floats, y: Floats, log: bool, error: Floats | float = 1.0, parameters: int = 0) -> Residuals:
     """Return the residuals of ``y`` (n,) from ``predicted`` (n,); NaN where either of the two is NaN.
 
-    A prediction is NaN if the run has no value on the axis of the law. ``error`` (n,) is the error of each run, in any
-    unit that is the same for all runs. ``parameters`` is the number of fitted parameters.
+    A prediction is NaN if the run has no value on the axis of the law. ``error`` (n,) contains the error of each run.
+    Its unit is arbitrary but must be equal for all runs. ``parameters`` is the number of fitted parameters.
     """
     there = ~np.isnan(predicted) & ~np.isnan(y)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,16 +2,16 @@
 
 A point is on the envelope if all other points of smaller or equal compute have a larger loss (Hoffmann et al. 2022,
 arXiv:2203.15556, sec. 3.1). If runs have whole curves, the power laws do not use the parts of the envelope on which its
-first or last model size is best. These parts show where the sweep ends and not what is optimal. If they were used, the
-exponent of N* would be smaller by a tenth.
+first or last model size is best. In these parts, the best trained size is limited by the sweep and is not the optimal
+size. With these parts, the exponent of N* would be smaller by a tenth.
 
 The envelope has a selection bias: at each compute, it selects the curve with the most favourable noise. A model size
 with favourable noise is on the envelope over too long a range of compute, and N* therefore increases too slowly.
 Resamples of the curves have the same bias. To estimate it, envelopes are simulated from a smooth surface through the
 same curves (a chinchilla law that is used only for this). In a simulation, each curve is moved up or down as a whole by
-the scatter of the curves about the surface, and its remaining residuals are shifted along the curve. The bias is the
-difference between these envelopes and the frontier of the surface. It includes the effect of gaps between the trained
-model sizes.
+the scatter of the curves about the surface. The remaining residuals are shifted along the curve. The bias is the
+difference between the simulated envelopes and the frontier of the surface. The bias includes the effect of gaps between
+the trained model sizes.
 
 If whole curves lie on a smooth surface, the laws and their intervals are corrected for this bias. Otherwise the
 resamples draw whole curves, the bias remains, and a warning states this.
@@ -43,9 +43,9 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Roles, Runs
 
 FEWEST = 3
-"""Minimum number of points of an envelope for a power law through them."""
+"""Minimum number of points of an envelope for the fit of a power law."""
 CHANCES = 200
-"""Number of simulated envelopes for the mean selection bias; it does not depend on the number of resamples."""
+"""Number of simulated envelopes for the mean selection bias, for any number of resamples."""
 NARROW = (
     "The lowest of several noisy losses defines the envelope at each compute, so N* probably grows faster than stated. "
     "Resampled runs have the same bias: these intervals are too narrow. Compare the law chinchilla, or repeat the best "
@@ -65,8 +65,8 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
     late = progress and (lambda share: progress(0.3 + 0.7 * share))
     notes = list(_notes(first, floor))
     if bias is None:
-        # Most resamples do not contain the best curves. The best fit is therefore at the edge of their distribution,
-        # and a bias correction would treat this difference as bias.
+        # Most resamples do not contain the best curves. The best fit is therefore at the edge of the distribution of
+        # the resamples. A bias correction would wrongly treat this difference as bias.
         method: Method = "percentile" if ask == "auto" else pairs_only(ask, "Law envelope")
         every = stacked([first, *_resampled(s, e, progress)])
         theta, objective = _laws(s, spec, every, _powers(spec, every), late)
@@ -93,7 +93,8 @@ class Envelope:
     used: Bools
 
     def runs(self, y: str, most: int = 60) -> Runs:
-        """Return the points as runs with their loss in the column ``y``; if there are many, about ``most`` of them."""
+        """Return the points as runs with the loss in the column ``y``. From many points, about ``most`` are selected.
+        """
         values = {"N": self.N, "D": self.D, "C": self.C, y: self.y}
         some = slice(None, None, -(-len(self.C) // most))
         return Runs(np.arange(len(self.C[some])), {name: x[some] for name, x in values.items()}, Roles(), {})
@@ -118,7 +119,7 @@ def _resampled(s: Sample, e: Points, progress: Progress | None) -> Iterator[Reco
 
 
 def _simulated_records(e: Points, bias: SelectionBias, seed: int, count: int) -> Records:
-    """Return the envelopes of ``count`` simulated sets of curves, whose losses ``bias`` draws."""
+    """Return the envelopes of ``count`` simulated sets of curves with losses drawn by ``bias``."""
     parts = [e.records(bias.draw(seed, at.start, at.stop)) for at in blocks(count, MEMORY // len(e.y))]
     return stacked(parts or [e.records(bias.smooth[None]).take(slice(0, 0))])
 
@@ -128,9 +129,10 @@ def _corrected(
 ) -> tuple[Floats, float]:
     """Return the corrected parameters (1 + r, p), and the objective of the first row.
 
-    The first row is corrected for the mean selection bias, and each further row for the bias of one simulation. k, k_D
-    and the loss are corrected by factors, and a and b by differences. The loss is corrected at each point, so that the
-    law through the corrected points has the same form.
+    The first row is corrected for the mean selection bias, and each further row for the bias of one simulation. The
+    power laws are N* = k C^a and D* = k_D C^b. k, k_D and the loss are corrected by factors, a and b by differences.
+    The loss is corrected at each point before the law is fitted. The corrected law therefore has the form of the
+    original law.
     """
     still, mean = bias.without(e, first), _simulated_records(e, bias, 0, CHANCES)
     drawn = _simulated_records(e, bias, s.spec.seed, spec.bootstrap)
@@ -150,7 +152,10 @@ def _corrected(
 
 
 def _straight(powers: Floats) -> Floats:
-    """Return ln k, a, ln k_D and b (r, 4). Least squares of logs is linear in these, so biases can be subtracted."""
+    """Return ln k, a, ln k_D and b (r, 4).
+
+    Least squares of logs is linear in these numbers. Biases can therefore be subtracted.
+    """
     return np.stack([np.log(powers[:, 0]), powers[:, 1], np.log(powers[:, 2]), powers[:, 3]], axis=1)
 
 
@@ -167,7 +172,7 @@ def _powers(spec: FitSpec, rows: Records) -> Floats:
 
 
 def _laws(s: Sample, spec: FitSpec, rows: Records, powers: Floats, progress: Progress | None) -> tuple[Floats, float]:
-    """Return all parameters (r, p): ``powers`` and those of the loss, fitted to each envelope.
+    """Return all parameters (r, p) of each envelope: ``powers``, and the fitted parameters of the loss.
 
     The second result is the objective of the first envelope.
     """
@@ -179,7 +184,7 @@ def _laws(s: Sample, spec: FitSpec, rows: Records, powers: Floats, progress: Pro
 
 
 def _along(s: Sample, spec: FitSpec, rows: Records, progress: Progress | None) -> tuple[Floats, float]:
-    """Return E, C_L and gamma (r, 3) of the loss along each envelope, and the objective of the first."""
+    """Return E, C_L and gamma (r, 3) of the loss along each envelope, and the objective of the first envelope."""
     y = np.where(rows.on, rows.y, np.nanmax(np.where(rows.on, rows.y, np.nan), axis=0))
     p = problem(s.law, spec, {"C": rows.C}, y, np.ones(len(rows.C)))
     if (p.low == p.high).all():
@@ -233,11 +238,11 @@ def _notes(found: Records, floor: bool) -> Iterator[FitWarning]:
 MOST = 2000
 """Maximum number of points of the curves to which the surface is fitted."""
 SMOOTH = 0.98
-"""Smallest fraction of the variance of the loss that the surface must explain; otherwise no bias is simulated."""
+"""Minimum fraction of the loss variance explained by the surface. Below this fraction, no bias is simulated."""
 EVEN = 0.01
-"""Largest relative variation of C / (N D) over the points at which the frontier in closed form is used."""
+"""Largest relative variation of C / (N D) over the points for which the closed form of the frontier is used."""
 FEWEST_CURVES = 6
-"""Minimum number of curves to estimate their scatter about the surface."""
+"""Minimum number of curves for an estimate of the scatter of the curves about the surface."""
 FREE = 3
 """Degrees of freedom of the curves' offsets that the surface uses: their mean, and their slopes in log N and log D."""
 
@@ -284,7 +289,7 @@ class SelectionBias:
         """Return losses (stop - start, n) of simulated curves."""
         g = len(self.scatter.mean)
         off = self.scatter.draw(seed, start, stop)[:, self.curve]
-        u = uniforms(seed, start, stop, 4 * g + 1)[:, 2 * g + 1 :]  # ``scatter.draw`` uses the numbers before
+        u = uniforms(seed, start, stop, 4 * g + 1)[:, 2 * g + 1 :]  # skip the numbers that ``scatter.draw`` uses
         for i, own in enumerate(self.members):
             shift = (u[:, i : i + 1] * len(own)).astype(np.int64)
             sign = np.where(u[:, g + i] < 0.5, -1.0, 1.0)[:, None]
@@ -293,12 +298,12 @@ class SelectionBias:
 
 
 def estimate_selection_bias(e: Points) -> SelectionBias | None:
-    """Return the noise model of the points ``e``; None if there are few curves or no surface represents them."""
+    """Return the noise model of the points ``e``; None if there are few curves or no surface fits the points."""
     y, curve, curves, log = e.y, e.curve, int(e.curve.max()) + 1, bool((e.y > 0).all())
     if curves < FEWEST_CURVES or not e.whole:
         return None
     some = slice(None, None, -(-len(y) // MOST))
-    values = {"N": e.N[some], "D": e.D[some], "C": e.C[some], "loss": y[some]}  # here smaller y is better
+    values = {"N": e.N[some], "D": e.D[some], "C": e.C[some], "loss": y[some]}  # smaller y is better here
     spec = FitSpec(objective="ols-log" if log else "ols", bootstrap=0)
     try:
         s = sample(spec, Runs(np.arange(len(values["N"])), values, Roles(loss="loss"), {}))

@@ -1,7 +1,7 @@
-"""Fit of a formula law: the best of 64 starts, with the number of starts that reached it.
+"""Fit of a formula law from 64 starts. The best minimum is returned, with the number of starts that ended there.
 
-The best minimum need not be the global one. The fit therefore states how many starts reached it, and how much worse the
-next minimum is.
+The best minimum need not be the global one. The fit therefore reports how many starts ended in the best minimum, and
+how much worse the next minimum is.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from isoplan.engine.fitting.types.result import Estimate, FitWarning, empty_resa
 from isoplan.engine.laws.expression import FormulaLaw
 
 SAME = 1e-6
-"""Relative difference below which two objectives belong to the same minimum."""
+"""Largest relative difference of two objectives that count as one minimum."""
 NEAR, KEPT = 1.25, 2
-"""Refits start from the best minimum, and from up to ``KEPT`` others with at most ``NEAR`` times its objective."""
+"""Refits start from the best minimum and up to ``KEPT`` others, each with at most ``NEAR`` times the best objective."""
 LEADING, AGAIN = 16, 4
-"""Number of best starts that continue, and number of their further descents: in a narrow valley, one is not enough."""
+"""Number of best starts that continue, and number of their further descents. A narrow valley needs several descents."""
 MEMORY = 1_000_000
 """Maximum number of weights (resamples x runs) in a block."""
 AT_ONCE = 250
-"""Maximum number of resamples in a block. A smaller block takes nearly as long, because of a few slow starts."""
+"""Maximum number of resamples in a block. A smaller block is not much faster, because a few starts are slow."""
 FLAT = 1e-9
-"""Curvature along a direction, relative to that along single parameters, below which the runs do not constrain it."""
+"""Smallest curvature of a direction that the runs constrain, relative to the curvature along single parameters."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The minima (s, p) in which the starts ended, with their objectives (s,), the best first.
+    """Minima (s, p) in which the s starts ended, with the objectives (s,) of the minima, the best first.
 
-    ``ladder`` contains softer losses that were minimised before that of the objective.
+    ``ladder`` contains softer losses that were minimised before the loss of the objective.
     """
 
     theta: Floats
@@ -58,7 +58,7 @@ class Spread:
 
     @property
     def roots(self) -> Floats:
-        """Starting points (k, p) of refits: the best minimum, and the next distinct ones if they are nearly as good."""
+        """Starting points (k, p) of refits: the best minimum and other distinct minima with a similar objective."""
         kept = [0]
         for i, value in enumerate(self.value):
             if len(kept) <= KEPT and value <= NEAR * self.value[0] and not _same(value, self.value[kept[-1]]):
@@ -83,7 +83,7 @@ def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def _informed(s: Sample, e: Expression) -> Expression:
-    """Return the problem ``e`` with the priors of the specification, if there are any."""
+    """Return the problem ``e`` with the priors of the specification; without priors, ``e`` itself."""
     if not s.spec.prior:
         return e
     per = noise(s.spec, e.objective.loss, lambda: float(best_of(e, s.spec.seed).value[0]) / (e.n - len(s.free)))
@@ -141,7 +141,7 @@ def refits(
 
 
 def _distinct(value: Floats, owner: Ints) -> Ints:
-    """Return the indices of the starts, by owner and then by objective, without repeated minima of one owner."""
+    """Return the indices of starts with distinct minima, sorted by owner (a resample) and then by objective."""
     order = np.lexsort((value, owner))
     value, owner = value[order], owner[order]
     repeated = (owner[1:] == owner[:-1]) & _same(value[1:], value[:-1])
@@ -153,14 +153,14 @@ def _same(value: Floats, best: Floats) -> np.ndarray[tuple[int, ...], np.dtype[n
 
 
 def _residual(e: Expression, theta: Floats) -> float:
-    """Return the median absolute residual of the runs with the parameters ``theta`` (p,)."""
+    """Return the median absolute residual of the runs for the parameters ``theta`` (p,)."""
     with np.errstate(all="ignore"):
         size = np.abs(e.residual(e.predict(theta), slice(None)))
     return float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
 
 
 def _spread(found: Spread) -> FitWarning:
-    """Return a note on how many starts reached the best minimum, and how much worse the next one is."""
+    """Return a note on the number of starts that ended in the best minimum, and on the excess of the next minimum."""
     total, reached = len(found.value), found.reached
     others = found.value[~_same(found.value, found.value[0]) & np.isfinite(found.value)]
     if others.size == 0:

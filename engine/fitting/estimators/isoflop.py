@@ -1,8 +1,11 @@
 """Approach 2, iso-FLOP minima: a parabola in log N for each budget, then power laws through their minima.
 
 Sources: Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, eqs. 4, 5. A minimum is used under three
-conditions: the parabola opens upward in the loss, its vertex is at most one width of the sweep outside the sweep, and
-the loss at the vertex is at most two ranges of the measured losses below the lowest one.
+conditions:
+
+- The parabola opens upward in the loss.
+- The vertex is outside the sweep by at most the width of the sweep.
+- The loss at the vertex is below the lowest measured loss by at most twice the range of the measured losses.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ REWEIGHTINGS = 100
 MEMORY = 1_000_000
 """Maximum number of weights (resamples x runs) in memory."""
 FREE_FLOOR = 4
-"""Minimum number of budgets to fit the floor of the loss along the minima. With fewer, the floor is zero."""
+"""Minimum number of budgets to fit the floor of the loss along the minima. With fewer budgets, the floor is zero."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Parabola:
     """The parabola of one budget: y (or log y) = c0 + c1 u + c2 u^2, with u = ln N - centre.
 
     ``C`` in FLOPs is the geometric mean over the runs of the budget. ``loss_star`` has the unit and direction of y.
-    ``located`` is True if the optimum is near enough to the sweep to be used, and ``inside`` is True if it is within
-    the sweep. N*, D* and loss* are NaN if the parabola has no minimum.
+    ``located`` is True if the optimum fulfils the conditions for use. ``inside`` is True if the optimum is within the
+    sweep. N*, D* and loss* are NaN if the parabola has no minimum.
     """
 
     budget: float
@@ -68,7 +71,7 @@ class Parabola:
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """The runs of one budget (an iso-FLOP group), and D as a function of N for this budget."""
+    """The runs of one budget (an iso-FLOP group), and the function D(N) of this budget."""
 
     nominal: float
     index: Ints  # positions of the runs in the sample
@@ -86,7 +89,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Minima:
-    """The vertices (r, b) of the parabolas of r resamples at b budgets, and their coefficients (r, b, 3) in u."""
+    """Vertices (r, b) and coefficients (r, b, 3) of the parabolas in u, for r resamples and b budgets."""
 
     u: Floats
     y: Floats  # y, also if the parabola is in log y
@@ -128,8 +131,8 @@ def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
 def power_through(x: Floats, y: Floats, *, scale: float | None = None, exponent: float | None = None) -> Floats:
     """Return ``scale`` and ``exponent`` (..., 2) of y = scale x^exponent, by least squares of logs.
 
-    ``x`` and ``y`` have the shape (..., b). Points where ``y`` is NaN are left out. A ``scale`` or ``exponent`` that is
-    given is not fitted.
+    ``x`` and ``y`` have the shape (..., b). Points with NaN in ``y`` are omitted. If ``scale`` or ``exponent`` is
+    given, this parameter is not fitted.
     """
     lx, ly = np.log(x) + 0 * y, np.log(y)
     seen = np.isfinite(ly)
@@ -172,8 +175,8 @@ def budgets(s: Sample) -> list[Budget]:
 def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, half: float) -> tuple[float, float, float]:
     """Return the coefficients of ln D as a quadratic in u for one budget.
 
-    If a compute rule with C proportional to N D gives C or D, ln D follows from it. Otherwise it is fitted to the D of
-    the runs.
+    If a compute rule with C proportional to N D gives C or D, ln D is computed from this rule. Otherwise ln D is fitted
+    to the D of the runs.
     """
     rule = s.runs.roles.compute
     derived = s.runs.roles.column(Role.C) is None or s.runs.roles.column(Role.D) is None
@@ -199,7 +202,8 @@ def vertices(groups: list[Budget], weight: Floats, how: Objective) -> Minima:
 def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
     """Return the coefficients (r, 3) of the parabola of a budget, by iteratively reweighted least squares.
 
-    ``weight`` (r, n_b) are the weights of its runs. The result is NaN if a resample has fewer than three model sizes.
+    ``weight`` (r, n_b) contains the weights of the n_b runs of this budget. The result is NaN if a resample has fewer
+    than three model sizes.
     """
     basis = b.basis
     squares = (basis[:, None] * basis).reshape(9, -1)
@@ -210,7 +214,7 @@ def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
         new[~ok] = np.nan
         moves = np.abs(new - c[going]).max(axis=1) > 1e-12 * np.maximum(np.abs(new).max(axis=1), 1.0)
         c[going] = new
-        going = going[moves]  # Comparisons with NaN are False: failed fits stop.
+        going = going[moves]  # A failed fit (NaN) compares as False and stops.
         if not going.size:
             break
         w = weight[going] * how.loss.slopes(c[going] @ basis - y[going])[2]
@@ -247,7 +251,7 @@ def _along(s: Sample, spec: FitSpec, C: Floats, found: Minima, progress: Progres
 
 
 def strata(n: int, groups: list[Budget]) -> Ints:
-    """Return the index of the budget of each of ``n`` runs. Runs without a budget have the index after the last one."""
+    """Return the budget index of each of ``n`` runs. Runs without a budget have the index ``len(groups)``."""
     out = np.full(n, len(groups))
     for i, b in enumerate(groups):
         out[b.index] = i
@@ -270,13 +274,13 @@ def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], draw: Draw, progr
 
 
 def _runs_drawn(s: Sample, groups: list[Budget]) -> Draw:
-    """Return a function that draws resamples as runs: from each budget as many as it has (see ``Draw``)."""
+    """Return a ``Draw`` function that draws runs: from each budget, as many runs as the budget contains."""
     within = strata(len(s), groups)
     return lambda at: (groups, s.weight * counts(len(s), s.spec.seed, at.start, at.stop, within))
 
 
 def _noise_drawn(s: Sample, groups: list[Budget], found: Minima) -> Draw:
-    """Return a function that draws resamples as new noise around the parabola of each budget (see ``Draw``)."""
+    """Return a ``Draw`` function that adds new noise to the parabola of each budget."""
     fitted = [found.coefficients[0, i] @ b.basis for i, b in enumerate(groups)]
     scatter = [expected_scatter(s.spec, s.weight[b.index]) for b in groups]
     noise = curve_noise([(b.y - f) / x for b, f, x in zip(groups, fitted, scatter, strict=True)])
@@ -302,9 +306,9 @@ def _enough(s: Sample, groups: list[Budget], found: Minima) -> None:
 
 
 def _objective(groups: list[Budget], how: Objective, weight: Floats, found: Minima) -> float:
-    """Return the sum of weight times rho(residual) over the runs of the budgets with a located optimum.
+    """Return the sum of weight * rho(residual) over the runs of all budgets with a located optimum.
 
-    The residuals are those from the parabolas.
+    Residuals are deviations from the parabolas; rho is the loss function of the objective.
     """
     parts = (
         weight[b.index] @ how.loss.value(found.coefficients[0, i] @ b.basis - b.y)

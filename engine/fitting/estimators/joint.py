@@ -1,12 +1,12 @@
 """The solver for several groups of runs that share some parameters; each group has its own law.
 
 The objective is the sum over the groups. The parameters of all groups are entries of one joint vector, to which the
-gradient and the Hessian of each group are added. Groups of one law have the same centre of each coordinate, so that a
-shared amplitude is one number. Groups of different laws share only their floor, which has no coordinate.
+gradient and the Hessian of each group are added. Groups of one law have the same centre of each coordinate. A shared
+amplitude is therefore one number. Groups of different laws share only their floor, which has no coordinate.
 
-The candidates for the shared values are those of the separate optimum of each group, and their median. A start combines
-a candidate with the best other parameters of each group. Each start minimises the same sequence of softer losses as a
-fit without groups.
+The candidates for the shared parameters are the values at the separate optimum of each group, and the median of these
+values. A start combines a candidate with the best other parameters of each group. Each start minimises a sequence of
+softer losses first, as a fit without groups does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 AT_ONCE = 256
 """Number of resamples in a block."""
 CANDIDATES = 6
-"""Maximum number of groups, those with the most runs, whose separate optimum is a candidate for the shared values."""
+"""Maximum number of groups with a separate fit as candidate for the shared values. The largest groups are used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,8 @@ class Joint:
     parts: tuple[Problem, ...]
     rows: tuple[Ints, ...]  # the runs of each group
     place: tuple[Ints, ...]  # indices (q,) of the parameters of each group in the joint vector
-    shared: tuple[Ints, ...]  # indices (s,) of the shared ones among the q parameters of each group
-    priors: tuple[Priors, ...]  # by group; the first group has those of shared parameters
+    shared: tuple[Ints, ...]  # indices (s,) of the shared parameters among the q of each group
+    priors: tuple[Priors, ...]  # by group; priors of shared parameters are in the first
 
     @property
     def n(self) -> int:
@@ -63,7 +63,7 @@ class Joint:
     def joined(self, theta: list[Floats]) -> Floats:
         """Return the joint vectors (..., Q) of the parameters ``theta`` of all groups, each (..., q).
 
-        The shared values are those of the last group.
+        The shared parameters have the values in the last group.
         """
         out = np.empty((*theta[0].shape[:-1], self.size))
         for at, part in zip(self.place, theta, strict=True):
@@ -128,7 +128,7 @@ def joint(whole: Problem, group: Ints, share: tuple[str, ...], prior: Priors) ->
 
 
 def best_joint_fit(j: Joint, more: Floats | None = None) -> Optimum:
-    """Return the best joint fit and its other minima, without a previous fit to start from.
+    """Return the best joint fit and further minima; no earlier fit is needed as a start.
 
     ``more`` (c, s) are further candidates for the shared values.
     """
@@ -152,8 +152,8 @@ def joint_refits(
     """Return the minimum of each resample as joint vectors (total, Q); NaN if a refit failed.
 
     ``draw(start, stop)`` returns how often each run is drawn in the resamples ``start`` to ``stop``: (stop - start, n).
-    A refit starts from the best fit, and from its shared values with the best other parameters of each group in the
-    resample.
+    A refit has two starts. The first is the best fit. The second combines the shared values of the best fit with the
+    best other parameters of each group in the resample.
     """
     kernels.compiled(j.n * total)  # One group alone may be too small to load the kernels.
     near = []
@@ -176,7 +176,7 @@ def joint_refits(
 
 
 def _drawn(draw: Callable[[int, int], Floats], rows: Ints, start: int, stop: int) -> Floats:
-    """Return how often each run of one group, with the indices ``rows``, is drawn."""
+    """Return how often ``draw`` draws each run ``rows`` of one group in the resamples ``start`` to ``stop``."""
     return draw(start, stop)[:, rows]
 
 

@@ -1,7 +1,7 @@
 """Approach 3: the fit of a law whose terms describe every run, to all runs at once.
 
-The specification determines how resamples are drawn. If the runs do not resolve the floor, half of the resamples have
-none.
+The specification determines how resamples are drawn. If the runs do not resolve the floor, half of the resamples are
+fits without a floor.
 """
 
 from __future__ import annotations
@@ -82,15 +82,15 @@ def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) ->
 def _resolved(confidence: FloorConfidence | None, drawn: Floats) -> bool:
     """Whether the runs resolve the floor, by its confidence curve.
 
-    If there is no curve, the floors ``drawn`` (r,) of the resamples decide.
+    Without a curve, the result is computed from the floors ``drawn`` (r,) of the resamples.
     """
     return confidence.resolved if confidence else not np.mean(drawn <= 0) > EXCLUDED
 
 
 def floor_term(s: Sample, p: Problem) -> int | None:
-    """Return the index of the floor among the terms; None if the law has no such floor.
+    """Return the index of the floor among the terms; None if the law has no floor that meets the conditions below.
 
-    Its lower bound must be zero, and it must be neither fixed nor have a prior.
+    The lower bound of the floor must be zero. The floor must not be fixed or have a prior.
     """
     for j, term in enumerate(s.law.terms):
         if isinstance(term, Const) and term.amplitude in s.unaided and p.low[j] == 0:

@@ -27,13 +27,14 @@ from isoplan.engine.schema import Runs
 
 STEPS = 100
 LARGEST_STEP = 2.0
-"""Maximum change of a coefficient in one step, for columns with a standard deviation of one."""
+"""Maximum change of a coefficient in one Newton step, for columns with a standard deviation of one."""
 
 
 def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
     """Return the fit of c and lambda, with one refit for each resample.
 
-    A resample in which larger models do not overfit more often is NaN. Raises PlannerError if this is so for all runs.
+    If larger models do not overfit more often in a resample, its row is NaN. Raises PlannerError if larger models do
+    not overfit more often among all runs.
     """
     if s.spec.fixed:
         raise PlannerError("The law threshold does not support fixed parameters. Leave them free.")
@@ -59,7 +60,7 @@ def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def is_label(runs: Runs, y: str) -> bool:
-    """Whether the column ``y`` contains both 0 and 1 and no other value, so that it can mark the runs that overfit."""
+    """Whether the column ``y`` contains 0 and 1 and no other value. Such a column can mark the runs that overfit."""
     if y not in runs:
         return False
     one, zero = runs[y] == 1, runs[y] == 0

@@ -1,18 +1,20 @@
 """The pairs bootstrap, which draws runs, and the residual bootstrap, which draws noise around a fit.
 
-Resample i depends only on the seed and on i. Blocks, threads, pages and the terminal therefore give the same numbers.
+Resample i depends only on the seed and on i. The result is therefore equal for any blocks and threads, on the pages and
+in the terminal.
 
 For iso-FLOP sweeps, noise is drawn around the curve of each budget, and all model sizes are kept. A budget has about
-nine runs. Drawing them instead would repeat some sizes and omit others, and the minima of parabolas through such draws
+nine runs. A draw of these runs would repeat some sizes and omit others. The minima of parabolas through such draws
 scatter two to three times too widely.
 
 The noise of the curves is estimated as follows. A curve that is fitted by absolute deviations passes through
 ``COEFFICIENTS`` of its runs, so the ``COEFFICIENTS`` smallest residuals of each curve are left out. The scatter differs
-between budgets, but one curve has too few runs to determine it. The spread of a curve is therefore the mean absolute
-value of its own residuals and of ``SHARED`` additional ones, which equal the mean over all curves. A residual counts at
-most as ``CAP`` times the median (variances are moderated in a similar way in Smyth 2004, Stat. Appl. Genet. Mol. Biol.
-3, 3). The shape of the noise is the distribution of all residuals, each divided by the spread of its curve. It is
-smoothed (Silverman & Young 1987) and multiplied by Student's factor for the degrees of freedom of all curves.
+between budgets, but one curve has too few runs to determine it. The spread of a curve is therefore a mean absolute
+residual over its own residuals and ``SHARED`` additional residuals. Each additional residual equals the mean over all
+curves. Residuals above ``CAP`` times the median are reduced to this limit (variances are moderated in a similar way in
+Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3, 3). The shape of the noise is the distribution of all residuals, each
+divided by the spread of its curve. It is smoothed (Silverman & Young 1987) and multiplied by Student's factor for the
+degrees of freedom of all curves.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def counts(n: int, seed: int, start: int, stop: int, strata: Ints | None = None)
 
     Pairs bootstrap: a resample draws n runs with replacement (Efron 1979). If ``strata`` (n,) is given, it draws from
     each stratum as many runs as the stratum has. Resample i uses stream i of ``philox`` and depends only on the seed
-    and on i, so that numpy and the compiled kernels give the same numbers for any blocks and threads.
+    and on i. Therefore numpy and the compiled kernels give equal numbers for any blocks and threads.
     """
     group = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
     sizes = np.bincount(group, minlength=1)
@@ -63,7 +65,8 @@ def student(freedom: int, uniform: Floats) -> Floats:
 def expected_scatter(spec: FitSpec, weight: Floats) -> Floats:
     """Return the scatter (n,) of runs with the weights ``weight``, relative to a run of weight one.
 
-    It is 1/w for the objectives "lad" and "asymmetric", and 1/sqrt(w) for the others.
+    For a run of weight w, the scatter is 1/w for the objectives "lad" and "asymmetric", and 1/sqrt(w) for other
+    objectives.
     """
     return np.asarray(weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5), float)
 
@@ -77,9 +80,9 @@ class Noise:
     (Silverman & Young 1987). Without smoothing, the zero residuals of a fit by absolute deviations would stay zero.
 
     The means are also multiplied by G / (G - p), for p parameters fitted to G clusters. The logarithm of this factor is
-    twice that for runs of equal scatter, because few runs cannot show whether their scatter is equal (MacKinnon & White
-    1985, J. Econometrics 29, 305: HC3 with its mean leverage). Finally, each draw is divided by sqrt(chi2 / (G - p)),
-    which turns a normal distribution into Student's t.
+    twice the logarithm of the usual factor for runs of equal scatter, because few runs cannot show whether the scatter
+    is equal (MacKinnon & White 1985, J. Econometrics 29, 305: HC3 with its mean leverage). Finally, each draw is
+    divided by sqrt(chi2 / (G - p)), which turns a normal distribution into Student's t.
     """
 
     mean: Floats  # (G,) mean residual of each cluster
@@ -115,8 +118,8 @@ def noise(residual: Floats, clusters: Ints, parameters: int) -> Noise:
 def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: Ints, free: int, which: slice) -> Floats:
     """Return losses (r, n) of the residual bootstrap: ``fitted`` (n,) plus noise that is drawn from the residuals.
 
-    ``free`` is the number of fitted parameters, ``member`` (n,) the cluster of each run, and ``which`` the numbers of
-    the resamples.
+    ``free`` is the number of fitted parameters. ``member`` (n,) is the cluster of each run. ``which`` selects the
+    numbers of the resamples.
     """
     scale = expected_scatter(spec, weight)
     residual = (np.log(y / fitted) if spec.log_residuals else y - fitted) / scale
@@ -126,7 +129,7 @@ def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: In
 
 @dataclass(frozen=True, eq=False)
 class CurveNoise:
-    """The noise around b curves: residuals divided by the spread of their curve, and the spread of each curve."""
+    """The noise around b curves: the g residuals, each divided by the spread of its curve, and the spreads."""
 
     shape: Floats  # (g,)
     spread: Floats  # (b,)
@@ -143,7 +146,7 @@ class CurveNoise:
 def curve_noise(residuals: Sequence[Floats]) -> CurveNoise:
     """Return the noise estimated from the ``residuals`` of each curve.
 
-    Its spread is NaN if each curve passes through all of its runs.
+    The spread is NaN if each curve passes exactly through all of its runs.
     """
     far = [r[np.argsort(np.abs(r), kind="stable")[COEFFICIENTS:]] for r in residuals]
     size = [np.abs(r) for r in far]

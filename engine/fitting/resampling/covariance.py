@@ -20,7 +20,7 @@ DRAWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Covariance ``matrix`` (m, m) of the parameters ``names``; for those in ``logs``, it is that of the logarithm."""
+    """Covariance ``matrix`` (m, m) of the parameters ``names``; the logarithm replaces each parameter in ``logs``."""
 
     names: tuple[str, ...]
     logs: tuple[str, ...]
@@ -34,7 +34,8 @@ class Covariance:
 def covariance_of(fit: Fit) -> Covariance | None:
     """Return the covariance of the free parameters over the resamples; None if there are fewer than two resamples.
 
-    The logarithm is used for scales (with a lower bound of zero and no upper bound) that are positive in all resamples.
+    A parameter is replaced by its logarithm if its lower bound is zero, it has no upper bound, and all its resamples
+    are positive.
     """
     names = tuple(p.name for p in fit.parameters if not p.fixed)
     if len(fit.resamples) < 2 or not names:

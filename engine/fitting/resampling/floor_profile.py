@@ -5,17 +5,17 @@ of logs, or of y if the fit does not use logs. The signed root is r(t) = sign(t 
 s^2 = S(E) / nu, and nu is the number of degrees of freedom. At the true floor, r has Student's t distribution with nu
 degrees of freedom. This is exact for a linear law (the F test). The distribution function at r(t) is the confidence
 that the floor is below t (Schweder & Hjort 2016, "Confidence, Likelihood, Probability", ch. 3). The curve does not
-depend on the number of resamples without a floor.
+depend on how many resamples have no floor.
 
 If there are few runs and the floor is near zero, r is neither centred nor of unit width. Tables are then simulated from
 the law with floor t, with the best other parameters and with normal noise as large as that of the runs. The median of r
 and its 10 % and 90 % quantiles in these tables determine a shift and a scale for r (a parametric bootstrap of the
-signed root, DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). The width above the median is at least the width below
-it. docs/coverage.md gives the measured coverage of the curve.
+signed root, DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). The upper width (above the median) is set to at least
+the lower width. docs/coverage.md gives the measured coverage of the curve.
 
 In a table with outliers, the lowest run gives a further upper limit of the floor. Least squares estimates one scatter
 from all runs. A few diverged runs increase this scatter, and the confidence curve then allows floors far above most
-runs. But every run is above the floor, except for its noise.
+runs. But every run without noise would be above the floor.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.fitting.types.intervals import LARGEST, FloorConfidence
 
 POINTS, ENOUGH, ZOOMS = 17, 8, 8
-"""Number of floors in a scan, number of them that must have a score within ``FAR``, and maximum number of scans."""
+"""Number of floors in a scan, minimum number of floors with a score within ``FAR``, and maximum number of scans."""
 FAR = 4.0
 """Normal score (positive or negative) at which the curve ends."""
 MOST = 5_000
-"""Maximum number of runs for the curve. Of a longer table, every k-th run is used; the curve is then wider."""
+"""Maximum number of runs for the curve. From a longer table, every k-th run is selected, and the curve is wider."""
 NEAR = 5.0
 """The curve is calibrated by simulation if the normal score of a zero floor is above -NEAR."""
 TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
-"""Number of simulated tables for each floor, normal scores of these floors, and tail probability for the width of r."""
+"""Simulated tables per floor, normal scores of the floors, and tail probability that defines the width of r."""
 INFLATED = 2.0
-"""Smallest ratio of the scatter of all runs to their robust scatter at which the lowest run limits the floor.
+"""Smallest ratio (standard deviation / robust standard deviation) of runs at which the lowest run limits the floor.
 
 The ratio is 1.5 if one run in twenty has five times the noise of the others.
 """
 FEWEST = 7
-"""Minimum number of degrees of freedom to use the robust scatter."""
+"""Minimum number of degrees of freedom to use the robust standard deviation."""
 BOUND_POINTS = 33
 
 
 def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
-    """Return the confidence curve of the floor, the term number ``floor`` of the law of ``s``.
+    """Return the confidence curve of the floor; ``floor`` is its index among the terms of the law of ``s``.
 
     The result is None if there is no degree of freedom, or if the objective has different weights above and below the
     law.
@@ -92,7 +92,7 @@ def least_squares(s: Sample) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
-    """The profile of a floor. ``best`` (q,) is the best fit, and ``without`` (q,) that with a floor of zero."""
+    """The profile of a floor. ``best`` (q,) is the best fit, and ``without`` (q,) the best fit with a floor of zero."""
 
     p: Problem
     floor: int
@@ -123,7 +123,7 @@ class _Scan:
     def profile(self, at: Floats) -> tuple[Floats, Floats]:
         """Return the best parameters (k, q) and the sum of squares (k,) for each of the floors ``at`` (k,).
 
-        The search goes from the best floor to both sides, so that each fit starts from the one before.
+        The search goes from the best floor to both sides. Each fit starts from the previous fit.
         """
         k = len(at)
         theta, value = np.empty((k, len(self.best))), np.empty(k)
@@ -149,8 +149,8 @@ class _Scan:
 def signed_scores(at: Floats, best: Floats, value: Floats, least: Floats, freedom: int, nothing: float) -> Floats:
     """Return normal scores of the signed root, elementwise.
 
-    ``at`` and ``value`` are the floor and the sum of squares of the profile. ``best`` and ``least`` are those of the
-    best fit. A sum of squares of at most ``nothing`` counts as rounding.
+    ``at`` and ``value`` are the floor and the sum of squares of the profile. ``best`` and ``least`` are the floor and
+    the sum of squares of the best fit. A sum of squares of at most ``nothing`` counts as a rounding error.
     """
     rise = np.maximum(value - least, 0.0)
     root = np.sqrt(rise / (np.maximum(least, nothing) / freedom))
@@ -159,7 +159,7 @@ def signed_scores(at: Floats, best: Floats, value: Floats, least: Floats, freedo
 
 
 def _calibrated(scan: _Scan, seed: int, at: Floats, theta: Floats, score: Floats) -> Floats:
-    """Return the scores (k,) after a shift and a scaling that simulated tables determine.
+    """Return the scores (k,) after a shift and a scaling. Simulated tables determine the shift and the scale.
 
     Tables are simulated at the floor zero and at floors with the scores PLACES.
     """
@@ -205,13 +205,13 @@ def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Float
 
 
 def bound_by_lowest_run(curve: FloorConfidence, y: Floats, fitted: Floats, free: int, log: bool) -> FloorConfidence:
-    """Return ``curve`` with the confidence that follows from the lowest run, where this is higher.
+    """Return ``curve`` with its confidence raised to the value from the lowest run where this value is higher.
 
-    It changes only if outliers increase the scatter of the runs. ``y`` (n,) are the runs, and ``fitted`` (n,) the
-    predictions of the law with ``free`` fitted parameters. The confidence that the floor is below t is at least 1 - n
-    T((min y - t) / s), by Bonferroni's inequality. T is the distribution function of Student's t distribution, and s is
-    1.4826 times the median absolute residual, corrected for the degrees of freedom. Residuals, y and t are logarithms
-    if ``log`` is True.
+    The curve changes only if outliers increase the scatter of the runs. ``y`` (n,) are the runs, and ``fitted`` (n,)
+    the predictions of the law with ``free`` fitted parameters. The confidence that the floor is below t is at least 1 -
+    n T((min y - t) / s), by Bonferroni's inequality. T is the distribution function of Student's t distribution, and s
+    is 1.4826 times the median absolute residual, corrected for the degrees of freedom. Residuals, y and t are
+    logarithms if ``log`` is True.
     """
     finite = np.isfinite(fitted)
     freedom = int(np.sum(finite)) - free

@@ -6,11 +6,11 @@ squares D = (S - S_best) / sigma^2. For other objectives it is the robust likeli
 objective. sigma is estimated from n - p degrees of freedom. The profile interval of a parameter then contains its
 values with D <= t^2 (the F test).
 
-A draw is a vector of Student's t numbers. Those of the exponents give a direction and a length R. The exponents move in
-this direction until the profile deviance, with the best amplitudes, is D = R^2. Those of the amplitudes, in which the
-law is linear, scatter the amplitudes around their best values. For a law with one exponent, the percentiles equal the
-profile interval to the last digit. For every law, the draws follow the curved valley of the likelihood. A linear law
-has its t intervals.
+A draw is a vector of Student's t numbers, one for each parameter. The numbers of the exponents give a direction and a
+length R. The exponents move in this direction until the profile deviance, with the best amplitudes, is D = R^2. The law
+is linear in the amplitudes. The numbers of the amplitudes scatter the amplitudes around their best values. For a law
+with one exponent, the percentiles equal the profile interval to the last digit. For every law, the draws follow the
+curved valley of the likelihood. For a linear law, the intervals are Student's t intervals.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.problem import Problem
 
 STEPS = 12
-"""Number of search steps along a direction. If the deviance is a parabola, one step is exact."""
+"""Number of search steps along a direction. For a parabolic deviance, one step gives the exact distance."""
 FARTHEST = 30.0
 """Maximum distance of the search along a direction, relative to the distance for a parabolic deviance."""
 
@@ -61,7 +61,8 @@ def likelihood_draws(p: Problem, best: Optimum, seed: int, start: int, stop: int
 def deviance_scale(loss: Loss, mean: float) -> tuple[float, float]:
     """Return 2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2 for normal noise with E[rho] = ``mean``.
 
-    For a fit without residuals, the first is infinite and the second zero. Raises PlannerError for an asymmetric loss.
+    If all residuals are zero, the first number is infinite and the second number is zero. Raises PlannerError for an
+    asymmetric loss.
     """
     from scipy.optimize import brentq
 
@@ -103,9 +104,9 @@ def _slopes(p: Problem, theta: Floats) -> Floats:
 
 
 def _walk(p: Problem, best: Optimum, direction: Floats, goal: Floats, per: float) -> tuple[Floats, Floats]:
-    """Return the exponents (r, m) along ``direction`` (r, m) with the profile deviance ``goal`` (r,).
+    """Return the exponents (r, m) along ``direction`` (r, m) at which the profile deviance equals ``goal`` (r,).
 
-    The second result are their best amplitudes (r, k).
+    The second result contains the best amplitudes (r, k) for these exponents.
     """
     centre, low, high = best.theta[p.k :], p.low[p.k :], p.high[p.k :]
     c = np.tile(best.theta[: p.k], (len(goal), 1))

@@ -3,9 +3,9 @@
 An objective is the negative logarithm of a likelihood in units of s, the scale of the noise. A Gaussian prior (mean,
 sd) therefore adds (s / 2) ((parameter - mean) / sd)^2 to the objective, and the minimum is the maximum a posteriori.
 
-If relative errors are given, s is known: 2 for least squares, and 1 for other objectives. Otherwise s is its
-maximum-likelihood estimate at the best fit without priors, from an objective that is multiplied by n / (n - p) for p
-free parameters. For least squares, this is twice the usual estimate of the variance.
+If relative errors are given, s is known: 2 for least squares, and 1 for other objectives. Otherwise s is the
+maximum-likelihood estimate at the best fit without priors. For this estimate, the objective is multiplied by n / (n -
+p), with n runs and p free parameters. For least squares, s is twice the usual estimate of the variance.
 
 Each resample draws its own mean from the prior. A parameter that the runs do not constrain then has the spread of the
 prior.
@@ -30,7 +30,7 @@ Priors = Mapping[str, tuple[float, float]]
 
 
 def informed(s: Sample, p: Problem, least: Callable[[Problem], float]) -> Problem:
-    """Return the problem ``p`` with the priors of the specification, if there are any.
+    """Return the problem ``p`` with the priors of the specification; without priors, ``p`` itself.
 
     ``least`` returns the lowest objective of a problem.
     """
@@ -64,7 +64,8 @@ def moved(one: Penalty, prior: Priors, normal: Floats) -> Penalty:
 def normals(seed: int, total: int, k: int) -> Floats:
     """Return standard normal numbers (total, k) for ``total`` resamples.
 
-    Resample i uses a Philox stream for (seed, i) that differs from the stream for the runs.
+    For resample i, the numbers come from a Philox stream that depends on (seed, i). The draws of runs use another
+    stream.
     """
     streams = (np.random.Philox(key=np.array([seed, i], np.uint64), counter=[0, 0, 0, 1]) for i in range(total))
     return np.array([np.random.Generator(stream).normal(size=k) for stream in streams]).reshape(total, k)
@@ -73,8 +74,8 @@ def normals(seed: int, total: int, k: int) -> Floats:
 def noise(spec: FitSpec, loss: Loss, mean: Callable[[], float]) -> float:
     """Return the scale s of the noise: known from given errors, or estimated.
 
-    ``mean`` returns the objective of the best fit, divided by the degrees of freedom. It is called if no errors are
-    given.
+    ``mean`` returns the objective of the best fit divided by the degrees of freedom. This function is called only if no
+    errors are given.
     """
     if spec.relative_error is not None:
         return 2.0 if np.isinf(loss.delta) else 1.0

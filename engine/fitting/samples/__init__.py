@@ -1,1 +1,1 @@
-"""Preparation of runs and training curves for the solver: they are checked, clustered and smoothed."""
+"""Preparation for the solver: runs are checked and clustered, and training curves are smoothed."""

@@ -1,4 +1,4 @@
-"""Points of training curves in order of compute, and their lower envelope: the points with a new lowest loss."""
+"""Points of training curves in order of compute, and the lower envelope (points with a new lowest loss)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Records:
     trimmed: Bools
 
     def at_compute(self, kept: Bools) -> Records:
-        """Return the envelopes at those values of compute that the mask ``kept`` (b,) selects."""
+        """Return the envelopes at the values of compute selected by the mask ``kept`` (b,)."""
         return self._mapped(lambda x: x[:, kept] if x.ndim == 2 else x, self.C[kept])
 
     def take(self, rows: slice) -> Records:
@@ -91,7 +91,7 @@ class Points:
 
 
 def on_envelope(y: Floats, present: Bools) -> Bools:
-    """Return a mask (r, n) of the points on the envelope, those with a lower loss than all points at less compute.
+    """Return a mask (r, n) of the envelope: the points with a lower loss than all points at smaller compute.
 
     ``y`` (r, n) is the loss in order of compute, and ``present`` (r, n) marks the points that are used.
     """
@@ -109,9 +109,9 @@ def fit_for_laws(N: Floats, on: Bools, fewest: int) -> Bools:
 
 
 def _trimmed(N: Floats, on: Bools, whole: bool) -> tuple[Bools, Bools]:
-    """Return a mask (r, b) of the envelopes without their first and last model size, and a mask (r,) of those changed.
+    """Return a mask (r, b) of the envelopes without first and last model size, and a mask (r,) of changed envelopes.
 
-    An envelope does not change if the runs have no curves, or if fewer than three points or two sizes would remain.
+    An envelope stays unchanged if the runs have no curves, or if fewer than three points or two sizes would remain.
     """
     if not whole:
         return on, np.zeros(len(on), bool)

@@ -1,8 +1,8 @@
 """Tables of runs that are made from training curves, for laws that use curves.
 
 A row is a point of an interpolated curve (envelope), the training steps of a run to a target (critical-batch), or
-whether a run overfits (threshold). Unusable curves are removed and the others smoothed. A law is fitted to such a table
-as to any other.
+whether a run overfits (threshold). Unusable curves are removed, and the remaining curves are smoothed. The fit treats
+such a table like a table of runs.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from isoplan.engine.schema import Curves, Metric, Runs
 LOST = 0.5
 """A curve counts as diverged if its loss rises after its minimum by more than this fraction of the decrease before."""
 STRETCHES = 20
-"""Number of parts into which a curve is cut. Their means show whether the loss rises at the end."""
+"""Number of parts into which a curve is divided. The means of the parts show whether the loss rises at the end."""
 SIGNIFICANT = 4.0
-"""Standard errors by which the mean of the last part must exceed the lowest mean to count as a rise."""
+"""Minimum excess of the mean of the last part over the lowest mean to count as a rise, in standard errors."""
 RISE = 0.01
-"""Fraction of the total decrease of the loss by which the last mean must also exceed the lowest."""
+"""Minimum excess of the mean of the last part over the lowest mean, as a fraction of the total loss decrease."""
 GROWTH = 1.05
-"""Ratio of training steps for which weights in the running mean differ by the factor ``smoothing`` (critical-batch)."""
+"""Ratio of training steps at which weights of the running mean differ by the factor ``smoothing`` (critical-batch)."""
 
 
 def measured(curves: Curves, y: str) -> Curves:
@@ -88,9 +88,9 @@ def smoothed_by_updates(x: Floats, step: Floats, starts: Ints, smoothing: float)
     """Return the running mean of ``x`` (n,) along each curve, weighted by a power of the training steps.
 
     m_k = sum_j x_j t_j^a / sum_j t_j^a over all points j up to k. t_j is the number of training steps, and a = -ln s /
-    ln 1.05 with s = ``smoothing``. A point at 1.05 times fewer steps has a weight that is smaller by the factor s. At
-    every point, the mean covers the same fraction of the steps before it, for any spacing of the points and any length
-    of the run.
+    ln 1.05 with s = ``smoothing``. If the number of steps is divided by 1.05, the weight is multiplied by s. The mean
+    at a point covers a fixed fraction of the earlier steps. This fraction does not depend on the spacing of the points
+    or the length of the run.
     """
     if smoothing == 0:
         return x
@@ -117,9 +117,9 @@ class End:
 def end_of(loss: Floats) -> End:
     """Return whether the loss (t,) rises at the end by more than noise, and whether it still decreases there.
 
-    The curve is cut into 20 parts. It overfits if the mean of the last part exceeds the lowest mean by more than four
-    standard errors and by more than 1 % of the total decrease (jets, Fig. 3). The standard error follows from the
-    scatter of the second differences of the loss.
+    The curve is divided into 20 parts. The run overfits if the mean of the last part exceeds the lowest mean by more
+    than four standard errors and by more than 1 % of the total decrease (jets, Fig. 3). The standard error follows from
+    the scatter of the second differences of the loss.
     """
     width = max(len(loss) // STRETCHES, 1)
     means = np.array([part.mean() for part in np.array_split(loss, len(loss) // width)])
@@ -158,13 +158,13 @@ BUDGETS = 500
 """Number of budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, use 1,500).
 """
 RIVALS = 30
-"""Number of best curves that are kept at each budget. Only a resample without any of these would use a worse curve."""
+"""Number of best curves stored for each budget. A resample needs a worse curve only if it contains none of these."""
 
 
 def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
     """Return the runs to which the law of ``spec`` is fitted: ``runs``, or a table that is made from ``curves``.
 
-    Raises PlannerError if the law does not use curves, or if the curves lack a column that it needs.
+    Raises PlannerError if the law does not use curves, or if the curves lack a column that the law needs.
     """
     if curves is None:
         return _of_unique(runs) if spec.law == "threshold" else runs
@@ -181,8 +181,9 @@ def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
 def whole(spec: FitSpec, curves: Curves) -> Runs:
     """Return the points of the smoothed curves at 500 common budgets, for the law envelope.
 
-    The curves are interpolated linearly in log C, and the 30 best are kept at each budget. log C and log D are smoothed
-    like the loss. The mean of several losses is then shown at the mean of their C; at the last C, it would be too late.
+    The curves are interpolated linearly in log C, and the 30 best are stored for each budget. log C and log D are
+    smoothed like the loss. A mean of several losses is therefore assigned to the mean of their log C and not to the
+    last C.
     """
     curves = steady(curves, spec.y)
     _need(curves, ("N", "D", "C"), spec)
@@ -212,10 +213,10 @@ def whole(spec: FitSpec, curves: Curves) -> Runs:
 def updates(spec: FitSpec, curves: Curves) -> Runs:
     """Return one row for each run: its batch size and, in the column of the metric, the training steps to the target.
 
-    The target is that of ``spec``, or the most demanding one that every run reaches. The step at which a curve reaches
-    it is interpolated between points. The running mean of the loss covers a fraction of the steps and not a number of
-    points, because longer runs have larger distances between points. The steps are smoothed like the loss, so that the
-    mean of several losses is at the mean of their steps.
+    The target is given by ``spec``; otherwise it is the most demanding loss that every run reaches. The step at which a
+    curve reaches the target is interpolated between points. The running mean of the loss covers a fraction of the steps
+    and not a number of points, because longer runs have larger distances between points. The steps are smoothed like
+    the loss. A mean of several losses is therefore assigned to the mean of their steps.
     """
     curves = steady(curves, spec.y)
     axis = spec.find_law().axes[0]
@@ -243,9 +244,9 @@ def updates(spec: FitSpec, curves: Curves) -> Runs:
 
 
 def cells(spec: FitSpec, curves: Curves) -> Runs:
-    """Return one row for each run: N, its unique samples as D, and in the column of the metric whether it overfits.
+    """Return one row for each run: N, the unique samples as D, and the label of overfitting in the metric's column.
 
-    The metric is 1 if the run overfits and 0 otherwise.
+    The label is 1 if the run overfits, and 0 otherwise.
     """
     if "U" in curves:
         curves = replace(curves, values={**curves.values, "D": curves["U"]})
@@ -274,7 +275,7 @@ SHAPES: dict[str, Callable[[FitSpec, Curves], Runs]] = {
 
 
 def _of_unique(runs: Runs) -> Runs:
-    """Return the runs with their unique samples U in the place of D, if they have U."""
+    """Return the runs with the column D replaced by the unique samples U, if there is a column U."""
     return replace(runs, values={**runs.values, "D": runs["U"]}) if "U" in runs else runs
 
 

@@ -15,9 +15,9 @@ from isoplan.engine.laws.terms import Const
 from isoplan.engine.schema import Role, Runs
 
 NARROWEST = 1e-9
-"""Smallest standard deviation of a prior, relative to its mean."""
+"""Smallest accepted standard deviation of a prior, relative to its mean."""
 PROPORTIONAL = 1 - 1e-9
-"""Correlation of the logarithms of two axes above which the runs cannot separate the effects of the two."""
+"""Largest correlation of the logarithms of two axes at which runs can separate the effects of the two axes."""
 SCALES = ("N", "D", "U", "C")
 """Axes on which a value of zero is an error. Another axis may be a setting whose sweep starts at zero."""
 
@@ -26,10 +26,10 @@ SCALES = ("N", "D", "U", "C")
 class Sample:
     """The runs that are fitted: those with positive weight and a value on each axis.
 
-    ``columns`` contains an array (n,) for each axis. ``y`` has the sign with which smaller values are better.
-    ``unplaced`` is the number of runs that were left out because they are at zero on a swept axis and
-    ``FitSpec.realised`` is None. ``unmeasured`` is the number of runs without the metric y, for example if a rejection
-    is only a limit.
+    ``columns`` contains an array (n,) for each axis. ``y`` has the sign for which smaller values are better.
+    ``unplaced`` counts the runs omitted because their value on a swept axis is zero and ``FitSpec.realised`` is None.
+    ``unmeasured`` counts the runs without a value of y. An example is a background rejection that is given only as a
+    limit.
     """
 
     law: Law
@@ -40,7 +40,7 @@ class Sample:
     weight: Floats
     sign: float
     left_out: int = 0  # number of runs with weight zero
-    known: tuple[str, ...] = ()  # parameters that runs of other groups determine as well
+    known: tuple[str, ...] = ()  # parameters that runs of other groups also determine
     unplaced: int = 0
     unmeasured: int = 0
 
@@ -61,7 +61,7 @@ class Sample:
 def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
     """Return the runs that are fitted; raises PlannerError if these runs cannot determine the law.
 
-    ``known`` are parameters that these runs need not determine, because other runs do.
+    ``known`` contains parameters that other runs determine. ``runs`` need not determine these parameters.
     """
     spec = spec.read_from(runs)
     law = spec.find_law()
@@ -107,10 +107,10 @@ def no_run(runs: Runs) -> PlannerError:
 
 
 def precision(spec: FitSpec, runs: Runs) -> Floats:
-    """Return the factors (n,) by which the given errors multiply the weights of the runs; ones if none are given.
+    """Return the factors (n,) of the run weights from the given errors; all factors are 1 if no errors are given.
 
-    A factor is 1/sigma for the objectives "lad" and "asymmetric", and 1/sigma^2 for the others. Least squares then sums
-    (residual / sigma)^2.
+    With sigma, the error of a run, a factor is 1/sigma for the objectives "lad" and "asymmetric", and 1/sigma^2 for
+    other objectives. Least squares then sums (residual / sigma)^2.
     """
     stated = spec.relative_error
     if stated is None:
@@ -136,7 +136,7 @@ def precision(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def stated_error(spec: FitSpec, runs: Runs) -> Floats:
-    """Return the given error (n,) of log y, or of y for an objective without logarithms; ones if none is given."""
+    """Return the given error (n,) of log y (of y, if the objective uses no logarithms); 1 if no error is given."""
     stated = spec.relative_error
     if stated is None:
         return np.ones(len(runs))
@@ -145,7 +145,8 @@ def stated_error(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
-    """Return the columns (n,) of the law's axes. On a swept axis, ``spec.realised`` or NaN replaces zero."""
+    """Return the columns (n,) of the axes of the law. On a swept axis, zeros become ``spec.realised`` (NaN if unset).
+    """
     law = spec.find_law()
     nowhere = np.nan if spec.realised is None else spec.realised
     return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == swept_axis(law) else runs[a] for a in law.axes}
@@ -158,7 +159,7 @@ def swept_axis(law: Law) -> str | None:
 
 
 def column(runs: Runs, role: str) -> str:
-    """Return a role with the name of its column, for use in a sentence: ``loss (column val_loss)``."""
+    """Return a role and its column name, for use in a sentence: ``loss (column val_loss)``."""
     name = runs.roles.column(Role(role)) if role in set(Role) else None
     return role if name is None or name == role else f"{role} (column {name})"
 
@@ -229,7 +230,7 @@ def _weights(runs: Runs, weight: Floats) -> None:
 def _usable(runs: Runs, role: str, zero: bool) -> None:
     """Raise PlannerError for values of a column that no law can use.
 
-    These are NaN, infinity, and zero and negative numbers; the latter two are allowed if ``zero`` is True.
+    NaN and infinity are never allowed. Zero and negative numbers are allowed only if ``zero`` is True.
     """
     values = runs[role]
     sound = np.isnan(values) if role == "budget" else np.zeros(len(values), bool)  # NaN: not part of an iso-FLOP group
@@ -336,8 +337,8 @@ def and_list(names: list[str]) -> str:
 def clusters(runs: Runs) -> Ints:
     """Return the number (n,) of each run's cluster. Runs that differ only in seed, name and metrics form a cluster.
 
-    Repeated runs of one cell deviate from the law by the same amount, and are therefore resampled together. If there is
-    no column of seeds, each run is its own cluster.
+    Runs of one cell (one setting of all axes) share their deviation from the law and are therefore resampled together.
+    Without a column of seeds, each run is its own cluster.
     """
     if "seed" not in runs.labels:
         return np.arange(len(runs))
