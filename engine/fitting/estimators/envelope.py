@@ -93,8 +93,7 @@ class Envelope:
     used: Bools
 
     def runs(self, y: str, most: int = 60) -> Runs:
-        """Return the points as runs with the loss in the column ``y``. From many points, about ``most`` are selected.
-        """
+        """Return the points as runs with the loss in the column ``y``. About ``most`` points are selected from many."""
         values = {"N": self.N, "D": self.D, "C": self.C, y: self.y}
         some = slice(None, None, -(-len(self.C) // most))
         return Runs(np.arange(len(self.C[some])), {name: x[some] for name, x in values.items()}, Roles(), {})

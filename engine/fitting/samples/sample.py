@@ -145,8 +145,7 @@ def stated_error(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
-    """Return the columns (n,) of the axes of the law. On a swept axis, zeros become ``spec.realised`` (NaN if unset).
-    """
+    """Return the columns (n,) of the law's axes. On a swept axis, zeros become ``spec.realised`` (NaN if unset)."""
     law = spec.find_law()
     nowhere = np.nan if spec.realised is None else spec.realised
     return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == swept_axis(law) else runs[a] for a in law.axes}
