@@ -1,4 +1,4 @@
-"""The suggested law: what the runs vary decides, and the reason says it."""
+"""Tests of the suggested law: the columns that vary determine the law, and the reason names these columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Information criteria compared with scipy's densities, a quadrature, and a printed likelihood."""
+"""Tests of AIC and BIC: likelihoods compared with scipy's densities, a numerical integral and a published value."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def test_huber_in_closed_form(delta: float) -> None:
 
 
 def test_the_printed_likelihood_of_the_replication(shared: Path) -> None:
-    """Besiroglu et al. 2024 print 879.773 for 240 runs; at their scale the Huber loss equals absolute deviations."""
+    """The log-likelihood of 240 runs is 879.773, as published by Besiroglu et al. 2024.
+
+    With ``delta`` = 1e-9 the Huber loss is proportional to the absolute residual.
+    """
     runs = read_runs(shared / "runs" / "chinchilla_epoch.csv", {}, "epoch_kept_240 = 1")
     found = criteria(fit(FitSpec(delta=1e-9, bootstrap=0), runs), runs)
     assert found.log_likelihood == pytest.approx(879.773, abs=0.01)

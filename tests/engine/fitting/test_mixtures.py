@@ -1,4 +1,4 @@
-"""Several data sets in one table: the question to the user, detection in residuals, and one law for each data set."""
+"""Tests of tables with several data sets: the question to the user, detection in residuals, one law per data set."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUICK = FitSpec(bootstrap=0)
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the table of three data sets and return its path."""
+    """Write a CSV file with runs on three data sets, and return its path."""
     path = tmp_path_factory.mktemp("mixtures") / "three.csv"
     path.write_text(three_datasets())
     return path
@@ -37,7 +37,7 @@ def table(tmp_path: Path, text: str) -> Path:
 
 
 def with_column(tmp_path: Path, name: str, values: list[str], n: int = 60) -> Runs:
-    """Return runs of one law with a column ``name`` that repeats ``values``."""
+    """Simulate ``n`` runs of one law with a column ``name`` that contains ``values``, repeated to ``n`` rows."""
     random = np.random.default_rng(3)
     N, D = places(n, random, cloud=True)
     frame = pd.DataFrame({"N": N, "D": D, "loss": law(N, D) * np.exp(0.005 * random.normal(size=n))})
@@ -237,7 +237,7 @@ def test_three_percent_is_found_in_tables_of_36_runs() -> None:
 
 
 def test_the_p_value_is_that_of_permuted_labels() -> None:
-    """The p value is compared with labels that are permuted inside the strata, for an effect close to the noise."""
+    """The p value of a label with a weak effect equals that of a permutation test within strata of similar x and y."""
     random = np.random.default_rng(5)
     x, y = random.uniform(size=(2, 120))
     label = random.integers(0, 3, 120)

@@ -1,4 +1,4 @@
-"""Fits of formulas: optimum, bounds, errors, cards."""
+"""Tests of fits of typed and nonlinear formulas: optimum, bounds, errors and fit cards."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_laws_that_are_formulas_recover_their_truth(name: str, truth: dict[str, 
 
 
 def test_the_published_fit_of_repeated_data(shared: Path) -> None:
-    """Muennighoff et al. 2023 fitted the two scales with the other parameters fixed; see the notebook of the table."""
+    """A fit of R_D and R_N alone is at least as good as the published fit (Muennighoff et al. 2023, notebook)."""
     table = pd.read_csv(shared / "runs" / "scalebench_data_constrained.csv")
     runs = make_runs({name: table[name].to_numpy() for name in ("N", "D", "U", "loss")})
     held = {"E": math.exp(0.6254804), "A": math.exp(6.255414), "B": math.exp(7.3049974), "alpha": 0.3526596}
@@ -286,7 +286,7 @@ FORMULAS = {"kaplan": KAPLAN, "data-constrained": CONSTRAINED, "broken": BROKEN,
 
 
 def _drawn(name: str, unit: float = 1.0, seed: int | None = None) -> tuple[FitSpec, dict[str, Floats]]:
-    """Return a specification and runs with 0.3 % noise; D and U are in ``unit``, and ``seed`` shuffles the rows."""
+    """Return a fit specification and runs with 0.3 % noise. ``unit`` multiplies D and U; ``seed`` shuffles the rows."""
     spec = FitSpec(law=name, axis="D" if name.startswith("broken") else None, objective="ols-log", bootstrap=0)
     law, columns = spec.find_law(), _columns(name)
     loss = law.predict([FORMULAS[name][n] for n in law.names], columns)
@@ -305,7 +305,7 @@ def test_order_and_unit_leave_repeated_data_and_two_breaks_alone(name: str, seed
     one, two = fit(spec, make_runs(values)), fit(spec, make_runs(other))
     assert two.objective == pytest.approx(one.objective, rel=1e-7)
     for parameter in one.parameters:
-        if parameter.name not in ("b", "B"):  # the unit of these parameters depends on an exponent
+        if parameter.name not in ("b", "B"):  # The unit of b and B depends on a fitted exponent.
             moved = parameter.value * (unit if parameter.name == "d1" else 1.0)
             assert float(two.values[parameter.name]) == pytest.approx(moved, rel=1e-3), parameter.name
 

@@ -1,4 +1,4 @@
-"""Verdicts on optima: simulated sweeps with known truth, and the rules of the verdicts."""
+"""Tests of the location of an optimum (inside the sweep, outside, not located), for sweeps with a known optimum."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_parabola_with_its_optimum_in_the_sweep_is_inside() -> None:
 
 
 def test_a_constant_is_told_from_a_curve() -> None:
-    """The F test has its nominal rate: noise alone passes it in 5 % of the tables, a curve always."""
+    """At p < 0.05 the F test accepts a curve in 5 % of the tables of pure noise; a clear curve has p < 0.01."""
     random, x = np.random.default_rng(0), np.linspace(-1, 1, 12)
     design = np.stack([np.ones(12), x, x**2], axis=1)
     hat = design @ np.linalg.pinv(design)
@@ -136,7 +136,7 @@ def test_the_verdict_is_in_text_and_survives_json() -> None:
 
 
 def test_minima_of_budgets_have_verdicts_of_their_own() -> None:
-    """Exact parabolas: one centred budget, one with its optimum to the right of its sweep, and one flat budget."""
+    """Three budgets have their optimum inside the sweep, at larger N than the sweep, and not located (flat loss)."""
     C = 1e18
     values = sweep([C, 4 * C, 16 * C], noise=0.002, seed=1, width=1.0)
     random = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Verdicts on single runs: outliers and runs below the floor of a law, with few false alarms and no miss."""
+"""Tests of the detection of outliers and of runs below the floor of a law: few false alarms, no missed run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINE = FitSpec(law="power", axis="D", bootstrap=0)
 
 
 def along_data(n: int, seed: int, noise: float = 0.03) -> Runs:
-    """Return runs of a power law of D with a floor and noise of constant relative size."""
+    """Simulate ``n`` runs of loss = 0.3 + 7 D^-0.25 with log-normal noise."""
     D = np.geomspace(1e3, 1e7, n)
     loss = (0.3 + 7 * D**-0.25) * np.exp(noise * np.random.default_rng(seed).normal(size=n))
     return Runs(np.arange(n), {"D": D, "loss": loss}, Roles(D="D", loss="loss"), {})
@@ -46,12 +46,13 @@ def test_an_outlier_among_twenty_runs_is_found(objective: str) -> None:
 
 def test_the_limit_follows_the_degrees_of_freedom() -> None:
     assert outlier_limit(245, 5) == 5.0
-    assert outlier_limit(9, 5) == pytest.approx(8.376, abs=0.01)  # Student's t, 4 degrees, 0.005 / 9
+    # The limit for 9 runs is Student's t with 4 degrees of freedom at the tail probability 0.005 / 9.
+    assert outlier_limit(9, 5) == pytest.approx(8.376, abs=0.01)
     assert outlier_limit(5, 5) == float("inf")
 
 
 def deep_grid(seed: int, noise: float = 0.03) -> Runs:
-    """Return runs of six model sizes by nine data sizes, most of them at the floor."""
+    """Simulate runs on a grid of six N by nine D; most have a loss near the floor of 0.32."""
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e3, 1e7, 6), np.geomspace(1e5, 1e14, 9)))
     loss = (0.32 + 11.27 * N**-0.44 + 7.22 * D**-0.22) * np.exp(noise * np.random.default_rng(seed).normal(size=len(N)))
     return Runs(np.arange(len(N)), {"N": N, "D": D, "loss": loss}, Roles(N="N", D="D", loss="loss"), {})

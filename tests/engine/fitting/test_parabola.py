@@ -1,4 +1,4 @@
-"""Iso-FLOP minima: published allocations, known truth, and all cases without a minimum."""
+"""Tests of iso-FLOP minima: published allocations, simulated sweeps, and budgets without a minimum."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_behavioural_table_4_gives_its_published_allocation() -> None:
     assert size == pytest.approx([3.33e-4, 0.6175], rel=2e-3)
     assert data == pytest.approx([499, 0.3825], rel=2e-3)
     exponents = [
-        power_through(C, np.array([0.92e6, 1.95e6, 10.9e6, 31.9e6, 251e6]))[1],  # Table 13, the train surrogate
+        power_through(C, np.array([0.92e6, 1.95e6, 10.9e6, 31.9e6, 251e6]))[1],  # N* of Table 13, train surrogate.
         power_through(C, np.array([62e6, 251e6, 537e6, 1.80e9, 3.65e9]))[1],
     ]
     assert exponents == pytest.approx([0.609, 0.440], abs=5e-4)
@@ -46,7 +46,7 @@ def test_power_through_holds_what_is_given_and_skips_nan() -> None:
 @pytest.mark.parametrize("objective", ["huber-log", "ols", "ols-log"])
 def test_noise_free_parabolas_give_the_truth_back(objective: Any) -> None:
     values = sweep(BUDGETS)
-    if objective != "ols":  # there the curve is a parabola in log y
+    if objective != "ols":  # For these objectives the curve is a parabola in the log loss.
         offset = np.log(values["N"] / (0.1 * values["budget"] ** 0.5))
         values["loss"] = (1.5 + (1e18 / values["budget"]) ** 0.12) * np.exp(0.02 * offset**2)
     found = fit(FitSpec(law="isoflop", objective=objective, bootstrap=20), make_runs(values))
@@ -67,7 +67,7 @@ def test_noisy_parabolas_cover_the_truth() -> None:
 
 
 def test_noisy_parabolas_give_an_open_floor_within_four_errors() -> None:
-    """With eight budgets E, C_L and gamma are free, and the losses along the minima determine them."""
+    """With eight budgets, the losses at the minima determine the floor E, the scale C_L and the exponent gamma."""
     values = sweep(np.geomspace(1e17, 1e22, 8), noise=0.001, seed=2)
     found = fit(FitSpec(law="isoflop", objective="ols", bootstrap=100), make_runs(values))
     truth = {"k": 0.1, "a": 0.5, "k_D": 1 / 0.6, "b": 0.5, "E": 1.5, "C_L": 1e18, "gamma": 0.12}
@@ -120,7 +120,7 @@ def test_the_parabolas_are_those_of_polyfit_and_of_scipys_huber() -> None:
 def test_measured_compute_takes_d_from_the_sweep() -> None:
     values = sweep(BUDGETS)
     values["C"] = values["budget"]
-    values["D"] = values["C"] / (8 * values["N"] ** 0.95)  # a compute rule that Isoplan does not have
+    values["D"] = values["C"] / (8 * values["N"] ** 0.95)  # C = 8 N^0.95 D, which is no compute rule of Isoplan.
     found = parabolas(make_runs(values), FitSpec(law="isoflop", objective="ols"))
     for p in found:
         assert p.D_star == pytest.approx(p.C / (8 * p.N_star**0.95), rel=1e-8)
@@ -197,7 +197,7 @@ def test_fixed_parameters_and_runs_without_a_budget() -> None:
 
 def test_a_budget_with_two_runs_is_named_and_left_out() -> None:
     values = sweep(BUDGETS, noise=0.003)
-    kept = np.r_[0, 8, 9:45]  # two runs of the first budget
+    kept = np.r_[0, 8, 9:45]  # The first budget has only two runs.
     found = fit(FitSpec(law="isoflop", bootstrap=0), make_runs({k: v[kept] for k, v in values.items()}))
     thin = next(w.text for w in found.warnings if w.code == "thin-budget")
     assert f"left out (with their number of runs): {BUDGETS[0]:.3g} (2)." in thin

@@ -1,4 +1,4 @@
-"""The bias of approach 2 against published numbers (arXiv:2603.22339: fit 1e17 to 1e21 FLOPs, D* read at 1e24)."""
+"""Tests of the bias of iso-FLOP fits: the error of D* at 1e24 FLOPs after a fit at 1e17 to 1e21 (arXiv:2603.22339)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SPEC = FitSpec(law="isoflop", objective="ols", bootstrap=0)
 
 
 def design(surface: str, width: float, off: float = 1.0, drift: float = 1.0, noise: float = 0.0) -> Runs:
-    """Return five budgets of fifteen sizes from N*/``width`` to N* ``width``.
+    """Simulate an iso-FLOP sweep of five budgets with fifteen sizes from N_c / ``width`` to N_c ``width``.
 
-    The centre is too small by the factor ``off``, which grows by the factor ``drift`` to the last budget.
+    The centre N_c is the optimal N divided by ``off``, and at the last budget also by ``drift``.
     """
     alpha, beta, A, B = SURFACES[surface]
     C = np.geomspace(1e17, 1e21, 5)
@@ -70,7 +70,8 @@ def test_a_constant_offset_leaves_the_exponent_right_and_drift_does_not() -> Non
     assert [one.N for one in steady.at] == pytest.approx([steady.at[0].N] * 4, rel=1e-5)
     drifting = bias(design("chinchilla", 4, drift=3.0))
     assert drifting.bias < -0.005
-    assert (1 + drifting.at[-1].N) * (1 + drifting.at[-1].D) == pytest.approx(1, rel=1e-9)  # N* D* = C / 6 for both
+    # The fitted and the true optimum both satisfy N* D* = C / 6.
+    assert (1 + drifting.at[-1].N) * (1 + drifting.at[-1].D) == pytest.approx(1, rel=1e-9)
     assert "bias -0.0073" in drifting.sentence
 
 

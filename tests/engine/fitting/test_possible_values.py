@@ -1,4 +1,4 @@
-"""Possible values of fitted numbers: the limits of every number that a plan states."""
+"""Tests of the possible values of a fitted number (for example, perplexity >= 1), which limit the numbers of a plan."""
 
 from __future__ import annotations
 

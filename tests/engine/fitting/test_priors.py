@@ -1,4 +1,4 @@
-"""Priors and stated errors compared with linear algebra. Tests of weights as repeated rows are in test_solver."""
+"""Tests of priors and of stated measurement errors, compared with linear algebra."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.engine.fitting.solver.problem import problem
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 EXPONENTS = {"alpha": 0.35, "beta": 0.37}
-"""With these fixed, the law is linear in E, A and B."""
+"""Fixed exponents, with which the law E + A N^-alpha + B D^-beta is linear in E, A and B."""
 
 
 def linear(n: int, seed: int = 0) -> tuple[dict[str, Any], Any]:
@@ -27,7 +27,7 @@ def linear(n: int, seed: int = 0) -> tuple[dict[str, Any], Any]:
 
 
 def posterior(x: Any, y: Any, variance: Any, prior: dict[str, tuple[float, float]]) -> tuple[Any, Any]:
-    """Return mean and covariance of (E, A, B) for Gaussian noise and priors, in closed form."""
+    """Compute the posterior mean and covariance of (E, A, B) in closed form, for Gaussian noise and priors."""
     mean, precision = np.zeros(3), np.zeros((3, 3))
     for name, (m, sd) in prior.items():
         mean["EAB".index(name)], precision["EAB".index(name), "EAB".index(name)] = m, sd**-2.0
@@ -44,7 +44,8 @@ def test_priors_on_a_linear_law_give_the_gaussian_posterior() -> None:
     mean, covariance = posterior(x, values["loss"], variance, prior)
     assert found.theta[:3] == pytest.approx(mean, rel=1e-8)
     assert np.std(found.resamples[:, :3], axis=0) == pytest.approx(np.sqrt(np.diag(covariance)), rel=0.12)
-    assert found.objective == pytest.approx(np.sum((values["loss"] - x @ mean) ** 2), rel=1e-7)  # without the priors
+    # The reported objective excludes the priors.
+    assert found.objective == pytest.approx(np.sum((values["loss"] - x @ mean) ** 2), rel=1e-7)
 
 
 def test_stated_errors_weigh_runs_and_set_the_scale_of_priors() -> None:
@@ -88,14 +89,15 @@ def test_ten_per_cent_everywhere_is_the_convention_of_the_amplitudes() -> None:
 @pytest.mark.parametrize("objective", ["huber-log", "ols", "ols-log", "lad", "asymmetric"])
 def test_a_stated_error_that_is_the_same_for_all_runs_moves_no_optimum(objective: Any) -> None:
     values = surface(40, noise=0.02)
-    values["loss"] = values["loss"] * 0 + 2.5 + 0.5 * np.log(values["loss"])  # positive, but not a power law
+    # These losses are positive but follow no power law.
+    values["loss"] = values["loss"] * 0 + 2.5 + 0.5 * np.log(values["loss"])
     free = fit(FitSpec(objective=objective, bootstrap=0), make_runs(values))
     stated = fit(FitSpec(objective=objective, relative_error=0.05, bootstrap=0), make_runs(values))
     power = 1 if objective in ("lad", "asymmetric") else 2
     if free.spec.log_residuals:
         assert stated.theta == pytest.approx(free.theta, rel=1e-5)
         assert stated.objective == pytest.approx((free.objective or 0) / 0.05**power, rel=1e-6)
-    else:  # here sigma is proportional to y
+    else:  # With residuals in the unit of y, a relative error means sigma proportional to y.
         weight = (0.05 * values["loss"]) ** -power
         same = fit(FitSpec(objective=objective, bootstrap=0), make_runs({**values, "weight": weight}))
         assert stated.theta == pytest.approx(same.theta, rel=1e-5)
@@ -115,7 +117,7 @@ def test_a_prior_holds_frees_and_weakens_as_its_width_says() -> None:
 
 
 def test_a_prior_on_what_the_runs_say_nothing_about_comes_back() -> None:
-    x = np.repeat([1e6, 1e8], 15)  # two sizes: without a prior the exponent needs a third
+    x = np.repeat([1e6, 1e8], 15)  # With two values of D, only the prior determines the exponent.
     loss = (0.4 + (2e5 / x) ** 0.45) * np.exp(0.002 * np.random.default_rng(0).normal(size=30))
     spec = FitSpec(law="power", axis="D", prior={"alpha": (0.45, 0.03)}, bootstrap=80)
     found = fit(spec, make_runs({"D": x, "loss": loss}))
@@ -138,8 +140,9 @@ def test_the_scale_of_the_noise_is_that_of_its_density(loss: Loss) -> None:
         density = np.exp(-loss.value(r) / s)
         norm, mean = np.trapezoid(density, r), np.trapezoid(density * loss.value(r), r)
         assert scale(loss, mean / norm) == pytest.approx(s, rel=1e-4)
-    assert scale(SQUARE, 0.7) == pytest.approx(1.4)  # twice the variance
-    assert scale(Loss(1e-9, scale=1e9), 0.7) == pytest.approx(0.7, rel=1e-6)  # Laplace: the mean absolute deviation
+    # The density is normal with scale 2 E[r^2] for squares, and Laplace with scale E[abs(r)] for small delta.
+    assert scale(SQUARE, 0.7) == pytest.approx(1.4)
+    assert scale(Loss(1e-9, scale=1e9), 0.7) == pytest.approx(0.7, rel=1e-6)
 
 
 def test_a_typed_formula_takes_the_same_priors() -> None:

@@ -1,4 +1,4 @@
-"""Published and independent fits of real tables, which lie next to the checkout and which users do not have."""
+"""Compare fits of real run tables with published and independent fits. The tables are not part of the repository."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.engine.fitting.tables import make_runs
 
 
 def table(shared: Path, entry: dict[str, Any]) -> pd.DataFrame:
-    """Return the rows of a reference fit. Its filter is a query, or for two tables a text."""
+    """Return the rows of the run table that a reference fit used; ``entry["filter"]`` is a pandas query or a phrase."""
     frame = pd.read_csv(shared / "runs" / entry["file"])
     if entry["filter"] == "all rows":
         return frame
@@ -68,7 +68,7 @@ def test_absolute_deviations_give_the_published_central_fit(shared: Path) -> Non
     published = {"E": 1.8168641, "A": 482.00605, "B": 2085.43624, "alpha": 0.34781307, "beta": 0.36585416}
     assert {p.name: p.value for p in found.parameters} == pytest.approx(published, rel=1e-6)
     assert found.objective == pytest.approx(1.12949465, rel=2e-7)
-    huber = epoch(shared, delta=1e-9, bootstrap=0)  # the limit of a Huber loss
+    huber = epoch(shared, delta=1e-9, bootstrap=0)  # For small delta a Huber loss is proportional to abs(r).
     assert huber.theta == pytest.approx(found.theta, rel=1e-6)
     assert (huber.objective or 0) / 1e-9 == pytest.approx(1.12949465, rel=1e-6)
 

@@ -1,4 +1,4 @@
-"""Rank correlation compared with scipy."""
+"""Tests of the rank correlation, compared with scipy."""
 
 from __future__ import annotations
 

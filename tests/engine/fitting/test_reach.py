@@ -1,4 +1,4 @@
-"""Validation of laws fitted to training curves."""
+"""Tests of the validation of laws that are fitted to training curves."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def test_what_cannot_be_left_out_is_said() -> None:
     both = shaped(ENVELOPE, NOBODY, surface_curves(2, 60))
     found = lower_envelope(ENVELOPE, both)
     overtaken = found.C[found.N == found.N.max()].min()
-    few = both.take(both["C"] <= 1.3 * overtaken)  # the larger model is best only at the very end
+    few = both.take(both["C"] <= 1.3 * overtaken)  # The larger model has the lower loss only at the largest compute.
     with pytest.raises(PlannerError, match="Without its largest compute this envelope cannot be predicted"):
         validate_read_off(ENVELOPE, few)

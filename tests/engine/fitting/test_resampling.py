@@ -1,4 +1,4 @@
-"""Intervals of all methods compared with closed forms, scipy and simulations with known truth."""
+"""Tests of the intervals of all resampling methods: closed forms, scipy, and simulations with known parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ D = 10 ** np.arange(3, 6.01, 0.5)
 
 
 def scan(floor: float, seed: int = 0, sd: float = 0.02) -> dict[str, Floats]:
-    """Return seven runs of L = floor + (1000 / D)^0.5."""
+    """Simulate seven runs of loss = floor + (1000 / D)^0.5 with log-normal noise of standard deviation ``sd``."""
     random = np.random.default_rng(seed)
     return {"D": D, "loss": (floor + (1e3 / D) ** 0.5) * np.exp(sd * random.normal(size=7))}
 
@@ -35,9 +35,9 @@ def power(**options: object) -> FitSpec:
 
 @pytest.mark.parametrize(("method", "raised"), [("residual", np.sqrt(9 / 6)), ("profile", 1.0)])
 def test_a_linear_law_has_students_interval(method: str, raised: float) -> None:
-    """With fixed exponents the chinchilla law is a linear regression on (1, N^-alpha, D^-beta).
+    """With fixed exponents the law E + A N^-alpha + B D^-beta is linear, so its intervals are Student t intervals.
 
-    Residuals are multiplied by n / (n - p); for equal scatter the factor would be its square root.
+    The standard error is multiplied by ``raised``: the method "residual" enlarges it by sqrt(n / (n - p)).
     """
     values = surface(9, seed=2)
     values["loss"] += 0.01 * np.random.default_rng(5).normal(size=9)
@@ -52,13 +52,16 @@ def test_a_linear_law_has_students_interval(method: str, raised: float) -> None:
 
 
 def test_the_profile_of_an_exponent_is_the_f_test_interval() -> None:
-    """The ends are {alpha: S(alpha) <= S_min (1 + F / (n - p))} by scipy; also for K and the loss beyond the data."""
+    """Profile intervals of alpha, of K and of an extrapolated loss equal the F-test intervals by scipy.
+
+    An end is the value at which the least sum of squares is S_min (1 + F / (n - p)).
+    """
     values = scan(0.05)
     found = fit(power(interval="profile", bootstrap=10_000), make_runs(values))
     log_y = np.log(values["loss"])
 
     def least(hold: object) -> float:
-        """Return the least sum of squares at which ``hold`` (a function of K, a, alpha) is zero."""
+        """Minimize the sum of squares under the constraint hold(K, a, alpha) = 0."""
 
         def rest(v: Floats) -> Floats:
             with np.errstate(invalid="ignore"):
@@ -89,7 +92,10 @@ def test_the_profile_of_an_exponent_is_the_f_test_interval() -> None:
 
 
 def test_deviance_scale_is_the_integral_over_normal_noise() -> None:
-    """2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2 by numerical integration; the limit of abs(r) gives pi / 2."""
+    """The two factors of a Huber loss for normal noise equal numerical integrals (psi: derivative of the loss).
+
+    The factors are 2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2. For abs(r) the second is pi / 2 times the variance.
+    """
     assert deviance_scale(Loss(np.inf, scale=2.0), 0.04) == pytest.approx((1 / 0.04, 0.04))
     for delta in (0.3, 1.0, 3.0):
         loss = Loss(delta)
@@ -174,7 +180,7 @@ def test_what_is_chosen_by_itself() -> None:
 
 @pytest.mark.parametrize("floor", [0.0, 0.05])
 def test_seven_runs_are_covered(floor: float) -> None:
-    """Coverage of L, ten times beyond the data, over 40 tables must exceed 0.65 minus 3 standard errors."""
+    """In 40 simulated tables, 68 % intervals of the loss at D = 10^7 contain the truth at about the nominal rate."""
     held = 0
     for seed in range(40):
         found = fit(power(bootstrap=40, seed=seed), make_runs(scan(floor, seed)))
@@ -194,7 +200,7 @@ def test_what_a_method_cannot_do_is_refused() -> None:
 
 
 def test_resampled_runs_are_expanded_to_students_interval() -> None:
-    """Draws whose spread is sqrt((n - p) / n) of the true one, like resampled runs, give the t interval."""
+    """Draws from resampled runs are too narrow by sqrt((n - p) / n); the method "bc" expands them to the t interval."""
     draws = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000, 5.0, np.sqrt(16 / 21))
     how = Resampling("bc", runs=21, parameters=5)
     assert how.interval(5.0, draws, 0.95) == pytest.approx(stats.t.interval(0.95, 16, 5.0, 1.0), abs=0.01)

@@ -1,4 +1,4 @@
-"""Training time of runs in seconds from N and D, and how a fit stores it."""
+"""Tests of the training time in seconds as a function of N and D, and of its storage in a fit."""
 
 from __future__ import annotations
 

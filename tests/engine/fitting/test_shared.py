@@ -1,4 +1,4 @@
-"""A shared exponent with four floors: known truth, scipy's joint optimum, and the parts of a fit of groups."""
+"""Tests of fits of several groups with a shared exponent and separate floors: known truth, scipy's joint optimum."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ SHARED = FitSpec(law="power", axis="D", share=("alpha",), objective="ols-log", b
 
 
 def inputs(noise: float = 0.0, seed: int = 0, order: Any = slice(None)) -> Runs:
-    """Return runs of four input configurations with one exponent and a separate floor for each."""
+    """Simulate runs of four groups (input configurations) with a common exponent and a separate floor per group."""
     loss = EXACT * np.exp(noise * np.random.default_rng(seed).normal(size=36))
     return make_runs({"D": np.tile(X, 4)[order], "loss": loss[order]}, groups=list(np.array(NAMES)[order]))
 
 
 def curves(t: Any) -> Any:
-    """Return the losses of the four groups in the order of FLOORS.
+    """Compute the losses of the four groups, in the order of FLOORS.
 
-    ``t`` contains the exponent, then floor and log scale of each group.
+    ``t`` contains the exponent, then the floor and the log scale of each group.
     """
     return np.concatenate([t[1 + 2 * g] + np.exp(t[0] * (t[2 + 2 * g] - np.log(X))) for g in range(4)])
 
@@ -79,7 +79,7 @@ def test_the_joint_optimum_is_scipys() -> None:
 
 def test_priors_errors_and_fixed_parameters_work_across_groups() -> None:
     runs = inputs(noise=0.02, seed=2)
-    prior = {"alpha": (0.40, 0.01), "K": (0.5, 0.05)}  # the prior of the floor applies to each group
+    prior = {"alpha": (0.40, 0.01), "K": (0.5, 0.05)}  # K is a floor: its prior applies to each group.
     spec = SHARED.model_copy(update={"objective": "ols", "relative_error": 0.02, "prior": prior})
     found = fit_groups(spec, runs)
 
@@ -113,7 +113,8 @@ def test_a_surface_shares_all_but_its_floor() -> None:
     truth = {"E[books]": 1.8, "E[web]": 1.5, **TRUTH}
     for p in found.parameters:
         assert abs(p.value - truth[p.name]) < 4 * (p.se or 0), p
-    gap = found.resamples[:, 0] - found.resamples[:, 1]  # rows are joint, so the difference is known better
+    # The draws of the two floors are correlated, so their difference is more precise than each floor.
+    gap = found.resamples[:, 0] - found.resamples[:, 1]
     assert np.std(gap) < 0.5 * np.std(found.resamples[:, 0])
 
 
@@ -123,12 +124,13 @@ def test_few_runs_get_the_t_intervals_of_a_linear_law() -> None:
     how = {"objective": "ols", "fixed": {"alpha": 0.42}, "share": ("K",), "bootstrap": 2000, "interval": "residual"}
     spec = SHARED.model_copy(update=how)
     found = fit_groups(spec, runs)
-    x = np.zeros((36, 5))  # K, and the amplitude X_c^0.42 of each group
+    x = np.zeros((36, 5))  # Columns: K, then the amplitude X_c^0.42 of each group.
     x[:, 0] = 1
     for g in range(4):
         x[9 * g : 9 * g + 9, 1 + g] = X**-0.42
     best, rss = np.linalg.lstsq(x, noisy)[:2]
-    error = np.sqrt(36 / 31) * np.sqrt(rss[0] / 31 * np.linalg.inv(x.T @ x)[0, 0])  # raised for unequal scatter
+    # The interval method "residual" enlarges the standard error by sqrt(n / (n - p)) = sqrt(36 / 31).
+    error = np.sqrt(36 / 31) * np.sqrt(rss[0] / 31 * np.linalg.inv(x.T @ x)[0, 0])
     floor = found.parameters[0]
     assert found.fits["3 features"].resampling.method == "residual"
     assert floor.value == pytest.approx(best[0], rel=1e-8)

@@ -1,4 +1,4 @@
-"""The solver compared with scipy and known truth, and its invariances."""
+"""Tests of the solver: comparison with scipy, known parameters, and invariances."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
-# N, D, loss of 24 runs on a 6 x 4 grid: E 1.8, A 480, B 2100, alpha 0.35, beta 0.37 and 1 % noise, rounded.
+# N, D and loss of 24 runs, simulated with E = 1.8, A = 480, B = 2100, alpha = 0.35, beta = 0.37 and 1 % noise.
 TYPED = """
 1e7 1e9 4.4850  1e7 1e10 3.9634  1e7 1e11 3.7092  1e7 3e11 3.6485  4e7 1e9 3.8931  4e7 1e10 3.2282
 4e7 1e11 3.0082  4e7 3e11 2.9285  2e8 1e9 3.3755  2e8 1e10 2.8441  2e8 1e11 2.5750  2e8 3e11 2.5284
@@ -38,7 +38,7 @@ def huber(r: NDArray[np.float64], delta: float) -> float:
 
 
 def by_scipy(objective: str) -> float:
-    """Return the least objective of the typed table over a grid of starts, found by scipy's optimisers."""
+    """Minimize the objective for the runs in TYPED with scipy from a grid of starts; return the lowest value."""
 
     def value(t: NDArray[np.float64]) -> float:
         f = np.exp(t[0]) + np.exp(t[1] - t[3] * np.log(N / 1e9)) + np.exp(t[2] - t[4] * np.log(D / 1e10))
@@ -47,7 +47,7 @@ def by_scipy(objective: str) -> float:
         r = np.log(f / LOSS)
         if objective == "lad":
             return float(np.sum(np.abs(r)))
-        if objective == "asymmetric":  # kyo-takano: r = observed - predicted costs r above the law and 10 |r| below
+        if objective == "asymmetric":  # A run below the law costs ten times as much.
             return float(sum(x if x > 0 else 10 * abs(x) for x in LOSS - f))
         return 1e3 * huber(r, 1e-3) if objective == "huber-log" else float(np.sum(r * r))
 
@@ -55,7 +55,7 @@ def by_scipy(objective: str) -> float:
     for a in (0.2, 0.4):
         for b in (0.2, 0.4, 0.6):
             start = np.array([0.5, -1.0, -1.0, a, b])
-            for _ in range(3):  # restarted because the Huber sum has kinks
+            for _ in range(3):  # Restart, because the Huber sum has kinks.
                 found = minimize(
                     value, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000}
                 )
@@ -69,7 +69,7 @@ def test_the_optimum_is_at_or_below_scipys(objective: Any) -> None:
     found = fit(FitSpec(objective=objective, bootstrap=0), make_runs({"N": N, "D": D, "loss": LOSS}))
     assert found.objective == pytest.approx(by_scipy(objective), rel=1e-5)
     assert (found.objective or np.inf) <= by_scipy(objective) * (1 + 1e-9)
-    predicted = CHINCHILLA.predict(found.theta, {"N": N, "D": D})  # the value is the plain sum over rows
+    predicted = CHINCHILLA.predict(found.theta, {"N": N, "D": D})  # The objective is the sum over all rows.
     r = predicted - LOSS if objective == "ols" else np.log(predicted / LOSS)
     plain = huber(r, 1e-3) if objective == "huber-log" else np.sum(r * r)
     assert found.objective == pytest.approx(plain, rel=1e-9)
@@ -81,7 +81,7 @@ def test_the_optimum_of_absolute_residuals_is_at_or_below_scipys(objective: Any)
     r = LOSS - CHINCHILLA.predict(found.theta, {"N": N, "D": D})
     plain = np.abs(np.log(1 - r / LOSS)).sum() if objective == "lad" else np.where(r > 0, r, 10 * np.abs(r)).sum()
     assert found.objective == pytest.approx(plain, rel=1e-6)
-    assert plain <= by_scipy(objective)  # scipy's simplex stops slightly above the corner of the sum
+    assert plain <= by_scipy(objective)  # The simplex of scipy stops slightly above the minimum.
     assert plain >= by_scipy(objective) * (1 - 2e-3)
 
 
@@ -91,7 +91,7 @@ def test_the_side_that_an_asymmetric_fit_stays_on() -> None:
     for skew in (1.0, 10.0, 0.1):
         found = fit(FitSpec(objective="asymmetric", skew=skew, bootstrap=0), make_runs(values))
         below.append(float(np.mean(values["loss"] < found.predict(values) * (1 - 1e-6))))
-    # at the minimum skew times the runs below equals the runs above, except for the five runs on the law
+    # At the minimum, skew times the number of runs below the law equals the number above. Five runs lie on the law.
     assert below == pytest.approx([1 / 2, 1 / 11, 10 / 11], abs=5 / 60)
     score = {"N": values["N"], "D": values["D"], "score": -values["loss"]}
     best = FitSpec(objective="asymmetric", y="score", bootstrap=0)
@@ -100,7 +100,7 @@ def test_the_side_that_an_asymmetric_fit_stays_on() -> None:
 
 
 def test_the_last_step_does_not_cross_a_kink_upward() -> None:
-    """The quadratic model promises a decrease of 1e-12, and the step lands behind a steep kink of the objective."""
+    """The solver rejects a step that crosses a steep kink, although the quadratic model predicts an improvement."""
     kink = 1e-6
 
     def local(theta: Floats, index: Ints) -> Local:
@@ -205,7 +205,7 @@ def test_fixed_parameters_are_honoured_everywhere() -> None:
         for name, value in fixed.items():
             assert found.resamples[:, CHINCHILLA.names.index(name)] == pytest.approx(np.full(30, value), rel=1e-12)
         assert (found.objective or 0) >= (free.objective or 0) * (1 - 1e-9)
-        assert (found.objective or 0) < 4 * (free.objective or 0), fixed  # these values are near the truth
+        assert (found.objective or 0) < 4 * (free.objective or 0), fixed  # The fixed values are near the truth.
     scale = {"K": 0.4, "X_c": 2e5, "alpha": 0.45}
     x = np.geomspace(1e4, 1e9, 14)
     loss = scale["K"] + (scale["X_c"] / x) ** scale["alpha"]
@@ -215,7 +215,7 @@ def test_fixed_parameters_are_honoured_everywhere() -> None:
 
 def test_a_term_without_effect_collapses_and_says_so() -> None:
     values = surface(60, noise=0.001, truth={**TRUTH, "A": 0.0})
-    values["loss"] *= 1 + 0.003 * np.log10(values["N"] / 1e8)  # the loss increases slightly with size
+    values["loss"] *= 1 + 0.003 * np.log10(values["N"] / 1e8)  # The loss increases slightly with N.
     found = fit(FitSpec(bootstrap=0), make_runs(values))
     assert found.values["A"] == 0.0 or found.values["alpha"] == 0.0
     assert {w.code for w in found.warnings} & {"collapsed", "at-bound"}
@@ -279,7 +279,8 @@ def test_small_systems_against_numpy(p: int) -> None:
     assert not solve_definite(-matrix, right)[1].any()
     assert not solve_definite(np.zeros((1, p, p)), np.ones((1, p)))[1].any()
     lean = matrix.copy()
-    lean[7] -= 1.1 * np.linalg.eigvalsh(lean[7])[0] * np.eye(p)  # one of them is not definite: the others are solved
+    # System 7 is made indefinite. The other systems must still be solved.
+    lean[7] -= 1.1 * np.linalg.eigvalsh(lean[7])[0] * np.eye(p)
     y, fine = solve_definite(lean, right)
     assert np.flatnonzero(~fine).tolist() == [7]
     assert y[fine] == pytest.approx(x[fine])
@@ -292,7 +293,7 @@ def test_small_least_squares_with_signs() -> None:
     c = nonnegative_least_squares(matrix, right, np.zeros(5, bool))
     slope = np.einsum("bij,bj->bi", matrix, c) - right
     assert (c >= 0).all()
-    assert (slope > -1e-8).all()  # Karush-Kuhn-Tucker: an increase of any coefficient does not lower the objective
+    assert (slope > -1e-8).all()  # KKT condition: no increase of a coefficient lowers the objective.
     assert np.abs(c * slope).max() < 1e-8
 
 

@@ -1,4 +1,4 @@
-"""The default objective of a fit if the user has chosen none."""
+"""Tests of the suggested objective of a fit, used if the user chooses none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overfitting threshold: how curves end, known lines, and invariances."""
+"""Tests of the overfitting threshold N = C D^lambda: ends of training curves, known lines, and invariances."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def labelled(N: np.ndarray, D: np.ndarray, over: np.ndarray) -> Runs:
 
 
 def cells(softness: float = 0.0, seed: int = 0, unit: float = 1.0) -> Runs:
-    """Return nine sizes by ten data sizes as in jets, Fig. 3.
+    """Simulate runs on a grid of nine N by ten D, as in Fig. 3 of the jets paper; runs above a threshold in N overfit.
 
-    The threshold of each cell scatters by ``softness`` in ln N.
+    ``softness`` is the scale of the logistic noise of ln threshold. ``unit`` divides N and D.
     """
     rng = np.random.default_rng(seed)
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(2e3, 8e6, 9), np.geomspace(1e3, 1e6, 10)))
@@ -39,7 +39,7 @@ def cells(softness: float = 0.0, seed: int = 0, unit: float = 1.0) -> Runs:
 
 
 def mirrored() -> Runs:
-    """Return cells at equal distances on both sides of the line."""
+    """Return runs at equal distances in ln N above and below the threshold line."""
     D = np.repeat(np.geomspace(1e3, 1e6, 6), 6)
     N = C * D**LAMBDA * np.tile(np.exp([-3.0, -1.5, -0.4, 0.4, 1.5, 3.0]), 6)
     return labelled(N, D, N > C * D**LAMBDA)
@@ -61,7 +61,7 @@ def test_scattered_cells_give_the_line_within_four_standard_errors(seed: int) ->
 
 
 def test_a_clean_grid_gives_the_published_exponent_within_its_interval() -> None:
-    """Jets, Fig. 3: N grows as D^0.47; the cells form a grid, so the line is determined only to its spacing."""
+    """Jets paper, Fig. 3: the threshold in N grows as D^0.47. A grid of runs determines it only to the grid spacing."""
     found = fit(SPEC.model_copy(update={"bootstrap": 200}), cells())
     low, high = found.parameters[1].ci95 or (np.nan, np.nan)
     assert low < LAMBDA < high
@@ -69,9 +69,9 @@ def test_a_clean_grid_gives_the_published_exponent_within_its_interval() -> None
 
 
 def test_the_penalty_is_that_of_firth() -> None:
-    """For a 2 x 2 table Jeffreys' prior adds one half to each count (Firth 1993; Heinze and Schemper 2002, sec. 2)."""
+    """Firth's penalty adds 1/2 to each count of a 2 x 2 table (Firth 1993; Heinze and Schemper 2002, sec. 2)."""
     x = np.column_stack([np.ones(2), [0.0, 1.0]])
-    counts = np.array([[7.0, 3.0], [2.0, 9.0]])  # rows: group; columns: no, yes
+    counts = np.array([[7.0, 3.0], [2.0, 9.0]])  # Rows: group; columns: label 0, label 1.
     design = np.repeat(x, 2, axis=0)
     b = logistic(design, np.tile([0.0, 1.0], 2), counts.ravel()[None])[0]
     first, second = np.log((counts[:, 1] + 0.5) / (counts[:, 0] + 0.5))
@@ -88,14 +88,14 @@ def test_neither_the_order_of_rows_nor_the_unit_matters(seed: int, unit: float) 
 
 
 def test_the_direction_of_the_label_does_not_matter() -> None:
-    """A column of labels is guessed to be a metric with larger values better; the meaning of its values is the same."""
+    """A threshold fit ignores the direction (min or max) of the metric column that contains the overfitting labels."""
     down = cells(0.4)
     up = replace(down, roles=Roles(metrics=(Metric(column="over", direction="max"),)))
     assert fit(SPEC, up).theta.tolist() == fit(SPEC, down).theta.tolist()
 
 
 def curve(rise: float, noise: float, seed: int, points: int = 400) -> np.ndarray:
-    """Return a loss that falls from 2 to 1 and then rises by ``rise``, with noise."""
+    """Simulate a training curve: the loss falls from 2 to 1, then rises by ``rise``, with normal noise."""
     t = np.linspace(0, 1, points)
     rng = np.random.default_rng(seed)
     return 1 + np.exp(-20 * t) + rise * np.clip(t - 0.5, 0, None) * 2 + noise * rng.normal(size=points)
@@ -127,7 +127,7 @@ def test_cells_from_curves_are_those_of_a_label_column() -> None:
 
 
 def test_all_networks_that_repeat_their_data_half_a_million_times_overfit(shared: Path) -> None:
-    """The losses of all four double-descent runs rise above their first minimum (README of the runs)."""
+    """The excess loss of all four double-descent runs rises above its minimum, so each run is marked as overfitting."""
     curves = read_curves(shared / "runs" / "teacher_student_double_descent_epochs.csv", NOBODY, {"metric": "excess"})
     ends = [end_of(curves["excess"][a:b]) for a, b in zip(curves.starts[:-1], curves.starts[1:], strict=True)]
     assert [end.overfits for end in ends] == [True] * 4

@@ -1,4 +1,4 @@
-"""Other minima and undetermined directions: compared with linear algebra, for designs that determine them weakly."""
+"""Tests of the warnings about other optima and about parameters that the runs determine only in combination."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_minima_within_the_margin_are_counted_and_the_lowest_is_named() -> None:
 
 
 def test_the_margin_is_one_per_cent_or_what_noise_may_account_for() -> None:
-    # for least squares with n - p degrees of freedom 1.92 of 2 RSS / (n - p) is the edge of the 95 % region
+    # For least squares, the 95 % region ends at 1.92 * 2 RSS / (n - p) above the minimum (n - p: degrees of freedom).
     assert margin(SQUARE, 3.0, 20) == pytest.approx(1.92 * 2 * 3.0 / 20)
     assert margin(SQUARE, 3.0, 10_000) == pytest.approx(0.03)
     assert scale(SQUARE, 0.0) == 0.0
@@ -57,13 +57,13 @@ def test_a_narrow_scan_holds_no_parameter_by_itself_and_the_sentence_has_the_sta
     (text,) = [w.text for w in found.warnings if w.code == "not-held"]
     assert "move together" in text
     assert "add runs over a wider range of D" in text
-    step = 1e-5 * found.theta  # the covariance of least squares, by finite differences
+    step = 1e-5 * found.theta  # The covariance matrix from finite differences.
     moved = [found.law.predict(found.theta + step * unit, {"D": x}) for unit in np.eye(3)]
     g = np.stack([(m - found.predict({"D": x})) / 1e-5 for m in moved], axis=1)
     held, along = np.linalg.eigh(g.T @ g / ((found.objective or 0) / 9))
     error, v = held[0] ** -0.5, along[:, 0]
     named = {n: (float(a), float(b)) for n, a, b in re.findall(r"(\w+) from (\S+) to ([^,\s]+)", text)}
-    assert named["K"][1] < named["K"][0]  # a floor is moved down: upwards it soon contradicts the runs
+    assert named["K"][1] < named["K"][0]  # The floor is varied downwards.
     sign = -np.sign(v[found.law.names.index("K")])
     for name, (start, end) in named.items():
         i = found.law.names.index(name)

@@ -1,4 +1,4 @@
-"""Critical batch size from training curves: smoothing, training steps to a target, and the law through them."""
+"""Tests of the critical batch size from training curves: smoothing, training steps to a target, and the fitted law."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPEC = FitSpec(law="critical-batch", axis="B", objective="ols", bootstrap=0, smo
 
 
 def curves(noise: float = 0.0, seed: int = 0, unit: float = 1.0, points: int = 120) -> Curves:
-    """Return losses that fall from 6 linearly and reach 3 after S = S_min (1 + B_crit / B) training steps."""
+    """Simulate curves of a loss that falls linearly from 6 to 3 in S_min (1 + B_crit / B) steps (B: batch size)."""
     rng = np.random.default_rng(seed)
     of = np.repeat(np.arange(len(BATCHES)), points)
     step = np.tile(np.linspace(0, 20_000, points), len(BATCHES))
@@ -52,7 +52,7 @@ def test_noisy_curves_give_the_plateau_within_four_standard_errors() -> None:
 
 
 def test_table_3_follows_from_curves_that_reach_the_target_where_it_says() -> None:
-    """Behavioural, Table 3, val_loss: S(B) = 7700 ... 1550 gives B_crit = 574."""
+    """Curves that cross the target at the steps of Table 3 (behavioural paper) give its critical batch size, 574."""
     S = np.array([7700.0, 3250, 1950, 1450, 1300, 1550])
     of = np.repeat(np.arange(6), 3)
     step = np.concatenate([[s - 50, s, s + 50] for s in S])
@@ -127,7 +127,7 @@ def test_a_batch_size_that_is_not_known_is_said() -> None:
 
 
 def test_looks_that_are_spread_evenly_over_runs_of_one_budget_do_not_move_the_critical_batch() -> None:
-    """Small batches make more steps between two evaluations, and must not lag by these additional steps."""
+    """Smoothing does not bias the critical batch size if runs with small batches have more steps per evaluation."""
     updates = {16: 14460, 32: 6835, 64: 3081, 128: 1287, 256: 484, 512: 162}
     step = [np.unique(np.round(n * np.arange(1, 241) / 240)) for n in updates.values()]
     step = [s[s > 0] for s in step]
@@ -140,7 +140,10 @@ def test_looks_that_are_spread_evenly_over_runs_of_one_budget_do_not_move_the_cr
 
 @pytest.mark.parametrize("looks", [30, 300, 3000])
 def test_smoothing_reaches_back_over_a_share_of_the_updates_however_many_looks_there_are(looks: int) -> None:
-    """Means of t weighted with t^a are t (a + 1) / (a + 2) for many evaluations: the same fraction of the steps."""
+    """The weighted mean step is a fixed fraction (a + 1) / (a + 2) of the last step, for any number of evaluations.
+
+    The weight of step t is t^a.
+    """
     step, starts = np.linspace(1, 1000, looks), np.array([0, looks])
     power = -np.log(0.8) / np.log(1.05)
     found = smoothed_by_updates(step, step, starts, 0.8)

@@ -1,4 +1,4 @@
-"""Validation without the largest budgets: compared with hand calculations, scipy, and simulated truth."""
+"""Tests of validation on withheld large budgets: hand calculations, scipy, and simulations with known parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OLS = FitSpec(objective="ols-log", bootstrap=0)
 
 
 def budgets(noise: float = 0.0, levels: int = 6) -> dict[str, np.ndarray]:
-    """Return an iso-FLOP sweep of the five-parameter law with seven sizes at each budget."""
+    """Simulate an iso-FLOP sweep of the law E + A N^-alpha + B D^-beta with seven sizes at each budget."""
     C = np.repeat(np.geomspace(1e18, 1e22, levels), 7)
     N = 0.1 * C**0.5 * np.tile(np.geomspace(0.3, 3, 7), levels)
     D = C / (6 * N)
@@ -157,7 +157,7 @@ def test_comparison_finds_the_law_that_made_the_runs() -> None:
     heard: list[float] = []
     found = compare(OLS, runs, progress=heard.append)
     table = rows(found)
-    assert found.targets == "best"  # the fits contain a law of minima
+    assert found.targets == "best"  # One fitted law predicts only the minima of budgets.
     assert table[0]["law"] == "chinchilla"
     known = [r["rank"] for r in table if r["error"] is not None]
     assert known == list(range(1, len(known) + 1))

@@ -1,4 +1,4 @@
-"""Training curves with a known truth."""
+"""Simulated training curves of a law with known parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOBODY = Runs(np.empty(0, np.int64), {}, Roles(), {})
 
 
 def surface_curves(sizes: int, points: int, noise: float = 0.0, seed: int = 0, unit: float = 1.0) -> Curves:
-    """Return one curve per model size from the chinchilla law with log-normal noise; ``unit`` is that of N and D."""
+    """Simulate one training curve per model size from the law with parameters SURFACE; ``unit`` divides N and D."""
     rng = np.random.default_rng(seed)
     of = np.repeat(np.arange(sizes), points)
     N, D = np.geomspace(1e6, 1e9, sizes)[of], np.tile(np.geomspace(1e7, 4e11, points), sizes)
@@ -22,7 +22,7 @@ def surface_curves(sizes: int, points: int, noise: float = 0.0, seed: int = 0, u
 
 
 def named(values: dict[str, Floats], of: Ints, y: str = "loss", direction: Direction = "min") -> Curves:
-    """Return curves of runs with the names r0, r1, ..."""
+    """Make curves from points; ``of`` gives the run of each point, and the runs are named r0, r1, ..."""
     metrics = () if y == "loss" else (Metric(column=y, direction=direction),)
     names = np.array([f"r{i}" for i in range(int(of.max()) + 1)])
     return Curves(names, of.astype(np.int64), values, Roles(run="run", metrics=metrics), np.zeros(len(names), "<U80"))
