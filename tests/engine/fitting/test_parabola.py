@@ -46,7 +46,8 @@ def test_power_through_holds_what_is_given_and_skips_nan() -> None:
 @pytest.mark.parametrize("objective", ["huber-log", "ols", "ols-log"])
 def test_noise_free_parabolas_give_the_truth_back(objective: Any) -> None:
     values = sweep(BUDGETS)
-    if objective != "ols":  # For these objectives the curve is a parabola in the log loss.
+    # Objectives with log residuals fit a parabola to the log of the loss.
+    if objective != "ols":
         offset = np.log(values["N"] / (0.1 * values["budget"] ** 0.5))
         values["loss"] = (1.5 + (1e18 / values["budget"]) ** 0.12) * np.exp(0.02 * offset**2)
     found = fit(FitSpec(law="isoflop", objective=objective, bootstrap=20), make_runs(values))
@@ -197,7 +198,7 @@ def test_fixed_parameters_and_runs_without_a_budget() -> None:
 
 def test_a_budget_with_two_runs_is_named_and_left_out() -> None:
     values = sweep(BUDGETS, noise=0.003)
-    kept = np.r_[0, 8, 9:45]  # The first budget has only two runs.
+    kept = np.r_[0, 8, 9:45]  # Keep only two runs of the first budget.
     found = fit(FitSpec(law="isoflop", bootstrap=0), make_runs({k: v[kept] for k, v in values.items()}))
     thin = next(w.text for w in found.warnings if w.code == "thin-budget")
     assert f"left out (with their number of runs): {BUDGETS[0]:.3g} (2)." in thin

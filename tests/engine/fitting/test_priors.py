@@ -140,7 +140,7 @@ def test_the_scale_of_the_noise_is_that_of_its_density(loss: Loss) -> None:
         density = np.exp(-loss.value(r) / s)
         norm, mean = np.trapezoid(density, r), np.trapezoid(density * loss.value(r), r)
         assert scale(loss, mean / norm) == pytest.approx(s, rel=1e-4)
-    # The density is normal with scale 2 E[r^2] for squares, and Laplace with scale E[abs(r)] for small delta.
+    # The density is exp(-loss(r) / s): s is 2 E[r^2] for squares (normal) and E[abs(r)] for small delta (Laplace).
     assert scale(SQUARE, 0.7) == pytest.approx(1.4)
     assert scale(Loss(1e-9, scale=1e9), 0.7) == pytest.approx(0.7, rel=1e-6)
 

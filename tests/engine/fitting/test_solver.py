@@ -47,7 +47,8 @@ def by_scipy(objective: str) -> float:
         r = np.log(f / LOSS)
         if objective == "lad":
             return float(np.sum(np.abs(r)))
-        if objective == "asymmetric":  # A run below the law costs ten times as much.
+        # An observed loss below the law costs ten times its residual.
+        if objective == "asymmetric":
             return float(sum(x if x > 0 else 10 * abs(x) for x in LOSS - f))
         return 1e3 * huber(r, 1e-3) if objective == "huber-log" else float(np.sum(r * r))
 
@@ -69,7 +70,8 @@ def test_the_optimum_is_at_or_below_scipys(objective: Any) -> None:
     found = fit(FitSpec(objective=objective, bootstrap=0), make_runs({"N": N, "D": D, "loss": LOSS}))
     assert found.objective == pytest.approx(by_scipy(objective), rel=1e-5)
     assert (found.objective or np.inf) <= by_scipy(objective) * (1 + 1e-9)
-    predicted = CHINCHILLA.predict(found.theta, {"N": N, "D": D})  # The objective is the sum over all rows.
+    # The reported objective is the sum over all rows.
+    predicted = CHINCHILLA.predict(found.theta, {"N": N, "D": D})
     r = predicted - LOSS if objective == "ols" else np.log(predicted / LOSS)
     plain = huber(r, 1e-3) if objective == "huber-log" else np.sum(r * r)
     assert found.objective == pytest.approx(plain, rel=1e-9)
@@ -81,7 +83,8 @@ def test_the_optimum_of_absolute_residuals_is_at_or_below_scipys(objective: Any)
     r = LOSS - CHINCHILLA.predict(found.theta, {"N": N, "D": D})
     plain = np.abs(np.log(1 - r / LOSS)).sum() if objective == "lad" else np.where(r > 0, r, 10 * np.abs(r)).sum()
     assert found.objective == pytest.approx(plain, rel=1e-6)
-    assert plain <= by_scipy(objective)  # The simplex of scipy stops slightly above the minimum.
+    # The Nelder-Mead method of scipy stops slightly above the minimum.
+    assert plain <= by_scipy(objective)
     assert plain >= by_scipy(objective) * (1 - 2e-3)
 
 

@@ -243,7 +243,8 @@ def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
     worth = brentq(lambda u: 0.32 + 7.22 * np.exp(-0.22 * u) - loss, 0, 60)
     omega = amplification(repeated, one_pass, np.array(D))
     assert float(omega) * D == pytest.approx(np.exp(worth), rel=1e-9)
-    assert float(omega) == pytest.approx((7.22 / 5.79) ** (1 / 0.22))  # Equal exponents: omega is the same for all D.
+    # The exponents of both laws are equal, so the amplification omega does not depend on D.
+    assert float(omega) == pytest.approx((7.22 / 5.79) ** (1 / 0.22))
     assert law.inverse is not None
     assert float(law.inverse(repeated, np.array(loss))) == pytest.approx(D)
     assert np.isinf(law.inverse(repeated, np.array(0.32)))
