@@ -81,7 +81,7 @@ def test_updates_to_target_rank_batch_sizes_as_the_paper_prints_them() -> None:
 
 
 def test_a_sign_that_changes_between_budgets_is_marked() -> None:
-    """At the low budget recall falls with the loss; at the high budget recall rises (behavioural paper, Table 17)."""
+    """Loss and recall disagree at the low budget and agree at the high budget, as in behavioural paper, Table 17."""
     loss = np.array([3.0, 2.9, 2.8, 2.7, 2.6, 2.5])
     recall = np.r_[[0.30, 0.29, 0.28, 0.27, 0.26, 0.25], [0.4, 0.41, 0.42, 0.43, 0.44, 0.45]]
     mixed = np.r_[[0.1, 0.3, 0.2, 0.25, 0.15, 0.21], [0.4, 0.41, 0.42, 0.43, 0.44, 0.45]]

@@ -12,9 +12,9 @@ LAW = get_law("isoflop")
 
 
 def valley(k: float, r: int = 400) -> np.ndarray:
-    """Return ``r`` resamples of a law of minima L = E + s that agree in loss and slope at one budget C0.
+    """Return ``r`` resamples of the law L = E + (C_L / C)^gamma with equal loss and slope at one budget C0.
 
-    s is the excess over the floor and ``k`` = gamma s the slope, so ln C_L = ln C0 + s ln(s) / k.
+    With the excess s = L - E at C0, the slope dL / d ln C is -k = -gamma s, and ln C_L = ln C0 + s ln(s) / k.
     """
     s = np.linspace(0.2, 0.7, r)
     out = np.ones((r, len(LAW.names)))
@@ -24,7 +24,7 @@ def valley(k: float, r: int = 400) -> np.ndarray:
 
 
 def test_a_scale_that_turns_at_one_over_e_is_named() -> None:
-    """C_L grows with s ln s, which has a minimum at s = 1/e (s: excess over the floor), so C_L is not monotone."""
+    """ln C_L depends on s ln s (s: excess loss), which has its minimum at s = 1/e, so C_L is not monotone in gamma."""
     (found,) = folds(LAW, valley(0.06))
     assert found.code == "fold"
     assert "C_L is not monotone in gamma" in found.text

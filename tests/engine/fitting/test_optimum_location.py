@@ -136,7 +136,7 @@ def test_the_verdict_is_in_text_and_survives_json() -> None:
 
 
 def test_minima_of_budgets_have_verdicts_of_their_own() -> None:
-    """Three budgets have their optimum inside the sweep, at larger N than the sweep, and not located (flat loss)."""
+    """Three budgets get three verdicts: optimum inside the sweep, optimum beyond the largest N, and flat loss."""
     C = 1e18
     values = sweep([C, 4 * C, 16 * C], noise=0.002, seed=1, width=1.0)
     random = np.random.default_rng(0)

@@ -40,7 +40,7 @@ NAMES = list(TRUTHS)
 
 
 def curve(name: str, noise: float = 0.0, seed: int = 0) -> tuple[str, dict[str, Floats]]:
-    """Simulate runs of the law ``name`` with log-normal noise; return its axis and the columns axis and ``score``."""
+    """Simulate runs of the law ``name`` with log-normal noise; return the axis and two columns: axis and ``score``."""
     axis, x, truth = TRUTHS[name]
     y = get_law(name, axis).predict(list(truth.values()), {axis: x})
     return axis, {axis: x, "score": y * np.exp(noise * np.random.default_rng(seed).normal(size=len(x)))}
@@ -158,7 +158,7 @@ def test_the_best_x_is_the_numerical_minimum(a: float, b: float, alpha: float, b
 
 
 def test_published_updates_to_target_give_the_published_critical_batches() -> None:
-    """Fits to the steps to a target of behavioural paper, Table 3 give its critical batch sizes."""
+    """Fits to the numbers of training steps in Table 3 (behavioural paper) give the critical batch sizes in Table 3."""
     table = records("papers/behavior/table03_updates_to_target.csv")
     published = {r["metric"]: r for r in records("papers/behavior/table03_critical_batch.csv")}
     assert len(published) == 5
