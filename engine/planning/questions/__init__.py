@@ -1,1 +1,1 @@
-"""Parts that all planner questions share: declaration, inputs, answer and charts."""
+"""Modules that all planner questions use: declaration, inputs, answer and charts."""

@@ -1,4 +1,4 @@
-"""Answer to a planner question: its sentences, its text, its document, and the tables and charts on the page."""
+"""Answer to a planner question: sentences, text for the terminal, document for export, tables and charts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isoplan.engine.planning.questions.chart import Chart
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts: ``head`` has the column headings, and each of ``rows`` as many cells.
+    """A table of texts. ``head`` contains the column headings; each row has one text per column.
 
     ``alt`` describes the table for readers who cannot see it.
     """
@@ -26,15 +26,16 @@ class Table:
 
 
 def tabulate(rows: Iterable[Row], alt: str) -> Table:
-    """Return a table of numbers with the columns value, unit and intervals."""
+    """Return ``rows`` as a table of texts: quantity, value, 68 % interval, 95 % interval and note."""
     return Table(COLUMNS, tuple(tuple(cells(row).values()) for row in rows), alt)
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A table, a chart, or both, under ``title``, with ``caption`` below.
+    """A section of the answer on the page: a title, then a table, a chart or both, then a caption.
 
-    ``chart`` is a function that computes the chart when the page shows it. A ``folded`` part is shown under "Details".
+    ``chart`` is a function that computes the chart; the page calls this function when the chart is shown. If ``folded``
+    is true, the page shows the section under "Details".
     """
 
     table: Table | None = None
@@ -46,12 +47,12 @@ class Part:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """Answer to a planner question. Its representation in Python is the text that the terminal prints.
+    """Answer to a planner question. ``repr`` returns ``text``, which the terminal prints.
 
     ``result`` contains the numbers. The page shows the ``sentence``, the ``remarks``, the ``conclusion`` and the
-    ``parts``, and in a box the ``hint``, which names further possible inputs. ``document`` is the content for export,
-    which ``isoplan.save`` writes; ``name`` is its default file name. If ``document`` is None, ``no_file`` states what
-    is missing for it. ``notes`` describe how run tables were read.
+    ``parts``. It also shows the ``hint`` in a box; the hint names further possible inputs. ``document`` is the content
+    for export, which ``isoplan.save`` writes to a file; ``name`` is the default name of this file. If ``document`` is
+    None, ``no_file`` states which input is missing for the export. ``notes`` describe how run tables were read.
     """
 
     result: Any
@@ -68,12 +69,12 @@ class Answer:
 
     @property
     def sentence(self) -> str:
-        """The answer in one sentence: that of the document, or the first line of the text if there is no document."""
+        """The answer in one sentence. Without a document, this is the first line of ``text``."""
         return self.document.sentence if self.document is not None else self.text.partition("\n")[0]
 
     @property
     def file(self) -> Document:
-        """The document for export. Raises PlannerError if the answer has none."""
+        """The document for export. Raises PlannerError if the answer has no document."""
         if self.document is None:
             raise PlannerError(self.no_file)
         return self.document

@@ -1,4 +1,4 @@
-"""Charts as data without style. Texts are HTML, and a colour is named by its meaning, such as "training"."""
+"""Charts as data without style. All texts are HTML. A colour is named by its meaning, such as "training"."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ Colour = Literal["law", "second", "text", "training", "simulation", "inference"]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from ``low`` to ``high``. It is logarithmic if ``log``, and has labels at ``ticks`` if these are given.
+    """An axis from ``low`` to ``high``, linear or (``log``) logarithmic.
 
-    With ``share`` values are shown as signed percentages, with a line at zero. With ``short`` they are such as 1.5M and
-    2B.
+    ``ticks`` are the values with tick labels on a logarithmic axis; empty means the default ticks. The tick labels of a
+    linear axis are signed percentages, with a line at zero, if ``share`` is true. They are short texts such as 1.5M and
+    2B if ``short`` is true.
     """
 
     label: str
@@ -32,11 +33,12 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line over ``x`` (n,).
+    """A line through the points (``x``, ``y``); all arrays have shape (n,).
 
-    It is solid where limits allow it (``within``) and runs support it (``seen``), else dashed. ``band`` has the two
-    ends of its 68 % interval, each (n,). ``hover`` is a hover template of plotly, and ``texts`` are what its variable
-    ``text`` stands for at each point. ``name`` is the name of the line, ``key`` its text in the legend.
+    ``within`` is true at points that the limits allow, and ``seen`` at points that the runs support. The line is solid
+    where both are true and dashed elsewhere. ``band`` contains the lower and the upper ends of the 68 % intervals of
+    ``y``. ``hover`` is a Plotly hover template; ``texts`` contains the value of its variable ``text`` for each point.
+    ``name`` is the name of the line in the hover text, and ``key`` its text in the legend.
     """
 
     x: Floats
@@ -54,7 +56,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Area:
-    """The area between the lines ``low`` and ``high`` over ``x`` (n,). Its name is shown in it if there is space."""
+    """The area between the lines ``low`` and ``high`` over ``x`` (n,). Its name is shown inside if there is space."""
 
     name: str
     x: Floats
@@ -65,7 +67,10 @@ class Area:
 
 @dataclass(frozen=True)
 class Marker:
-    """A point: a star for the answer, or a ring for another point. ``x68`` and ``y68`` are its 68 % intervals."""
+    """A point of a chart: a star marks the answer, a ring marks any other point.
+
+    ``x68`` and ``y68`` are the 68 % intervals of x and y. Only a star shows these intervals.
+    """
 
     x: float
     y: float
@@ -73,14 +78,15 @@ class Marker:
     x68: Interval | None = None
     y68: Interval | None = None
     ring: str = ""
-    """Name of the point if it is a ring; empty for the star."""
+    """Name of a point that is drawn as a ring; empty for the star."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """A text at the point (x, y) of a line. It is above the point, or below it if ``below``.
+    """A text at the point (x, y) of a line.
 
-    It is to the left of the point if ``left``, else to the right. A ``spare`` label is omitted in a small figure.
+    The text is above and to the right of the point. ``below`` moves it below the point, ``left`` to the left. A small
+    figure omits the label if ``spare`` is true.
     """
 
     x: float
@@ -93,9 +99,10 @@ class Label:
 
 @dataclass(frozen=True)
 class Shade:
-    """A shaded range of the x axis.
+    """A shaded range of the x axis, from ``low`` to ``high``.
 
-    It is lightly tinted with a title if ``colour`` is given, else grey with a text at its right.
+    If ``colour`` is given, the range has a light tint and ``text`` is its title in the middle. Otherwise the range is
+    grey and ``text`` is at its right end.
     """
 
     low: float
@@ -109,9 +116,11 @@ class Chart:
     """A chart of areas, curves and points over two axes.
 
     ``alt`` describes the chart for readers who cannot see it. ``name`` is its file name without the extension.
-    ``uprights`` are vertical lines: each has its x, its text, and an additional text that is omitted in a small figure.
-    Remarks on limits and runs are at the top if ``top``, else at the bottom; the texts of vertical lines are at the
-    opposite end. ``columns`` are the numbers of the chart for its table.
+    ``uprights`` are vertical lines: each has its x, its text, and an additional text that a small figure omits.
+    ``columns`` contains the numbers of the chart, for the table below the chart.
+
+    The notes "beyond the limits" and "beyond the runs" are at the top of the chart if ``top`` is true, otherwise at the
+    bottom. The texts of vertical lines are then at the other end.
     """
 
     name: str

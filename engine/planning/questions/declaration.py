@@ -1,6 +1,7 @@
 """Declaration of a planner question.
 
-It has the names, texts and inputs that page, terminal and Python show before the question is asked.
+The declaration contains the names, texts and inputs that the page, the terminal and Python show before a user asks the
+question.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ if TYPE_CHECKING:
 
 
 MODULE = "question"
-"""Name of the module that declares the ``QUESTION`` of a folder. It must not import numpy, because the list of commands
-imports it.
+"""Name of the module that defines ``QUESTION`` in the folder of a question. This module must not import numpy: the list
+of commands imports it and must be fast.
 """
 
 
 @dataclass(frozen=True)
 class FitInput:
-    """A fit that a question needs as input. The first fit of a question gives the law of its answer.
+    """A fit that a question needs as input. The first fit of a question provides the law of the answer.
 
     ``name`` is the argument in Python. The terminal shows ``file`` as the placeholder of the file name, and ``help``.
-    The page shows ``label`` and offers only fits of ``laws`` (of any if empty). If ``repeated``, these laws must
-    describe repeated samples. The page then shows ``excluded`` with the names of the fits that do not. A link stores
-    the fit as ``link``, by default as its name.
+    The page shows ``label`` and offers the fits of the laws in ``laws``; an empty ``laws`` allows any law. If
+    ``repeated`` is true, the page offers only laws that describe repeated samples. The caption ``excluded`` then lists
+    the fits that were left out. ``link`` is the key of the fit in a link, by default ``name``.
 
-    A further fit that is not ``optional`` must belong to the same task as the first. The page shows ``missing`` if the
-    task has no such fit, ``lacking`` if the task of the first fit is unknown and no own table has such a fit, and
-    ``unsure`` if the task is unknown and there are several.
+    If a question needs a second fit, this fit must belong to the same task as the first. The page shows ``missing`` if
+    that task has no suitable second fit. If the task of the first fit is unknown, the page shows ``lacking`` when no
+    fit is suitable. It shows ``unsure`` when some fits are suitable but the user must choose one.
     """
 
     help: str
@@ -63,10 +64,10 @@ class FitInput:
 
 @dataclass(frozen=True)
 class CurveInput:
-    """Training curves that determine the value of ``field``, so that the user does not type it.
+    """Input of training curves from which the value of ``field`` is computed, so that the user need not type it.
 
-    The terminal shows ``help``. The page shows ``label`` with the help ``tip``, and a link stores the choice as
-    ``link``.
+    The terminal shows ``help``. The page shows ``label`` with the help text ``tip``. ``link`` is the key of the chosen
+    curves in a link.
     """
 
     field: str
@@ -80,21 +81,21 @@ class CurveInput:
 class PlannerQuestion:
     """Declaration of a question about one or several fits.
 
-    ``name`` is its command, its function in Python, and the kind of its saved answers. ``summary`` is one sentence of
-    at most 66 characters. The Plan page shows ``title`` with the Material symbol ``icon``, and the words ``lead``
-    before the first input.
+    ``name`` is the command in the terminal, the function in Python, and the kind of a saved answer. ``summary`` is one
+    sentence of at most 66 characters. The Plan page shows ``title`` with the Material symbol ``icon``, and shows the
+    words ``lead`` before the first input.
 
-    ``fits`` are its fits. The option --group chooses a group of the fit ``grouped``, by default of the first.
-    ``fields`` are its inputs in the order of the terminal. ``curves`` are training curves that can replace one field.
-    The page shows optional fits and the curves under the title ``more``.
+    ``fits`` are the input fits. ``grouped`` is the name of the fit to which the option --group applies, by default the
+    first fit. ``fields`` are the input fields in the order of the terminal. ``curves`` are training curves that can
+    replace one field. The page shows the optional fits and the curves under the title ``more``.
 
-    ``module`` is the name of the module with the function ``answer(fit, given)``; it is imported only when the question
-    is answered. ``costs`` is the name of a module whose function ``read_costs(texts, place, values)`` reads the prices
-    of this question; if it is empty, they are read as for a plan. ``key`` is a JSON key that only answers to this
-    question have.
+    ``module`` names a module with the function ``answer(fit, given)``; this module is imported only to answer the
+    question. ``costs`` names a module with the function ``read_costs(texts, place, values)``, which reads the prices
+    of this question. If ``costs`` is empty, prices are read as for a plan. ``key`` is a JSON key that only answers to
+    this question contain.
 
-    In ``lead`` and in the words after an input, {y} stands for the quantity of the first law, {unit} for the name of a
-    sample.
+    ``lead`` may contain {y}, the quantity that the first law predicts. ``Field.after`` may contain {unit}, the name of
+    the samples.
     """
 
     name: str
@@ -123,7 +124,7 @@ class PlannerQuestion:
 
     @property
     def prices(self) -> tuple[Field, ...]:
-        """The fields of machine and prices."""
+        """The fields of the machine, of prices and of queries."""
         return self._of(PRICES)
 
     @property
@@ -141,10 +142,7 @@ class PlannerQuestion:
         return tuple(field for field in self.fields if field.name in names)
 
     def read_costs(self, texts: Texts, place: Place, values: Mapping[str, Any]) -> Any:
-        """Return the costs that the module ``costs`` reads from ``texts``.
-
-        They are None if there is no such module or no price.
-        """
+        """Return the costs that the module ``costs`` reads from ``texts``; None without a module or without prices."""
         return import_module(self.costs).read_costs(texts, place, values) if self.costs else None
 
     def answer(self, fit: Fit, given: Given) -> Answer:
@@ -156,7 +154,7 @@ class PlannerQuestion:
 def find_questions() -> Mapping[str, PlannerQuestion]:
     """Return all questions by name.
 
-    Of the folders of ``engine/planning``, only those that declare a question are imported.
+    Only the folders of ``engine/planning`` that contain a module ``question`` are imported.
     """
     folders = [Path(root) / one.name for root in planning.__path__ for one in pkgutil.iter_modules([root]) if one.ispkg]
     names = sorted(folder.name for folder in folders if (folder / f"{MODULE}.py").is_file())

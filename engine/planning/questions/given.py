@@ -16,16 +16,16 @@ from isoplan.engine.schema import Curves
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Inputs of a question, which the user typed at ``place``.
+    """Inputs of a question. ``place`` states where the user typed them (page, terminal or Python).
 
     ``asked`` is the budget or target with its limits; None if the question has neither. ``rule`` is the compute rule;
-    None means that of the fit. ``queries`` are those over the life of the model. ``values`` are the values of the
-    fields that only this question has, by name; None for a field that is not given. ``costs`` are the prices of a
-    question that reads them by its own function.
+    None means the rule of the fit. ``queries`` are the queries over the life of the model. ``values`` contains the
+    values of the fields that only this question has, by name; None for a field that is not given. ``costs`` are the
+    prices if the question has its own function to read prices; otherwise ``prices`` contains the prices.
 
-    ``fits`` are all fits of the question by name, and ``files`` the files from which a script reads them. ``group`` is
-    the group of one of these files. ``curves`` are training curves in place of a typed field. ``notes`` state how typed
-    texts were interpreted.
+    ``fits`` are all fits of the question by name. ``files`` are the names of the files from which a script reads the
+    fits. ``group`` selects one fit of a file with several groups of runs. ``curves`` are training curves that replace a
+    typed field. ``notes`` state how typed texts were interpreted.
     """
 
     asked: Question | None = None
@@ -44,7 +44,7 @@ class Given:
 
     @property
     def loss(self) -> Question:
-        """The budget or target. The question must have one."""
+        """The budget or target. The question must have a budget or a target."""
         assert self.asked is not None
         return self.asked
 

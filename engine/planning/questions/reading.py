@@ -13,11 +13,11 @@ from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.typed_prices import read_inference, read_limits, read_prices
 
 CURVES = "curves"
-"""Name of the option for training curves. Its text is not empty if curves are given."""
+"""Name of the option for training curves. The text of this option is not empty if curves are given."""
 
 
 def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
-    """Read the typed inputs of a question. Raises PlannerError, which names the missing or wrong input."""
+    """Read the typed inputs of a question. Raises PlannerError if an input is missing or wrong."""
     stated = [field for field in question.losses if texts.get(field.name)]
     if question.losses and len(stated) != 1:
         raise PlannerError(_which(question, place))
@@ -32,8 +32,8 @@ def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
     given = Given(asked, limits, values=values, notes=tuple(notes), place=place)
     if question.costs:
         return replace(given, costs=question.read_costs(texts, place, values))
-    # On the page one form has the machine and the queries. In the terminal and in Python, queries do not require a
-    # machine: without one they are counted in FLOPs.
+    # The page has one form for the machine and the queries. In the terminal and in Python, queries do not require a
+    # machine: without a machine the cost of queries is stated in FLOPs.
     apart = () if place == "page" else [field.name for field in QUERIES]
     prices = read_prices({name: text for name, text in texts.items() if name not in apart}, place)
     return replace(given, prices=prices, queries=read_inference(texts, place))
@@ -42,7 +42,7 @@ def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
 def _own_value(question: PlannerQuestion, field: Field, texts: Texts, place: Place) -> Any:
     """Return the value of a field that only this question has.
 
-    It is None if the field is not given or if training curves determine it.
+    The value is None if the field is not given or if training curves determine the value.
     """
     text, typed = texts.get(field.name, ""), place == "page" and field.name in texts
     if question.curves is None or question.curves.field != field.name:

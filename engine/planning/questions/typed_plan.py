@@ -1,4 +1,4 @@
-"""Typed questions for a budget or a target: one reader and one answer for the page, the terminal and Python."""
+"""Reading and answering of typed questions for a budget or a target, for the page, the terminal and Python."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from isoplan.engine.planning.scenario.typed_prices import read_limits, read_pric
 from isoplan.engine.quantities import Reading, parse_number
 
 OURS = ("our_params", "our_samples")
-"""Fields of a stated plan, with which the answer is compared."""
+"""Fields of the user's own plan. The answer is compared with this plan."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question that was read from texts: the ``question``, the ``prices``, and the stated plan ``ours`` (N, D).
+    """A question that was read from texts, with its prices and the user's own plan.
 
-    ``reading`` states how a budget was read; None for a target. ``ours`` is None if no plan is stated.
+    ``reading`` states how the text of a budget was interpreted; None for a target. ``ours`` contains N and D of the
+    user's own plan; None if the user gives no plan.
     """
 
     question: Question
@@ -46,11 +47,12 @@ def read_question(
     target: str = "",
     metric: str = "",
 ) -> Asked:
-    """Read a question from ``texts`` by the name of their field: the budget, limits, prices, and a stated plan.
+    """Read a question from typed texts: a budget or a target, limits, prices, and the user's own plan.
 
-    The text "budget" is FLOPs, device hours or money. If it is missing, the question is for the text
-    "target_loss", a value of the quantity of ``fit``, or of ``metric`` if this is given; ``target`` names this field in
-    sentences. Raises PlannerError that names the wrong field.
+    ``texts`` contains the texts by the name of their field. The text "budget" is an amount of FLOPs, device hours or
+    money. Without it the question is about the target in the text "target_loss". The target is a value of ``metric``
+    if this name is given, otherwise of the quantity that ``fit`` predicts. ``target`` is the name of the target field
+    in error messages. Raises PlannerError if a field is wrong; the message names this field.
     """
     limits, prices = read_limits(texts, place), read_prices(texts, place)
     ours = read_ours(texts, place)
@@ -68,10 +70,10 @@ def answer_question(
     other: ComputeRule | None = None,
     maps: tuple[Through, ...] = (),
 ) -> Plan:
-    """Answer a question that was read, with the comparison with the stated plan if there is one.
+    """Answer the question ``asked``. If it contains the user's own plan, compare the answer with that plan.
 
-    ``rule``, ``other`` and ``maps`` are those of ``plan_budget``; a target of a metric takes the first map. Raises
-    PlannerError if the question has no answer.
+    ``rule``, ``other`` and ``maps`` have the same meaning as in ``plan_budget``. The first map is used for a target in
+    a metric. Raises PlannerError if the question has no answer.
     """
     question, prices = asked.question, asked.prices
     if question.kind == "budget":
@@ -89,7 +91,7 @@ def answer_question(
 
 
 def read_ours(texts: Mapping[str, str], place: Place) -> tuple[float, float] | None:
-    """Return N and D of the stated plan; None if neither is given. Raises PlannerError if only one of them is."""
+    """Return N and D of the user's own plan; None if both are missing. Raises PlannerError if only one is missing."""
     given = [name for name in OURS if texts.get(name, "").strip()]
     if not given:
         return None

@@ -1,1 +1,1 @@
-"""Prices, limits and compute rules of a plan, and the fields in which they are typed."""
+"""Prices, limits and compute rules of a plan, and their input fields."""

@@ -1,4 +1,4 @@
-"""Input fields for loss, limits, machine and prices. Page, terminal and Python all use this one table."""
+"""Input fields for loss, limits, machine and prices. The page, the terminal and Python use the same definitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isoplan.engine.planning.scenario.limits import LimitName
 
 Place = Literal["page", "terminal", "python"]
-"""Where a field is typed. This determines how sentences name the field: by its label, as ``--name`` or as ``name``."""
+"""Where the user types a field. Sentences name the field by its label, as ``--name`` or as ``name``, respectively."""
 Texts = Mapping[str, str]
 """Typed texts by the name of their field. A field that is not given is missing or has an empty text."""
 EUR = "EUR"
@@ -26,17 +26,17 @@ EUR = "EUR"
 class Field:
     """One input field of the page, the terminal and Python.
 
-    ``name`` is the option in Python, the key in a link and, with hyphens, the option of the terminal. ``link`` replaces
-    it in a link. ``help`` explains the option in the terminal.
+    ``name`` is the option in Python and the key in a link; the option in the terminal is ``name`` with hyphens. If
+    ``link`` is given, it is the key in a link instead. ``help`` explains the option in the terminal.
 
-    The page shows ``label``; ``hint`` appears in the empty widget, ``tip`` is its help, and ``start`` its initial text.
-    Sentences of the page name the field ``said``, by default its label. ``before`` (by default the label) and ``after``
-    are the words on both sides of the input on the page.
+    The page shows ``label``. The widget shows ``hint`` when it is empty, ``tip`` as its help, and ``start`` as its
+    initial text. ``said`` is the name of the field in sentences of the page, by default the label. ``before`` (by
+    default the label) and ``after`` are the words to the left and to the right of the input.
 
     ``default`` is the value of an option that is not given. A ``required`` field must be given in the terminal and in
-    Python. A plain number is in ``unit``. If ``per`` is set, it is instead an amount of money per the units that
-    ``per`` names. ``read`` replaces both: it converts the text to a value. ``limit`` is the name of the limit that the
-    field sets.
+    Python. A number without a unit is in ``unit``, or in money per ``per`` (such as per hour) if ``per`` is set. If
+    ``read`` is set, this function converts the text to a value, and ``unit`` and ``per`` are ignored. ``limit`` is the
+    name of the limit that the field sets.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Field:
     def called(self, place: Place) -> str:
         """Return the name of the field in sentences at ``place``.
 
-        It is such as "price of a device hour" on the page, "option --hour-price" in the terminal, "option hour_price"
+        Examples are "price of a device hour" on the page, "option --hour-price" in the terminal and "option hour_price"
         in Python.
         """
         if place != "page":
@@ -80,7 +80,7 @@ class Field:
     def value(self, text: str, place: Place, currency: str = EUR) -> Any:
         """Convert ``text`` to the value of the field.
 
-        Raises PlannerError, which names the field, if this is not possible.
+        Raises PlannerError if ``text`` is not valid; the message names the field.
         """
         if self.read is not None:
             return self.read(text, self.called(place))
@@ -101,7 +101,7 @@ OURS = (
     Field("our_samples", "Training samples of your own plan, to compare its cost.", "Our D [samples]", amounts.SAMPLES,
           hint="1 B", said="number of samples of our plan"),
 )  # fmt: skip
-"""Fields of a plan that the user states, with which an answer is compared."""
+"""Fields of the user's own plan. An answer is compared with this plan."""
 LIMITS = (
     Field("max_unique", "Maximum number of unique samples.", "unique samples", amounts.SAMPLES, hint="2 M",
           said="number of unique samples", limit="unique"),
@@ -116,7 +116,7 @@ LIMITS = (
     Field("max_money", "Maximum total cost of everything with a price.", "money", per=(), hint="1000",
           said="sum of money", limit="money"),
 )  # fmt: skip
-"""Fields of limits. The page offers their labels as choices, and a link stores the chosen ones as ``limits``."""
+"""Fields of limits. The page offers the labels as choices. A link stores the chosen labels under the key ``limits``."""
 MACHINE = (
     Field("device", "Device for training: H100, A100 80GB, CPU node, ...", "Machine", hint="none, no prices",
           tip="Peaks and power are the vendors'."),

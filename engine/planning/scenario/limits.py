@@ -32,8 +32,10 @@ class Limits:
 
     ``unique`` is a number of unique samples, ``parameters`` a model size, and ``epochs`` a number of passes over the
     unique samples. ``hours`` is wall-clock time on the machine, ``memory`` the bytes of the training state on each of
-    its devices. ``money`` is the total of everything that has a price, in the currency of the prices. Raises
-    PlannerError for a limit that is not positive, and for a limit on epochs without one on unique samples.
+    its devices. ``money`` is the total of everything that has a price, in the currency of the prices.
+
+    Raises PlannerError for a limit that is not positive, and for a limit below one on unique samples, parameters or
+    epochs. Also raises PlannerError for a limit on epochs without a limit on unique samples.
     """
 
     unique: float | None = None
@@ -81,10 +83,11 @@ def read_limits(raw: Mapping[str, Any]) -> Limits:
 
 @dataclass(frozen=True)
 class Question:
-    """A question of kind "budget" (``value`` in FLOPs) or "target", within ``limits``.
+    """A question about a budget or a target, within ``limits``.
 
-    The value of a target is one of the quantity that the law predicts. If ``metric`` is not empty, it is a value of
-    this metric, which a map predicts from that quantity.
+    If ``kind`` is "budget", ``value`` is in FLOPs. If ``kind`` is "target", ``value`` is a value of the quantity that
+    the law predicts, or of ``metric`` if this name is not empty. A map then predicts the metric from the quantity of
+    the law.
     """
 
     kind: Kind

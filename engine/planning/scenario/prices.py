@@ -1,4 +1,4 @@
-"""Prices of a plan: machine, simulation, inference, currency, and emissions of the grid.
+"""Prices of a plan: machine, simulation, inference, currency, and CO2 emission of the power grid.
 
 Functions accept arrays, for example one value per resample.
 """
@@ -20,13 +20,15 @@ from isoplan.engine.hardware.machine import HOUR, co2, positive
 Currency = Literal["EUR", "USD"]
 Part = Literal["training", "simulation", "inference", "total"]
 FORWARD = 2.0
-"""FLOPs per parameter and token of a forward pass (Kaplan et al. 2020, sec. 2.1): one third of those of training."""
+"""FLOPs per parameter and token of a forward pass (Kaplan et al. 2020, sec. 2.1). Training costs 3 times as much."""
 GIGABYTE = 1e9
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """Costs of one unique sample: ``price`` in money, ``cpu_seconds`` of one core, ``size`` in bytes; None if unknown.
+    """Costs of simulating one unique sample: ``price`` in money, ``cpu_seconds`` on one core, ``size`` in bytes.
+
+    A value is None if it is unknown.
 
     Raises PlannerError for a number that is not positive.
     """
@@ -46,10 +48,10 @@ class Simulation:
 
 
 def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | None = None) -> Simulation:
-    """Return the costs of a sample whose price follows from its CPU time.
+    """Return the costs of a sample, with a price that is computed from the CPU time.
 
-    ``cpu_seconds`` are seconds of one core per sample, the price is in money per core hour, and ``size`` is in bytes
-    per sample. Raises PlannerError for a number that is not positive.
+    ``cpu_seconds`` is the time of one core per sample, ``price_per_cpu_hour`` is in money per core hour, and ``size``
+    is in bytes per sample. Raises PlannerError for a number that is not positive.
     """
     positive(price_per_cpu_hour, "price of one CPU hour", "leave it out to count CPU hours alone")
     return Simulation(cpu_seconds / HOUR * price_per_cpu_hour, cpu_seconds, size)
@@ -59,9 +61,9 @@ def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | Non
 class Inference:
     """Queries that a model answers over its life.
 
-    A query costs ``flops`` FLOPs. If this is None, it costs 2 N FLOPs for each of its ``tokens`` (forward pass, Kaplan
-    et al. 2020, sec. 2.1). ``machine`` answers the queries; None means the machine that trained the model. Raises
-    PlannerError for a number that is not positive.
+    A query costs ``flops`` FLOPs. If ``flops`` is None, a query costs 2 N FLOPs for each of its ``tokens`` (forward
+    pass of a model of N parameters, Kaplan et al. 2020, sec. 2.1). ``machine`` answers the queries; None means the
+    machine that trained the model. Raises PlannerError for a number that is not positive.
     """
 
     queries: float
@@ -106,9 +108,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Rates:
-    """Rates of a cost: per ``flop`` of training, per unique ``sample``, per ``parameter`` of the model, and ``fixed``.
+    """Coefficients of a cost that is linear in training compute, unique samples and parameters.
 
-    The cost is the sum of each rate times its amount, plus ``fixed``.
+    The cost is ``flop`` * C + ``sample`` * U + ``parameter`` * N + ``fixed``, for C FLOPs of training, U unique samples
+    and N parameters. Its unit is the currency, or FLOPs for ``COMPUTE``.
     """
 
     flop: float
@@ -118,24 +121,24 @@ class Rates:
 
     @property
     def weighs(self) -> bool:
-        """Whether samples or parameters have a cost besides that of the compute.
+        """Whether the cost depends on samples or parameters, in addition to training compute.
 
-        If they have, the plan of least cost is not that of least compute.
+        If so, the plan of least cost can differ from the plan of least compute.
         """
         return bool(self.sample or self.parameter)
 
 
 COMPUTE = Rates(1.0)
-"""Rates by which the cost to minimise is the compute itself."""
+"""Rates for which the cost equals the training compute in FLOPs."""
 
 
 @dataclass(frozen=True)
 class Prices:
     """Prices that convert FLOPs, samples and queries to hours, money, energy and CO2.
 
-    All prices are in ``currency``; no currency is converted. ``grid`` is the emission of the grid in g CO2 per kWh; if
-    it is None, no CO2 is stated. ``pue`` is the power usage effectiveness of the site. Raises PlannerError for an
-    unknown currency and for an invalid ``pue`` or ``grid``.
+    All prices are in ``currency``; no currency is converted. ``grid`` is the emission of the power grid in g CO2 per
+    kWh; if ``grid`` is None, the bill contains no CO2. ``pue`` is the power usage effectiveness of the site. Raises
+    PlannerError for an unknown currency and for an invalid ``pue`` or ``grid``.
     """
 
     machine: Machine
@@ -155,7 +158,8 @@ class Prices:
     def lines(self, C: ArrayLike, N: ArrayLike, U: ArrayLike) -> tuple[Line, ...]:
         """Return the bill of ``C`` FLOPs of training, ``N`` parameters and ``U`` unique samples; the arrays broadcast.
 
-        A line is left out if its price, power, size or grid emission is unknown. The last line is the total money.
+        A line is omitted if its price, power, size or grid emission is unknown. The last line is the total money, if
+        any line is in money.
         """
         C, N, U = np.broadcast_arrays(*(np.asarray(x, float) for x in (C, N, U)))
         found = self._of_machine("training", self.machine, C)
@@ -172,7 +176,10 @@ class Prices:
 
     @property
     def rates(self) -> Rates:
-        """Rates of the total money. Raises PlannerError if an hour of the training machine has no price."""
+        """Rates of the total money: training, simulation and queries.
+
+        Raises PlannerError if an hour of the training machine has no price.
+        """
         flop = float(self.machine.money(1.0))
         sample = (self.simulation.price or 0.0) if self.simulation is not None else 0.0
         served, machine = self.inference, (self.inference and self.inference.machine) or self.machine
@@ -185,8 +192,9 @@ class Prices:
     def aim(self) -> Rates:
         """Rates of the cost that a plan for a target minimises.
 
-        They are those of the total money if more than training has a price, else of the compute. Money for training
-        alone is proportional to compute, so both have their minimum at the same plan.
+        If the total money depends on samples or parameters, these are the rates of the total money. Otherwise they are
+        ``COMPUTE``: the plan of least compute is then also the cheapest plan. They are also ``COMPUTE`` if an hour of
+        the training machine has no price.
         """
         rates = self.rates if self.machine.price is not None else COMPUTE
         return rates if rates.weighs else COMPUTE

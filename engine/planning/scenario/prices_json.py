@@ -12,7 +12,7 @@ from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulatio
 
 
 def prices_json(prices: Prices) -> dict[str, Any]:
-    """Return the prices as a JSON object; ``read_prices`` reads it."""
+    """Return the prices as a JSON object, which ``read_prices`` can read."""
     found: dict[str, Any] = {"machine": _machine(prices.machine), "currency": prices.currency, "pue": prices.pue}
     if prices.grid is not None:
         found["grid"] = prices.grid
@@ -24,13 +24,13 @@ def prices_json(prices: Prices) -> dict[str, Any]:
 
 
 def inference_json(served: Inference) -> dict[str, Any]:
-    """Return the queries over the life of a model as a JSON object; ``read_inference`` reads it."""
+    """Return the queries over the life of a model as a JSON object, which ``read_inference`` can read."""
     own = {"machine": _machine(served.machine)} if served.machine else {}
     return _given({"queries": served.queries, "tokens": served.tokens, "flops": served.flops}) | own
 
 
 def read_prices(raw: Mapping[str, Any]) -> Prices:
-    """Read prices from a JSON object. Raises PlannerError, which states what is wrong with them."""
+    """Read prices from a JSON object. Raises PlannerError if the object does not contain valid prices."""
     try:
         served, simulated = raw.get("inference"), raw.get("simulation")
         return Prices(

@@ -13,9 +13,9 @@ from isoplan.engine.quantities import parse_share
 
 
 def read_prices(texts: Texts, place: Place) -> Prices | None:
-    """Read the prices from ``texts``; None if none is given. Raises PlannerError, which names the wrong field.
+    """Read the prices from ``texts``; None if no price is given. Raises PlannerError, which names the wrong field.
 
-    A field of ``PRICES`` whose text equals its initial text counts as not given.
+    A field of ``PRICES`` counts as not given if its text equals its initial text.
     """
     given = _given(texts, place)
     simulation, inference = read_simulation(texts, place), read_inference(texts, place)
@@ -36,7 +36,7 @@ def read_prices(texts: Texts, place: Place) -> Prices | None:
 
 
 def missing_device(texts: Texts, place: Place) -> str:
-    """Return a sentence that asks for the device if ``texts`` have prices without one; otherwise ""."""
+    """Return a sentence that asks for the device if ``texts`` contain prices but no device; otherwise ""."""
     given = _given(texts, place)
     if not given or "device" in given:
         return ""
@@ -45,14 +45,14 @@ def missing_device(texts: Texts, place: Place) -> str:
 
 
 def _given(texts: Texts, place: Place) -> dict[str, str]:
-    """Return the texts of the fields of ``PRICES`` that are given, by name."""
+    """Return the texts that the user typed into fields of ``PRICES``, by field name."""
     return {one.name: text for one in PRICES if (text := texts.get(one.name, "")) not in ("", one.usual(place))}
 
 
 def read_inference(texts: Texts, place: Place) -> Inference | None:
-    """Read the queries over the life of a model from ``texts``; None if none are given.
+    """Read the queries over the life of a model from ``texts``; None if no queries are given.
 
-    They do not require a machine.
+    Queries do not require a machine.
     """
     names = ("queries", "query_tokens", "query_flops")
     queries, tokens, flops = (_value(texts, place, name) for name in names)
@@ -68,7 +68,10 @@ def read_inference(texts: Texts, place: Place) -> Inference | None:
 
 
 def read_simulation(texts: Texts, place: Place) -> Simulation | None:
-    """Read the costs of a simulated sample from ``texts``; None if none is given. They do not require a machine."""
+    """Read the costs of a simulated sample from ``texts``; None if no cost is given.
+
+    These costs do not require a machine.
+    """
     names = ("sample_price", "sample_seconds", "cpu_price", "sample_bytes")
     price, seconds, hour, size = (_value(texts, place, name) for name in names)
     if hour is not None:

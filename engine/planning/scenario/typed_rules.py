@@ -1,6 +1,7 @@
-"""Conversion of a typed compute rule to a rule, for the terminal and Python.
+"""Conversion of typed texts to compute rules, for the terminal and Python.
 
-A rule is typed as a name (6ND), as a formula in N and D, or as "measured" to be fitted to the C of runs.
+The text of a rule is a name (such as 6ND), a formula in N and D, or "measured". The text "measured" requests a rule
+that is fitted to the measured C of runs.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ MEASURED = "measured"
 
 
 def option_name(name: str, place: Place) -> str:
-    """Return an option as the user types it: ``--second-rule`` in the terminal, ``second_rule`` in Python."""
+    """Return an option as typed at ``place``: ``--second-rule`` in the terminal, ``second_rule`` in Python."""
     return f"--{name.replace('_', '-')}" if place == "terminal" else name
 
 
 def is_measured(rule: object) -> bool:
-    """Return whether ``rule`` is a typed text that requires a fit to the measured C of runs."""
+    """Return whether ``rule`` is the text "measured" or "measured:NAME", which requests a fit to the C of runs."""
     return isinstance(rule, str) and rule.partition(":")[0] == MEASURED
 
 
 def read_typed_rule(rule: str, n_p: str, place: Place, option: str = "rule") -> ComputeRule | None:
-    """Read a compute rule from the text ``rule`` and the tokens per sample ``n_p``; None if both are empty.
+    """Read a compute rule from the text ``rule`` and the tokens per sample ``n_p``; None if both texts are empty.
 
-    ``rule`` is 6ND, 6npND, NAME:FIELD=VALUE,..., or a formula. If it is empty, ``n_p`` means the rule 6npND. Raises
-    PlannerError, which names ``option`` or n_p.
+    ``rule`` is 6ND, 6npND, NAME:FIELD=VALUE,..., or a formula in N and D. If only ``n_p`` is given, the rule is 6npND.
+    Raises PlannerError if a text is wrong; the message names ``option`` or n_p.
     """
     from isoplan.engine.costs import compute_rule
     from isoplan.engine.costs.measured import FIELDS, rule_of
@@ -55,9 +56,9 @@ def read_typed_rule(rule: str, n_p: str, place: Place, option: str = "rule") -> 
 
 
 def _read_numbers(name: str, text: str, n_p: str, option: str) -> dict[str, str]:
-    """Read the numbers of a rule from a text such as "s=2%,h=188".
+    """Read the numbers of the rule ``name`` from a text such as "s=2%,h=188".
 
-    They are returned as texts by field. ``n_p`` is added if it is given.
+    Returns the number of each field as text. The field n_p is included if ``n_p`` is not empty.
     """
     from isoplan.engine.costs.measured import FIELDS
 
@@ -80,11 +81,12 @@ def choose_rule(
     option: str = "rule",
     tell: Callable[[Iterable[str]], object] | None = None,
 ) -> ComputeRule | None:
-    """Return the compute rule that ``rule`` and ``n_p`` tokens per sample name; None if both are empty.
+    """Return the compute rule for the text ``rule`` and ``n_p`` tokens per sample; None if both texts are empty.
 
-    The rule "measured" is fitted to N, D and C of the runs that ``read_runs`` returns (None: no runs are given); C is a
-    column or a formula of the table, never a rule. ``tell`` gets the notes on these runs, then the fitted rule as a
-    sentence. Raises PlannerError that names ``option`` or n_p.
+    A ``rule`` that is not a text is returned unchanged. The rule "measured" is fitted to N, D and C of the runs that
+    ``read_runs`` returns; ``read_runs`` is None if no runs are given. C must be a column of the table or a formula in
+    its columns. ``tell`` is called first with the notes on these runs, then with a sentence that states the fitted
+    rule. Raises PlannerError if a text is wrong; the message names ``option`` or n_p.
     """
     from isoplan.engine.costs.measured import measured_rule
 
@@ -109,7 +111,10 @@ def choose_rule(
 
 
 def tokens_of_second(rule: str | ComputeRule, used: ComputeRule) -> str:
-    """Return n_p of the rule ``used`` as text for a second ``rule``; empty if the second rule does not read n_p."""
+    """Return the tokens per sample of the rule ``used`` as the text n_p for a second ``rule``.
+
+    The text is empty if the second rule does not read n_p.
+    """
     from isoplan.engine.costs.measured import FIELDS
 
     if not isinstance(rule, str):
@@ -120,12 +125,12 @@ def tokens_of_second(rule: str | ComputeRule, used: ComputeRule) -> str:
 
 
 def check_runs(given: str, place: Place, *rules: object) -> None:
-    """Raise PlannerError if the option ``given`` names runs although no rule is fitted to runs."""
+    """Raise PlannerError if the option ``given`` names runs but none of ``rules`` is fitted to runs."""
     if given and not any(map(is_measured, rules)):
         refuse_alone(given, "rule", place, f" {MEASURED}")
 
 
 def refuse_alone(given: str, other: str, place: Place, value: str = "") -> NoReturn:
-    """Raise PlannerError that the option ``given`` requires the option ``other`` with this ``value``."""
+    """Raise PlannerError, which states that the option ``given`` requires the option ``other`` with this ``value``."""
     option = option_name(given, place)
     raise PlannerError(f"Option {option} requires {option_name(other, place)}{value}. Add it, or leave {option} out.")
