@@ -1,4 +1,4 @@
-"""Fits without data: a known law with resamples scattered around it."""
+"""Fits made without data: a law with known parameters, and resamples scattered around these parameters."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from tests.compiled import compiled_kernels
 
 JETS = (0.32, 11.27, 7.22, 0.44, 0.22)
-"""Jets, Table 1: E, A, B, alpha, beta."""
+"""E, A, B, alpha, beta of the jets law (jets paper, Table 1)."""
 EPOCH = (1.8172, 477.83, 2143.4, 0.34731, 0.36717)
-"""The fit of Besiroglu et al. 2024 to 240 runs, in the same order."""
+"""E, A, B, alpha, beta that Besiroglu et al. 2024 (Epoch AI) fitted to 240 Chinchilla runs."""
 RANGES: dict[str, Interval] = {"N": (1e7, 1e10), "D": (1e8, 1e12), "C": (6e15, 6e22), "loss": (2.0, 4.0)}
 
 
@@ -34,7 +34,7 @@ def make_fit(
     direction: str = "min",
     objective: float | None = 0.1,
 ) -> Fit:
-    """Return a fit of ``law`` at ``theta``; ``resamples`` (r, p) default to none."""
+    """Return a fit of ``law`` with the p parameters ``theta`` and with r ``resamples`` of shape (r, p), or without."""
     spec = FitSpec.model_validate({"law": law, "axis": axis})
     names = spec.find_law().names
     return Fit(
@@ -56,12 +56,12 @@ def make_fit(
 
 
 def scattered(theta: tuple[float, ...], r: int = 500, spread: float = 0.02, seed: int = 0) -> Floats:
-    """Return ``r`` resamples with a relative ``spread`` of each parameter."""
+    """Return ``r`` resamples (r, p): ``theta`` with lognormal noise of relative size ``spread``."""
     return np.array(theta) * np.exp(np.random.default_rng(seed).normal(0, spread, (r, len(theta))))
 
 
 def curved(fit: Fit) -> Fit:
-    """Return ``fit`` with a confidence curve of its floor: the distribution of the floor in its resamples."""
+    """Return ``fit`` with a confidence curve of its floor E, computed from the distribution of E in the resamples."""
     name = fit.law.names[0]
     floors, counts = np.unique(fit.draws["E"], return_counts=True)
     below = np.cumsum(counts) / len(fit.resamples)
@@ -71,7 +71,7 @@ def curved(fit: Fit) -> Fit:
 
 
 def with_floors(floors: Floats) -> Fit:
-    """Return the Epoch law with one resample per floor."""
+    """Return a fit of the law ``EPOCH`` with one resample for each value in ``floors``, which replaces E."""
     resamples = np.tile(EPOCH, (len(floors), 1))
     resamples[:, 0] = floors
     return curved(make_fit(EPOCH, resamples, ranges=RANGES | {"loss": (2.1, 4.0)}))
@@ -85,5 +85,5 @@ def _compiled() -> Iterator[None]:
 
 @pytest.fixture
 def epoch() -> Fit:
-    """Return a Chinchilla fit with resamples, ranges, and a confidence curve of its floor."""
+    """Return a fit of the law ``EPOCH`` with 500 resamples, ranges of its runs, and a confidence curve of its floor."""
     return curved(make_fit(EPOCH, scattered(EPOCH), ranges=RANGES))

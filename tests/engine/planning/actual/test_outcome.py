@@ -1,4 +1,4 @@
-"""Predicted and actual results: the prediction at the run, its interval, and the count over all plans."""
+"""Actual results of planned runs: the predicted loss, its interval, and the count of results inside intervals."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def law(N: float, D: float, theta: tuple[float, ...] = EPOCH) -> float:
 
 @pytest.fixture(scope="module")
 def noisy() -> Fit:
-    """Fit sixty runs with a noise of 1 % around a known surface."""
+    """Fit 60 runs whose loss has 1 % noise around a known law."""
     return fit(FitSpec(bootstrap=200), make_runs(surface(60, 0.01)))
 
 
 @pytest.mark.parametrize("objective", ["huber-log", "ols-log", "lad"])
 def test_scatter_is_the_noise_of_the_runs_in_log_loss(objective: str) -> None:
-    """Over many tables the median equals the simulated noise for all objectives."""
+    """The median scatter of 15 fits equals the simulated noise of 1 %."""
     found = [
         scatter(fit(FitSpec(bootstrap=0, objective=objective), make_runs(surface(60, 0.01, seed=i))))  # type: ignore[arg-type]
         for i in range(15)
@@ -83,7 +83,7 @@ def test_a_run_as_planned_is_held_against_the_law_there(noisy: Fit) -> None:
     found = outcome(plan, noisy, Actual(loss.value))
     assert found.planned == loss
     assert found.expected.value == pytest.approx(loss.value)
-    assert found.expected.ci68 == pytest.approx(loss.ci68, rel=1e-3)  # there, and not where each resample is best
+    assert found.expected.ci68 == pytest.approx(loss.ci68, rel=1e-3)  # at N and D of the plan
     assert (found.inside(0.68), found.inside(0.95)) == (True, True)
     assert found.at["C"] == 1e22
     assert differs(plan, found.actual) == ""
@@ -98,7 +98,7 @@ def test_scatter_and_law_add_in_quadrature_in_logarithms(noisy: Fit) -> None:
     assert own is not None
     assert wide is not None
     assert sd is not None
-    by = sd * 1.0036  # Student's t with 55 degrees of freedom at 68 %
+    by = sd * 1.0036  # 84 % quantile of Student's t with 55 degrees of freedom
     assert math.log(wide[1] / value) == pytest.approx(math.hypot(math.log(own[1] / value), by), rel=2e-3)
     assert math.log(value / wide[0]) == pytest.approx(math.hypot(math.log(value / own[0]), by), rel=2e-3)
 
@@ -161,7 +161,7 @@ def test_a_metric_is_predicted_through_its_map() -> None:
     assert own is not None
     assert wide is not None
     assert wide[0] < own[0] < target < own[1] < wide[1]
-    # |d ln R / d ln L| of 4e4 e^(-4 L) + 20 at 2.2, times 1 % of noise in L; R itself has 2 % of noise
+    # Two sources of noise in R: 1 % noise of L, times the slope of ln R in ln L at L = 2.2, and 2 % noise of R itself.
     slope = -4 * 2.2 * 4e4 * math.exp(-8.8) / (4e4 * math.exp(-8.8) + 20)
     sd = math.hypot(0.01 * slope, 0.02)
     assert math.log(wide[1] / target) == pytest.approx(math.hypot(math.log(own[1] / target), sd), rel=0.15)
@@ -214,7 +214,7 @@ def test_bad_results_are_named(epoch: Fit) -> None:
 
 @pytest.mark.parametrize("value", [0.0, -2.1])
 def test_no_result_is_below_zero_beside_runs_that_are_above(epoch: Fit, value: float) -> None:
-    """This holds for a fit of the logarithm, for a fit of the loss itself, and for a metric through its map."""
+    """A fit of ln loss refuses a result of zero or below. A fit of the loss refuses it if all runs are positive."""
     squares = replace(epoch, spec=epoch.spec.model_copy(update={"objective": "ols"}))
     for law, why in ((epoch, "a fit of its logarithm"), (squares, "runs with a loss from 2")):
         with pytest.raises(
@@ -240,7 +240,7 @@ def test_a_run_of_a_table_is_a_result() -> None:
 
 
 def known(inside: bool, fit: str) -> Outcome:
-    """Return an outcome with its result inside or above its interval."""
+    """Return an outcome with the actual loss inside its interval (2.0) or above it (3.0)."""
     q = Quantity(2.0, (1.9, 2.1), (1.8, 2.2))
     return Outcome(fit, "loss", Actual(2.0 if inside else 3.0), {}, None, q, q)
 

@@ -1,4 +1,4 @@
-"""Amplitude precision before training: compared with all published processes; inputs that are refused."""
+"""Plans for the precision of amplitudes: compared with all published processes; refused inputs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_two_particles_are_below_every_published_exponent_and_say_why() -> None:
 
 @pytest.mark.parametrize("law", [x for x in best_laws() if x.axis == "D"], ids=lambda x: f"{x.process}")
 def test_every_process_needs_no_more_data_than_planned_from_a_cheap_anchor(law: PublishedLaw) -> None:
-    """Amplitudes, Tables 5 to 15: an anchor at D = 1e4 on the published curve, a target reached at D = 1e6."""
+    """The anchor at D = 1e4 and the target at D = 1e6 both lie on the published curve (amplitudes, Tables 5 to 15)."""
     start, target = (float(law.fit.predict({"D": D})) for D in (1e4, 1e6))
     others = [p for p in best_laws() if p.process != law.process]
     plan = scaled(law.n_f, of_mse(target), [replace(CHEAP, loss=start)], published=others)
@@ -65,7 +65,7 @@ def test_every_process_needs_no_more_data_than_planned_from_a_cheap_anchor(law: 
         assert law.process == "Zgggg"
         assert "one-end" in codes(plan)
     else:
-        assert 0.15 < plan.D.least / 1e6 < 3  # exponents of one n_f are alike, not equal; Zgg nears its plateau
+        assert 0.15 < plan.D.least / 1e6 < 3  # processes with one n_f have similar exponents
         assert plan.D.least <= size(plan.D.most)
 
 
@@ -81,7 +81,7 @@ def test_data_anchor_alone_gives_n_and_compute() -> None:
     assert plan.D.most == pytest.approx(most)
     assert (plan.N.least, plan.N.most) == (1e5, 1e5)
     assert plan.C.most == pytest.approx(6 * 1e5 * most * 1e3)
-    median = 0.967  # medians of Zggg 0.997, WZgg 0.932, yygg 0.967
+    median = 0.967  # median of three exponents: Zggg 0.997, WZgg 0.932, yygg 0.967
     assert plan.D.least == pytest.approx(1e4 * 100 ** (1 / median))
     small = scaled(4, of_mse(1e-5), [replace(CHEAP, N=1e3, flops_per_sample=9e3)])
     assert small.N.most == 1e4
@@ -140,7 +140,7 @@ def test_a_published_law_answers_within_its_range_and_is_extrapolated_beyond() -
 
 
 def test_a_published_law_of_d_brings_n_and_the_compute_of_its_process() -> None:
-    """Amplitudes, Table 10: WZ at D = 3.86e5 takes X_c (1e-5 - K)^(-1/alpha) FLOPs; the law of D has N = 1e6."""
+    """WZ needs C = X_c (1e-5 - K)^(-1/alpha) FLOPs by the law of C at D = 3.86e5; N = 1e6 (amplitudes, Table 10)."""
     law = published_law("WZ", held="N = 1e6")
     plan = plan_amplitude(2, of_mse(1e-5), law=law, published=best_laws())
     against = published_law("WZ", "C", "D = 3.86e5").fit.values
@@ -265,7 +265,7 @@ def test_one_percent_of_five_particles_reads_well() -> None:
     ],
 )
 def test_a_plan_says_how_far_beyond_its_anchor_it_lies(decades: float, code: str, said: str) -> None:
-    """With 4/d = 0.5 the loss falls by half a decade per decade of D."""
+    """The exponent is 4/d = 0.5, so the loss decreases by half a decade when D increases by one decade."""
     plan = plan_amplitude(4, of_mse(1e-3 * 10 ** (-decades / 2)), [CHEAP])
     assert size(plan.D.most) == pytest.approx(1e4 * 10**decades)
     assert code in codes(plan)

@@ -1,4 +1,4 @@
-"""The law fitted to trained cells and its intervals: compared with tables of known truth and an independent fit."""
+"""The law of trained cells (one training run each): compared with simulated tables and an independent fit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_law_of_a_noisy_table_holds_its_truth(alpha: float, seed: int) -> No
 
 
 def test_intervals_are_those_of_an_independent_fit_of_the_logs() -> None:
-    """For a small error the profile is a parabola with the width given by scipy's covariance."""
+    """With errors of 10 % the profile intervals have the half widths of scipy's covariance matrix."""
     rng = np.random.default_rng(2)
     D = np.repeat(POINTS, 3).astype(float)
     loss = (1e-3 + (10 / D) ** 1.3) * np.exp(0.1 * rng.standard_normal(len(D)))
@@ -66,7 +66,7 @@ def test_exponents_of_all_processes_beside_the_published() -> None:
 
 
 def test_losses_that_scatter_by_more_than_a_tenth_widen_the_interval_by_as_much() -> None:
-    """Scipy's covariance from the scatter of the residuals gives the same interval."""
+    """With 40 % scatter the interval equals NumPy's, which estimates the error from the residuals."""
     rng = np.random.default_rng(5)
     D = np.repeat(POINTS, 3).astype(float)
     loss = (10 / D) ** 1.3 * np.exp(0.4 * rng.standard_normal(len(D)))

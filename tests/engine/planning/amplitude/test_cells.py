@@ -1,4 +1,4 @@
-"""Trained cells as anchors: cells limited by D, and tables that are refused, with tables of known truth."""
+"""Trained cells as anchors of a plan: which cells are limited by D, and which tables are refused."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_bundled_cells_are_all_of_the_trainers_processes() -> None:
 
 
 def test_cells_of_another_size_or_dimension_are_no_longer_trainings_of_the_same() -> None:
-    """With twice the N at the same number of points seen, the compute also doubles."""
+    """Twice the N also doubles the compute C, but a cell of another N is not a longer training of the first cell."""
     once = table(points=(1000, 3000, 10_000))
     once = once[once["updates"] == 100_000]
     wider = once.assign(N=2 * once["N"], C=2 * once["C"], loss=0.5 * once["loss"])

@@ -1,4 +1,4 @@
-"""Coarse targets, which the smallest run behind an anchor or a published law reaches already."""
+"""Coarse targets: the smallest run of an anchor or of a published law already reaches the target."""
 
 from __future__ import annotations
 

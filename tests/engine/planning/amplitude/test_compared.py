@@ -1,4 +1,4 @@
-"""Laws of simulated cells compared with those of the paper."""
+"""Laws fitted to simulated cells (one training run each), compared with the laws of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan from the law of anchors or trained cells, compared with tables of known truth."""
+"""Plans from a law fitted to anchors or trained cells, compared with the known truth of simulated tables."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_plan_gives_no_number_of_points_below_the_smallest_anchor() -> None:
 
 @pytest.mark.parametrize("ratio", [3, 10])
 def test_a_plan_holds_the_points_that_the_law_says(ratio: float) -> None:
-    """With the planned points the law of the table reaches the target; the bound requires no fewer points."""
+    """D.most reaches the target by the true loss 10 / D. It equals the bound 4/d = 0.5 from the largest anchor."""
     found = of("Zggg", d=8, alpha=1.0, noise=0.1)
     least = min(one.cell.loss for one in found)
     plan = plan_trained(4, of_mse(least / ratio), found)
@@ -89,7 +89,7 @@ def test_a_plan_holds_the_points_that_the_law_says(ratio: float) -> None:
 
 
 def test_typed_anchors_at_two_places_replace_the_bound() -> None:
-    """alpha = 2 through (1e4, 1e-3) and (1e5, 1e-5): by hand 1e-6 takes 3.2e5 points, by the bound 1.8e6."""
+    """Loss 1e-6 needs D = 3.2e5 by the line through both anchors (alpha = 2), and 1.8e6 by the bound 4/d = 0.8."""
     two = [Anchor("D", 1e5, 1e-5, N=1e5, epochs=1e3, doubled=0.0), Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3)]
     plan = plan_fitted("", 3, of_mse(1e-6), two, best_laws())
     assert plan.D.least is not None
@@ -116,7 +116,7 @@ def test_anchors_of_other_axes_keep_their_bound_beside_the_law() -> None:
     plan = plan_fitted("", 3, of_mse(1e-5), [budget, *two])
     assert plan.C.most == pytest.approx(1e14 * 100 ** (1 / 0.8))
     shown = {row[0]: row[1] for row in rows(plan)}
-    assert shown["Conservative exponent"] == "1.94"  # the anchors reached 1e-5: the plan does not extrapolate
+    assert shown["Conservative exponent"] == "1.94"  # 2 - 0.061: an anchor reaches the target already
     assert shown["Conservative exponent of C"] == "0.8"
     assert plan_fitted("", 3, of_mse(1e-5), [budget]).C.most == plan.C.most
     with pytest.raises(PlannerError, match="The scale of the law is not known"):
@@ -199,7 +199,7 @@ def test_cells_that_level_off_where_the_target_feels_it_are_said() -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_seeds_at_one_place_count_alike(order: tuple[int, ...]) -> None:
-    """By hand: the mean loss is 1e-4 3^(1/3), and the bound 0.8 extrapolates it to 1e-6."""
+    """The geometric mean of the losses at D = 3e3 is 1e-4 * 3^(1/3). The bound 4/d = 0.8 extrapolates it to 1e-6."""
     seeds = [Anchor("D", 3e3, loss, doubled=0.0) for loss in (1e-4, 1e-4, 3e-4)]
     most = 3e3 * (1e-4 * 3 ** (1 / 3) / 1e-6) ** (1 / 0.8)
     assert plan_fitted("", 3, of_mse(1e-6), [seeds[i] for i in order]).D.most == pytest.approx(most)

@@ -1,4 +1,4 @@
-"""The line through anchors and its confidence band, compared with an independent fit."""
+"""The line through anchors in ln D and ln loss, and its confidence band, compared with an independent fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_line_is_that_of_an_independent_fit() -> None:
 @settings(deadline=None)
 @given(st.floats(0.1, 3), st.floats(0.01, 0.5), st.floats(0.5, 20), st.floats(-8, 3))
 def test_the_ends_are_where_the_band_reaches_the_loss(alpha: float, error: float, lever: float, logs: float) -> None:
-    """The ends are measured from the middle of the anchors; an exponent consistent with 0 gives no upper end."""
+    """The band equals the loss at both ends of D. The upper end is infinite if alpha is not above its error."""
     line = Line(6, math.log(3e3), math.log(1e-3), alpha, error, lever)
     excess = 1e-3 * math.exp(logs)
     low, high = line.solve(excess)

@@ -1,4 +1,4 @@
-"""Plans from trained cells: convergence, kinds of errors, and no answer above the level of the cells."""
+"""Plans from trained cells: convergence, kinds of error, and no answer for a target below the floor of the cells."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def frame() -> pd.DataFrame:
 
 
 def changes(process: str, column: str = "loss") -> dict[int, float]:
-    """Return, by D, the geometric mean over seeds of the factor by which the last doubling of C changes a column.
+    """Return for each D by which fraction ``column`` changes when the compute C doubles for the last time.
 
-    Uses pandas alone.
+    The change is a geometric mean over seeds, computed with pandas and NumPy only.
     """
     found = {}
     for D, own in frame().query("process == @process").groupby("D"):
@@ -47,7 +47,7 @@ def changes(process: str, column: str = "loss") -> dict[int, float]:
 
 @pytest.mark.parametrize("process", ["WZ", "Zg", "Zgg", "ttH", "Zggg"])
 def test_a_place_is_converged_where_twice_the_compute_changes_the_loss_by_less_than_a_tenth(process: str) -> None:
-    """The loss of Zg rises by 93 % at 30,000 points and that of Zgg by 53 %: these cells are not converged."""
+    """Twice the compute raises the loss of Zg by 93 % and of Zgg by 53 % at D = 30,000: not converged."""
     for one in bundled(process):
         change = changes(process)[int(one.cell.D)]
         assert one.fell == pytest.approx(-change, abs=1e-6)
@@ -66,7 +66,7 @@ def test_which_places_of_the_bundled_scans_are_converged() -> None:
 
 
 def test_exponents_with_and_without_a_floor_and_local_slopes() -> None:
-    """Over all D at which the loss does not fall with C: Zg 2.50 and 2.10, Zgg 1.36 and 1.17, ttH 2.03 and 1.65."""
+    """alpha with and without a floor: Zg 2.50 and 2.10, Zgg 1.36 and 1.17, ttH 2.03 and 1.65."""
     for name, free, held in (("Zg", 2.50, 2.10), ("Zgg", 1.36, 1.17), ("ttH", 2.03, 1.65)):
         laws = [data_law(bundled(name), undecided=True, floor=floor) for floor in (True, False)]
         assert [round(law.value("alpha"), 2) for law in laws if law] == pytest.approx([free, held], abs=0.006)
@@ -91,7 +91,7 @@ def test_no_headline_where_the_law_of_the_cells_levels_off_above_the_target() ->
 
 @pytest.mark.parametrize(("mse", "place"), [(1.9e-5, "above"), (2e-5, "near"), (2.2e-5, "near")])
 def test_no_headline_within_the_interval_of_where_the_cells_level_off(mse: float, place: str) -> None:
-    """K of Zgg is 1.92e-5 (68 %: 1.6e-5 to 2.3e-5): a target inside may be below the floor of the cells."""
+    """The floor K of Zgg is 1.92e-5 (68 %: 1.6e-5 to 2.3e-5). A target below 2.3e-5 may not be reachable."""
     found = bundled("Zgg")
     plan = plan_trained(3, of_mse(mse), found)
     assert (
@@ -103,7 +103,7 @@ def test_no_headline_within_the_interval_of_where_the_cells_level_off(mse: float
 
 
 def test_the_conservative_end_is_never_below_the_bound_from_the_largest_anchor() -> None:
-    """The end is computed by hand from the geometric mean of the losses at the largest converged D."""
+    """The bound 4/d extrapolates the geometric mean of the losses at the largest converged D to the target."""
     for name, n_f, bound in (("Zgg", 3, 0.8), ("Zggg", 4, 0.5)):
         found = bundled(name)
         anchors = anchors_of(found)
@@ -145,7 +145,7 @@ def test_a_median_target_that_cells_have_reached_is_answered_by_them() -> None:
 
 
 def test_a_median_target_beyond_the_cells_uses_their_law() -> None:
-    """The median error of the table is a twentieth of (10 / D)^0.65: by hand 1e-4 takes 10 (500)^(1/0.65) points."""
+    """The median error is (10 / D)^0.65 / 20 in this table, so 1e-4 needs D = 10 * 500^(1/0.65)."""
     rows = table(relative_median=0.0)
     rows["relative_median"] = (10 / rows["D"]) ** 0.65 / 20
     rows["relative_99"] = 3 * np.sqrt(rows["loss"])

@@ -1,4 +1,4 @@
-"""Tables of amplitude cells from a law with known parameters, with the columns of the trainer."""
+"""Simulated tables of amplitude cells (one training run each) by a known law, with the columns of the trainer."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ def table(
     points: Sequence[int] = POINTS,
     **fields: object,
 ) -> pd.DataFrame:
-    """Return cells of three seeds at each D, each also with half its compute.
+    """Return two cells, of 100,000 and 200,000 updates, for each of three seeds and each D in ``points``.
 
-    Cells at ``falling`` D are not converged. If D limits a cell, the cells with half the compute have the loss of the
-    law, and twice the compute lowers it by 2 %. Cells that are not converged have 5 times that loss, and 3 times with
-    twice the compute.
+    The law is loss = K + (X_c / D)^alpha. The shorter cell has the loss of the law, and the longer cell 2 % less. At
+    each D in ``falling`` the cells are not converged: the shorter has 5 times the loss of the law, the longer 3 times.
     """
     rng, rows = np.random.default_rng(7), []
     for seed in range(3):
@@ -56,10 +55,10 @@ def write(path: Path, *tables: pd.DataFrame) -> Path:
 
 
 def cells(*tables: pd.DataFrame) -> tuple[TrainedCell, ...]:
-    """Return the cells of the tables."""
+    """Concatenate the tables and return their rows as trained cells."""
     return read_cells(pd.concat(tables).to_dict("records"), "table.csv")
 
 
 def of(process: str = "Zgg", **fields: object) -> tuple[Point, ...]:
-    """Return the points of a process from a table that contains only this process."""
+    """Simulate a table of one process and return its points: each cell with the change of its loss at twice C."""
     return most_anchors(cells(table(process, **fields)), process)  # type: ignore[arg-type]

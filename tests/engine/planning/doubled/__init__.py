@@ -1,1 +1,1 @@
-"""A planner question of two modules: the loss at a multiple of the budget."""
+"""An example question for the planner, in two modules: what is the loss at a multiple of the budget?"""

@@ -1,4 +1,4 @@
-"""Declaration of a question about the loss at a multiple of the budget."""
+"""Declaration of the example question: what is the loss at a multiple of the budget?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loss at a budget and at a multiple of it."""
+"""Answer of the example question: the loss at a budget and at a multiple of this budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isoplan.engine.planning.questions.given import Given
 
 
 def answer(fit: Fit, given: Given) -> Answer:
-    """Return the losses of both budgets."""
+    """Return the least loss at the given budget and at ``factor`` times this budget."""
     C, factor = given.loss.value, given.values["factor"]
     plans = [plan_budget(fit, x, given.rule, prices=given.prices) for x in (C, factor * C)]
     losses = [plan.allocation["loss"] for plan in plans]
@@ -33,7 +33,7 @@ def answer(fit: Fit, given: Given) -> Answer:
 
 
 def _chart(fit: Fit, C: float, factor: float) -> Chart:
-    """Draw the least loss against the budget, over a range around both budgets."""
+    """Draw the least loss at budgets from C / 2 to 2 ``factor`` C, in FLOPs."""
     budgets = np.geomspace(C / 2, 2 * factor * C, 9)
     loss = np.array([plan_budget(fit, x).allocation["loss"].value or np.nan for x in budgets])
     star = float(np.interp(factor * C, budgets, loss))

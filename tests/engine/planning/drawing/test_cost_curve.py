@@ -1,4 +1,4 @@
-"""Curves of loss or metric against cost: they agree with the plans, and name what they cannot draw."""
+"""Curves of loss or metric against cost: they agree with the plans, and refuse a law that determines no cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MACHINE = Machine(find_device("H100"), price=2.5)
 
 
 def at(curve: CostCurve, x: float) -> float:
-    """Return the value of the curve at ``x``, interpolated."""
+    """Return the value of the curve at cost ``x``, interpolated linearly in the logarithms."""
     return float(np.exp(np.interp(np.log(x), np.log(curve.x), np.log(curve.value))))
 
 

@@ -1,4 +1,4 @@
-"""A law along its axes: values computed by hand, and runs with their deviations from it."""
+"""A law along one axis at a time: its values, and runs drawn at the same distance from the curve as from the law."""
 
 from __future__ import annotations
 

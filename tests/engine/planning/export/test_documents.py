@@ -1,4 +1,4 @@
-"""All answers of the planner as files: all digits in CSV, valid LaTeX, and Python that gives the same numbers."""
+"""Answers of the planner as files: all digits in CSV, valid LaTeX, and a Python script that gives the same numbers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ CHEAP = amplitude.Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
 
 @dataclass(frozen=True)
 class Case:
-    """A document, and the lines that print the JSON of the result of its script."""
+    """A document, its expected JSON body, and code that computes this body (``shown``) after its script has run."""
 
     document: Document
     shown: str
@@ -156,7 +156,7 @@ CASES: dict[str, Callable[[Path], Case]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _numpy() -> Iterator[None]:
-    """Fit with numpy, like the process of a script: compiled kernels differ in the last digits."""
+    """Fit with NumPy, like the script that the document exports, because compiled kernels differ in the last digits."""
     published_evidence.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "compiled", lambda work: None)
@@ -216,7 +216,7 @@ def test_markdown_is_one_table_under_its_sentence(case: Case) -> None:
 
 
 def test_no_number_is_lost_between_json_and_csv(case: Case) -> None:
-    """Each value of the allocation and the regimes in the JSON is in the lines of the CSV file."""
+    """Each value of the regimes and of the lifetime cost in the JSON is also a value of a line in the CSV."""
     values = {cell.value for _, cell in case.document.lines if isinstance(cell, Quantity)}
     body = case.body
     stated = [*body.get("regimes", {}).values(), body.get("lifetime") or {}]

@@ -1,4 +1,4 @@
-"""Exports of a plan: CSV, Markdown, LaTeX, and the Python that computes it."""
+"""Exports of a plan: CSV, Markdown, LaTeX, and the Python script that computes the plan."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_latex_is_one_table_without_bare_special_characters(plan: Plan) -> None:
 
 
 def test_text_in_latex_has_no_bare_special_character(epoch: Fit) -> None:
-    """In a typed formula ^, * and braces are escaped too; 10²³ is set as mathematics."""
+    """LaTeX export escapes ^, ~ and braces in texts and writes 10²³ in math mode."""
     plan = plan_budget(epoch, 1e22, other=compute_rule("formula", formula="6*N^1.1*D"))
     (line,) = [one for one in to_latex(document(plan)).splitlines() if one.startswith("Compute by")]
     assert r"N\textasciicircum{}1.1" in line

@@ -1,4 +1,4 @@
-"""The LaTeX reader of the tests refuses what TeX refuses."""
+"""The LaTeX reader of the tests refuses text that TeX does not compile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader of LaTeX tables for tests: it returns the cells and refuses text at which TeX would stop."""
+"""A reader of LaTeX tables for tests. It returns the table cells and refuses text that TeX does not compile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCRIPTS = "^_"
 
 
 def table(source: str) -> list[list[str]]:
-    """Return the cells of each row of the one table in ``source``. Raises AssertionError if TeX would refuse it."""
+    """Return the rows of the LaTeX table ``source``. Raises AssertionError if TeX would not compile the table."""
     assert source.isascii(), [c for c in source if not c.isascii()]
     head, *lines, end = source.strip().splitlines()
     begun = re.fullmatch(r"\\begin\{tabular\}\{(l+)\}", head)
@@ -27,7 +27,7 @@ def table(source: str) -> list[list[str]]:
 
 
 def cells(row: str) -> list[str]:
-    """Return the cells of a row; the braces and the mathematics of each must be closed."""
+    """Return the cells of a table row. Raises AssertionError if a cell has an open brace or an open $."""
     found, depth, maths, last = [""], 0, False, ""
     for token in TOKEN.findall(row):
         if token == "&":

@@ -1,4 +1,4 @@
-"""Cost of a plan with intervals from the fit."""
+"""Cost of a plan in time, money, energy and CO2, with intervals from the fit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_total_has_the_interval_of_the_sum_not_the_sum_of_intervals(epoch: F
     assert value(total) == pytest.approx(sum(value(q) for q in parts))
     assert total.ci68 is not None
     ends = [q.ci68 for q in parts]
-    assert total.ci68[1] < sum(x[1] for x in ends if x)  # N* up is D* down: their costs move against each other
+    assert total.ci68[1] < sum(x[1] for x in ends if x)  # resamples with a larger N* have a smaller D*
 
 
 def test_a_budget_is_exact_and_its_samples_are_not(epoch: Fit) -> None:

@@ -1,4 +1,4 @@
-"""Time, money and energy of models too small for the assumed share of the peak, and measured times instead."""
+"""Cost of models too small to use the assumed fraction of a device's peak, and times measured in runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIMES = Runtime(start=5.0, sample=1e-4, product=2e-9, scatter=0.2, runs=40, colu
 
 @pytest.fixture
 def jets() -> Fit:
-    """Return a jets law with the times of its runs; its best model for a small budget has thousands of parameters."""
+    """Return a jets law with measured run times. Its best models for small budgets have thousands of parameters."""
     made = make_fit(JETS, scattered(JETS, 200), ranges=SMALL)
     return replace(made, data=replace(made.data, runtime=TIMES))
 
@@ -112,7 +112,7 @@ def test_the_interval_of_the_time_holds_the_scatter_of_the_runs() -> None:
     time = plan_budget(fit, 1e11).derived["time"]
     assert time.value is not None
     assert time.ci68 is not None
-    assert time.ci68[1] / time.ci68[0] == pytest.approx(2.7, rel=0.15)  # e to twice 0.5
+    assert time.ci68[1] / time.ci68[0] == pytest.approx(2.7, rel=0.15)  # exp(2 * 0.5), from a scatter of 0.5
     assert plan_budget(fit, 1e11).derived["time"] == time
 
 

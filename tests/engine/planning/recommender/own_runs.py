@@ -1,4 +1,4 @@
-"""A run table as written by a team: an iso-FLOP sweep and a sweep of negatives in one file, with known optima."""
+"""A user's run table with known optima: an iso-FLOP sweep and a sweep of the number of negatives K in one file."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 
 N_STAR, K_STAR = 1e7, 3e4
-"""Optimum of N at 1e18 FLOPs, which grows as the root of the budget, and optimum of K at all budgets."""
+"""Optimum of N at 1e18 FLOPs, proportional to the square root of the budget, and optimum of K at every budget."""
 BUDGETS = (1e17, 3e17, 1e18, 3e18)
 ISO, SWEPT, CONSTANT = 20, 10, 2
 
 
 def mixed_csv(constant_k: str = "10000", noise: float = 1e-4) -> str:
-    """Return the CSV of 32 runs: 20 of an iso-FLOP sweep and 12 of negatives at four budgets.
+    """Return a CSV of 32 runs at four budgets: 20 of an iso-FLOP sweep and 12 of a sweep of negatives K.
 
-    At two of these budgets K has one value.
+    The sweep of K has five values at each of the two small budgets, and one value at each of the two large ones.
     """
     rng = np.random.default_rng(0)
     lines = ["run,budget,non_emb_params,tokens,emb_share,neg_samples,recall_at_10,ndcg_10"]
@@ -42,9 +42,9 @@ def units_csv() -> str:
 
 
 def data_sets_csv(column: str = "corpus") -> str:
-    """Return the runs of ``mixed_csv`` on two data sets, games and books.
+    """Return the runs of ``mixed_csv`` for two data sets, named in ``column``: games and books.
 
-    Books has recalls that are 20 % lower and a K* 100 times as large.
+    For books the recall is 20 % lower, and the optimal K is 100 times larger.
     """
     games = pd.read_csv(io.StringIO(mixed_csv()))
     books = games.assign(

@@ -162,7 +162,7 @@ def test_a_sweep_without_a_fit_is_named_in_the_summary_and_on_its_card(tmp_path:
 
 @pytest.fixture(scope="module")
 def flat_k() -> Evidence:
-    """Return own sweeps of 24 runs over K whose recall@10 is noise, with the same batch and rate in all runs."""
+    """Return a sweep of K over 24 runs in which recall@10 is only noise. Batch and learning rate are constant."""
     rng = np.random.default_rng(1)
     K = np.tile(np.geomspace(16e3, 2e6, 8), 3)
     values = {"K": K, "recall@10": 0.3 + 0.01 * rng.normal(size=24)}

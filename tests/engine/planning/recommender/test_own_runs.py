@@ -1,4 +1,4 @@
-"""A run table sorted into sweeps: names of columns and metrics, groups of runs, and the evidence of each setting."""
+"""A run table is split into sweeps: names of columns and metrics, groups of runs, and evidence for each setting."""
 
 from __future__ import annotations
 

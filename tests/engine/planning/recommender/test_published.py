@@ -1,4 +1,4 @@
-"""The recipe from the published values of the behavioural paper, with its numbers."""
+"""Recommended settings from the published sweeps reproduce the numbers of the behavioural paper."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVIDENCE = published_evidence()
 
 
 def test_the_share_is_about_two_per_cent_for_loss_and_ranking() -> None:
-    """Table 2: s* about 2 % for every metric, between 1.1 and 3.7 % at the budgets."""
+    """The optimal embedder share s* is about 2 % for each metric, and 1.1 to 3.7 % at single budgets (Table 2)."""
     answer = recommend(EVIDENCE, 1e18, "val_loss")
     for metric in ("val_loss", "recall@10", "NDCG@10", "coverage@10"):
         s = answer.recipes[metric].choices["s"]
@@ -53,7 +53,7 @@ def test_entropy_has_no_plateau_and_is_not_served() -> None:
 
 
 def test_interior_negatives_of_table_6() -> None:
-    """12 of the 20 cells lie inside the sweep, between 1.25e5 and 6.32e5; the other 8 are flagged."""
+    """12 of 20 optima of K lie inside the sweep, from 1.25e5 to 6.32e5. Recipes flag the other 8."""
     inside = [one for one in EVIDENCE.negatives if one.inside]
     assert (len(EVIDENCE.negatives), len(inside)) == (20, 12)
     values = [one.x.value for one in inside if one.x.value is not None]
@@ -72,7 +72,7 @@ def test_interior_negatives_of_table_6() -> None:
 
 
 def test_memory_binds_at_the_largest_budget() -> None:
-    """Sec. 6: at 1e19 all metrics still improve at K = 2M, so memory limits K; in chunks more negatives fit."""
+    """At 1e19 FLOPs all metrics still improve at K = 2e6 (Sec. 6), so memory limits K. Scores in chunks fit more."""
     devices = Stage2(find_device("H100"), width=188, devices=4, chunk=None)
     for metric in ("val_loss", "recall@10", "NDCG@10", "MRR@10"):
         recipe = recommend(EVIDENCE, 1e19, metric, Settings(stage2=devices)).recipe
@@ -146,7 +146,7 @@ def test_stages_disagree_where_tables_16_and_17_say_so() -> None:
 
 
 def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
-    """Table 2 sweeps s up to about 3e18 FLOPs, Table 6 K up to 1e19: 1e21 is two decades beyond the latter."""
+    """A budget of 1e21 FLOPs lies two decades beyond the sweep of K, which ends at 1e19 (Table 6)."""
     evidence = published_evidence()
     devices = Settings(stage2=Stage2(find_device("H200"), 188, 64))
     recipe = recommend(evidence, 1e21, "recall@10", devices).recipe
@@ -161,7 +161,7 @@ def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
 
 
 def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offered() -> None:
-    """With all scores at once, one H200 fits 112 k negatives with 540 sequences; recall@10 needs 630 k (Table 6)."""
+    """One H200 fits the scores of 112 k negatives for 540 sequences; the best recall@10 needs 630 k (Table 6)."""
     stage2 = Stage2(find_device("H200"), 188, chunk=None)
     answer = recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=stage2))
     assert (answer.recipe.binds, "K" in answer.changes) == ("memory", False)
@@ -174,7 +174,7 @@ def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offere
 
 
 def test_a_share_has_no_interval_beyond_all_of_n() -> None:
-    """coverage@10 has optima at two budgets, so the 95 % interval by Student's t would extend from 0 to 1152 %."""
+    """coverage@10 has optima at only two budgets: the 95 % interval of s by Student's t would be 0 to 1152 %."""
     share = recommend(published_evidence(), 1e18, "coverage@10").recipe.choices["s"]
     assert share.value.ci95 is None
     assert share.value.ci68 is not None

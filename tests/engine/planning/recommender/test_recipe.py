@@ -1,4 +1,4 @@
-"""The recipe from a user's own sweeps with known truth, and inputs that are refused."""
+"""Recommended settings from a user's own simulated sweeps with known optima, and refused inputs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.engine.planning.conftest import make_fit, scattered
 from tests.engine.planning.recommender.sweeps import sweep
 
 SHARE = (2.0, 1.5, 1e-3, 0.8, 1.0)
-"""E, a, b, alpha, beta of a share sweep: s* = (b beta / (a alpha))^(1 / (alpha + beta)) = 2.5 %."""
+"""E, a, b, alpha, beta of loss = E + a s^alpha + b s^-beta; the best embedder share s is 2.5 %."""
 STAR = (1e-3 * 1.0 / (1.5 * 0.8)) ** (1 / 1.8)
 SPEC = FitSpec(law="starvation", axis="s", objective="ols", bootstrap=100)
 H100 = Stage2(find_device("H100"), width=188, devices=8, chunk=None)
@@ -50,7 +50,7 @@ def loss_at(s: np.ndarray) -> np.ndarray:
 
 
 def swept(points: int = 12, noise: float = 1e-3, low: float = 0.005) -> Runs:
-    """Return two budgets with a loss and a recall that falls as the loss rises."""
+    """Return a sweep of s at two budgets with a noisy loss, and with recall = 1 - 0.1 loss."""
     rng = np.random.default_rng(0)
     s = np.tile(np.geomspace(low, 0.5, points), 2)
     loss = loss_at(s) + noise * rng.normal(size=len(s))
@@ -60,7 +60,7 @@ def swept(points: int = 12, noise: float = 1e-3, low: float = 0.005) -> Runs:
 
 
 def negatives(star: float = 3e5, r: int = 200) -> tuple[Fit, ...]:
-    """Return a fit of the K sweep for a loss, with its optimum at ``star`` and with resamples."""
+    """Return a law of the loss in K with its minimum at K = ``star`` and with ``r`` resamples."""
     alpha, beta, a = 0.6, 0.5, 1e-5
     theta = (2.0, a, a * alpha / beta * star ** (alpha + beta), alpha, beta)
     made = make_fit(theta, scattered(theta, r, 0.02), law="starvation", axis="K", ranges={"K": (16e3, 2e6)})
@@ -69,7 +69,7 @@ def negatives(star: float = 3e5, r: int = 200) -> tuple[Fit, ...]:
 
 @pytest.fixture(scope="module")
 def shares() -> Evidence:
-    """Return evidence from a share sweep alone."""
+    """Return evidence from a sweep of the embedder share s alone."""
     return Evidence(share=sweep(swept(), SPEC))
 
 
@@ -126,7 +126,7 @@ def test_negatives_take_the_sweep_of_the_nearest_budget_and_memory_caps_them() -
 
 
 def test_runs_that_improve_to_the_largest_k_give_that_k_or_what_memory_holds() -> None:
-    """Behavioural, Table 6 at 1e19 FLOPs: all metrics still improve at K = 2M."""
+    """The simulated loss still falls at K = 2e6, as in Table 6 of the behavioural paper at 1e19 FLOPs."""
     rng = np.random.default_rng(0)
     K = np.geomspace(16e3, 2e6, 12)
     loss = 2 + 30 * K**-0.5 + 1e-4 * rng.normal(size=12)
@@ -155,7 +155,7 @@ def test_a_flat_sweep_locates_nothing_and_says_why() -> None:
 
 
 def allocation(metric: str = "loss") -> Fit:
-    """Fit an iso-FLOP law to the simulated recommender sweep."""
+    """Fit an iso-FLOP law for ``metric`` to the bundled simulated sweep of a recommender."""
     table = records("demo/recommender_isoflop.csv")
     columns = {"N": "N", "D": "D", "C": "C", "budget": "budget", "loss": "val_loss"}
     values = {role: np.array([float(r[name]) for r in table]) for role, name in columns.items()}
@@ -168,7 +168,7 @@ def allocation(metric: str = "loss") -> Fit:
 
 @pytest.fixture(scope="module")
 def story() -> Recommendation:
-    """Return a recommendation from an own iso-FLOP sweep for two metrics, and from the paper for the other settings."""
+    """Recommend N and D from a user's iso-FLOP sweep for two metrics, and all other settings from the paper."""
     own = Evidence(allocation={m: allocation(m) for m in ("recall@10", "NDCG@10")})
     return recommend(with_fallback(own, published_evidence()), 1e18, "recall@10", Settings(stage2=H100))
 

@@ -1,4 +1,4 @@
-"""Settings of the recipe at budgets far beyond their sweeps."""
+"""Recommended settings for budgets far beyond the budgets of the sweeps."""
 
 from __future__ import annotations
 

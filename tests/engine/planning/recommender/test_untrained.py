@@ -1,4 +1,4 @@
-"""Cells that did not train are left out of all laws; the interval of K* includes counting noise."""
+"""Runs marked as untrained are not fitted. The interval of the best K includes the counting noise of the metric."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def runs(budgets: Floats, marks: Floats) -> Runs:
 
 
 def swept(scored: float, noise: float = 1e-5, seed: int = 0, y: str = "recall@10") -> Runs:
-    """Return recalls that are best at K = 1000; each cell is a mean over ``scored`` events."""
+    """Return a sweep of K with the best recall at K = 1000. Each recall is a mean over ``scored`` events."""
     rng = np.random.default_rng(seed)
     recall = 0.2 - 1e-4 * np.log(K / 1e3) ** 2 + noise * rng.normal(size=len(K))
     roles = Roles(metrics=(Metric(column=y, direction="max"),), hyper=("K", "scored"))
@@ -82,7 +82,7 @@ def test_the_builder_leaves_them_out_of_the_law_and_says_so(tmp_path: Path) -> N
 
 
 def test_counting_noise_widens_k_as_linear_least_squares_says() -> None:
-    """Residuals are 1e-5 and counting noise is sqrt(0.2 x 0.8 / 10,000) = 0.004: the latter determines the width."""
+    """The counting noise sqrt(0.2 * 0.8 / 10,000) = 0.004 determines the width: residuals are only 1e-5."""
     made = fit(SPEC, swept(1e4))
     wide, remark = with_counting(made, swept(1e4), COUNTING)
     assert remark == ""
@@ -95,7 +95,7 @@ def test_counting_noise_widens_k_as_linear_least_squares_says() -> None:
 
 
 def test_other_held_out_users_move_k_by_no_more_than_its_interval_says() -> None:
-    """Tables with independent counts of 10 million events each: K* is in the 68 % interval in 68 % of them."""
+    """The true optimum K = 1000 is in the 68 % interval in 62 to 90 % of 200 tables with independent counting noise."""
     n, inside = 1e7, 0
     for seed in range(200):
         table = swept(n, noise=np.sqrt(0.16 / n), seed=seed)
