@@ -1,4 +1,4 @@
-"""File format of a backup: a zip archive of uncompressed entries with a manifest. It is checked when it is read.
+"""File format of a backup: a zip archive of uncompressed entries with a manifest. ``opened`` checks an archive.
 
 Because entries are not compressed, unpacked data is never larger than the archive. The first entry identifies the
 format, as in EPUB and OpenDocument files. The last entry is the manifest, which contains a SHA-256 of every other file.
@@ -77,7 +77,7 @@ class Entry:
 
 
 def write(file: Path, entries: Iterable[Entry], describe: Callable[[dict[str, FileSum]], Manifest], tell: Tell) -> None:
-    """Write a new archive and wait until it is on the disk.
+    """Write the entries to the new archive ``file`` and wait until all bytes are on the disk.
 
     ``describe`` returns the manifest, given the size and checksum of every file in the archive.
     """
@@ -140,7 +140,7 @@ def is_archive(file: Path) -> bool:
 def opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
     """Open an archive, check it, and yield it with its manifest.
 
-    The checksums of its files are compared later, by ``unpack``. Raises PlannerError if the file is not a backup, is
+    The checksums of the entries are compared later, by ``unpack``. Raises PlannerError if the file is not a backup, is
     damaged, was written by a newer Isoplan, or contains names, links or sizes that are not valid in a backup.
     """
     _check_kind(file)
@@ -153,11 +153,11 @@ def opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
 
 @contextmanager
 def _damage_named(file: Path) -> Iterator[None]:
-    """Convert errors of zipfile in the block that mean a damaged archive into a PlannerError."""
+    """Convert exceptions in the block that indicate a damaged archive into a PlannerError."""
     try:
         yield
     except (*_BROKEN, OSError) as error:
-        # EINVAL means that a damaged list of entries gave an invalid position in the file.
+        # EINVAL indicates damage: a damaged list of entries can contain an invalid position in the file.
         if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
         text = " ".join(str(error).split())[:160] or type(error).__name__
@@ -179,7 +179,8 @@ def _check_kind(file: Path) -> None:
 def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
     """Read the manifest and compare it with the entries of the archive.
 
-    Raises BadZipFile if they differ or an entry is not safe, and PlannerError if a newer Isoplan wrote the archive.
+    Raises BadZipFile if manifest and entries differ or if an entry is not safe. Raises PlannerError if a newer Isoplan
+    wrote the archive.
     """
     entries = {info.filename: info for info in archive.infolist()}
     if len(entries) != len(archive.infolist()):
@@ -217,7 +218,7 @@ def _parents(name: str) -> list[str]:
 def _check_format(file: Path, raw: bytes) -> None:
     """Raise PlannerError if the manifest has a newer format than this Isoplan can read.
 
-    This check precedes the parsing of the manifest, whose fields may differ in a newer format.
+    This check precedes the parsing of the manifest, because a newer format may have other fields.
     """
     found = re.match(rb'\s*\{\s*"format"\s*:\s*(\d{1,6})\b', raw)
     if found is not None and int(found[1]) > FORMAT:
@@ -227,7 +228,7 @@ def _check_format(file: Path, raw: bytes) -> None:
 def _check_entry(entry: zipfile.ZipInfo) -> None:
     """Raise BadZipFile if an entry of the archive is not a plain file with a safe name.
 
-    Such an entry is compressed, encrypted or a link, or its name leads out of the target folder.
+    Compressed entries, encrypted entries, links, and names that lead out of the target folder are rejected.
     """
     kind = stat.S_IFMT(entry.external_attr >> 16)
     whole = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
@@ -242,7 +243,8 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 def unpack(archive: zipfile.ZipFile, manifest: Manifest, names: Iterable[str], folder: Path | None, tell: Tell) -> None:
     """Read the files ``names`` and compare their checksums with the manifest.
 
-    If ``folder`` is given, the files are written to it. Raises PlannerError if a checksum differs.
+    The files are written to ``folder``, or only checked if ``folder`` is None. Raises PlannerError if a checksum
+    differs.
     """
     for name in names:
         target = Path(os.devnull) if folder is None else folder / name

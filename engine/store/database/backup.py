@@ -38,10 +38,10 @@ class TableSum(BaseModel):
 
 
 class Contents(BaseModel):
-    """Contents of a database: a checksum of every table by name, and the numbers of run tables, their rows and fits.
+    """Summary of a database: a checksum of every SQL table, and the numbers of run tables, of their rows and of fits.
 
-    The three numbers do not count deleted tables and fits. ``duckdb`` is the version of DuckDB that computed the
-    hashes; another version may compute other hashes.
+    ``run_tables``, ``rows`` and ``fits`` do not count deleted tables and fits. ``duckdb`` is the version of DuckDB that
+    computed the hashes in the checksums. Another version may compute other hashes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -94,7 +94,7 @@ def contents_of(folder: Path) -> Contents:
 def differences(expected: Contents, found: Contents) -> list[str]:
     """Return the names of the tables that differ between two databases.
 
-    If their hashes are from different versions of DuckDB, only the numbers of rows are compared.
+    If different versions of DuckDB computed the hashes, only the numbers of rows are compared.
     """
     names = sorted({*expected.tables, *found.tables})
     if expected.duckdb == found.duckdb:

@@ -1,7 +1,7 @@
-"""Index of cells in the database: a copy of the states in the queue's folder, which pages can read with one query.
+"""Index of cells (training runs) in the database. It lets a page read the states of all cells with one query.
 
-The index can be rebuilt from the folder at any time. In addition, it contains the run-table row of each finished cell.
-The run tables determine whether this row exists.
+The index is a copy of the states in the folder of the queue and can be rebuilt from this folder at any time. It also
+contains the row id of each finished cell in its run table. The run table determines whether this row exists.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _FIELDS = ("name", "family", "state", "number", "created", "sweep")
 
 @dataclass(frozen=True)
 class Indexed:
-    """A cell in the index, with its state in the queue's folder.
+    """A cell (one training run) in the index, with its state in the folder of the queue.
 
-    ``number`` is the number of its last attempt. ``row`` is the id of its row in the run table of its family, None
-    without one.
+    ``number`` is the number of the last attempt to train the cell. ``row`` is the id of its row in the run table of its
+    family, or None if the cell has no row.
     """
 
     name: str
@@ -58,11 +58,11 @@ def grow(
     finished: Sequence[CellRow],
     before_commit: Callable[[], None] = lambda: None,
 ) -> int:
-    """Update the index to ``cells``, and add a row to the run tables for each ``finished`` cell without one.
+    """Make the index equal to ``cells``, and add a run-table row for each ``finished`` cell that has no row yet.
 
     Returns the number of new rows. A repeated call changes nothing. Cells that are not in ``cells`` are removed from
-    the index, but their rows stay. All changes are one transaction. ``before_commit`` is called after all writes and
-    before the commit.
+    the index, but not from the run tables. All changes are one transaction. ``before_commit`` is called after all
+    writes and before the commit.
     """
 
     def change(cursor: Cursor) -> int:
@@ -103,7 +103,10 @@ def _index(cursor: Cursor) -> dict[str, Indexed]:
 
 
 def _bring_index(cursor: Cursor, cells: Sequence[Indexed], rows: dict[str, int]) -> None:
-    """Make the index equal to ``cells``; ``rows`` are new row ids, and a cell without a new one keeps its row id."""
+    """Make the index equal to ``cells``, with the row ids in ``rows`` (cell name -> row id).
+
+    A cell that is not in ``rows`` keeps its previous row id.
+    """
     import pandas as pd
 
     before = _index(cursor)

@@ -24,17 +24,17 @@ _UNTOUCHED = "Uploads and cells are separate files and are not affected."
 _FULL = ("No space left on device", "Disk quota exceeded")
 _WAL = re.compile(r"replaying WAL|Corrupt WAL", re.IGNORECASE)
 _BLOCK = re.compile(r"Corrupt database file|computed checksum", re.IGNORECASE)
-# These messages of DuckDB name a file. It may be another file than the database, so the path is compared as well.
+# These messages of DuckDB contain a path. It may be the path of another file, so ``explain`` also compares the path.
 _FILE = re.compile(r"not a valid DuckDB database file|Could not read enough bytes|[Ff]ailed to deserialize")
 _SHUT = re.compile(r"database has been invalidated", re.IGNORECASE)
-# Start of DuckDB's write-ahead log: its version and, in newer files, the 16 numbers of the database identifier and the
-# number of the last checkpoint. Each byte of a number contains 7 of its bits.
+# Header of DuckDB's write-ahead log. It contains a version. In newer logs, the 16 numbers of the database identifier
+# and the number of the last checkpoint follow. Numbers have a variable length, with 7 bits in each byte.
 _WAL_HEADER = re.compile(
     rb"d\0be\0[\x01-\x7f](?:f\0\x10(?:[\0-\x7f]|[\x80-\xff]\x01){16})?(?:g\0[\x80-\xff]{0,9}[\0-\x7f])?\xff\xff",
     re.DOTALL,
 )
 _WAL_WITHOUT_A_COMMIT = 64
-"""A log below this size in bytes contains no commit. Its header may be incomplete without any loss of data."""
+"""Minimum size in bytes of a write-ahead log with a commit. A damaged header of a smaller log loses no data."""
 
 
 class LastBackup(BaseModel):
@@ -64,9 +64,9 @@ def note_backup(folder: Path, record: LastBackup) -> None:
 
 
 def advice(folder: Path) -> str:
-    """Return the instruction to the user for a damaged database.
+    """Return what a user must do about a damaged database.
 
-    It is to restore the last backup or, if no backup is recorded, to start with an empty database.
+    The instruction is to restore the last backup. If no backup is recorded, it is to start with an empty database.
     """
     fresh = (
         f"No backup of this workspace is recorded: move {FILE} and {FILE}.wal out of {folder} and start Isoplan again. "
@@ -88,7 +88,10 @@ def _restoring(folder: Path) -> str:
 
 
 def explain(error: duckdb.Error, folder: Path) -> PlannerError | None:
-    """Return the error message for an error of the database in ``folder``; None if it is not damage or a full disk."""
+    """Convert a DuckDB error to a PlannerError that tells the user what to do about the database in ``folder``.
+
+    Returns None if the error is not due to a full disk, a damaged file, or a database that DuckDB closed.
+    """
     text, file = str(error), folder / FILE
     if any(words in text for words in _FULL):
         return disk_full(folder)
@@ -112,7 +115,7 @@ def refuse_damaged_wal(folder: Path) -> None:
     try:
         with wal.open("rb") as file:
             head = file.read(_WAL_WITHOUT_A_COMMIT)
-    # There is no log, or it cannot be read. In the second case DuckDB raises an error when it opens the log.
+    # Either there is no log, or it cannot be read. A log that cannot be read causes an error of DuckDB later.
     except OSError:
         return
     if len(head) == _WAL_WITHOUT_A_COMMIT and not _WAL_HEADER.match(head):

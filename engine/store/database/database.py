@@ -1,10 +1,11 @@
-"""Connection to the store: one DuckDB file per workspace (or memory), many readers, one writer.
+"""Connection to the database of a workspace (one DuckDB file, or memory), with many readers and one writer.
 
-Each read has its own cursor. One thread executes all writes one after the other. A write is a transaction; after a
-conflict with another transaction it is repeated.
+Each read has its own cursor. One thread executes all writes one after the other. Each write is a transaction. If it
+conflicts with another transaction, it is repeated.
 
-The lock of a workspace is DuckDB's lock on the file. The operating system releases it when the process ends for any
-reason. ``owner.json`` only identifies the process. If a process was killed, its file is recognised as old and replaced.
+The lock of a workspace is DuckDB's lock on the file. The operating system releases this lock when the process ends, for
+any reason. ``owner.json`` only identifies the process. If a process was killed, its ``owner.json`` still exists; the
+next process that opens the workspace replaces it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ OWNER_FILE = "owner.json"
 Cursor = duckdb.DuckDBPyConnection
 T = TypeVar("T")
 
-# DuckDB must not download extensions. It reads every format that Isoplan supports without them.
+# DuckDB must not download extensions. It needs no extension for the file formats that Isoplan supports.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -55,7 +56,7 @@ def first(cursor: Cursor, query: str, parameters: Sequence[object] = ()) -> tupl
 
 
 class Database:
-    """An open store. ``folder`` is its workspace, None for a store in memory.
+    """An open database. ``folder`` is the folder of its workspace, or None for a database in memory.
 
     Call ``close`` after use, or use it in a ``with`` block.
     """
@@ -130,7 +131,7 @@ class Database:
 class Owner(BaseModel):
     """The process that has a workspace open.
 
-    ``start`` is the start time of the process. It distinguishes the process from a later one with the same pid.
+    ``start`` is the start time of the process. A later process with the same pid has another start time.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -146,7 +147,7 @@ class Owner(BaseModel):
 
 
 def process_start(pid: int) -> str | None:
-    """Return the start time of process ``pid`` as text, to compare it with a stored one.
+    """Return the start time of process ``pid`` as text, for comparison with a stored start time.
 
     Returns None if the process does not run or its start time cannot be determined.
     """
@@ -185,7 +186,7 @@ def write_owner(folder: Path, record: Owner) -> None:
 
 
 def clear_owner(folder: Path) -> None:
-    """Remove ``owner.json``. Only the process that it records may call this."""
+    """Remove ``owner.json``. Only the process that is recorded in the file may call this function."""
     (folder / OWNER_FILE).unlink(missing_ok=True)
 
 
@@ -197,11 +198,11 @@ def memory() -> Database:
 
 
 def open_workspace(folder: Path, *, url: str = "") -> Database:
-    """Open (or create) the workspace in ``folder`` and take its lock.
+    """Open (or create) the workspace in ``folder`` and lock it.
 
-    ``url`` is the address of this process; it is shown to a second process that tries to open the workspace. Raises
-    PlannerError if another process has the workspace open, if a newer Isoplan wrote it, or if the folder or its
-    database cannot be used.
+    ``url`` is the web address of this process. If a second process tries to open the workspace, its error message
+    contains this address. Raises PlannerError if another process has the workspace open, if a newer Isoplan wrote it,
+    or if the folder or its database cannot be used.
     """
     folder = folder.expanduser().resolve()
     try:
@@ -270,9 +271,9 @@ def _open_file(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _layout(connection: Cursor, folder: Path) -> int:
-    """Return the layout number of an open database; 0 if it is empty.
+    """Return the layout number of an open database; 0 if the database is empty.
 
-    Raises PlannerError with an instruction if the database has no valid layout number.
+    Raises PlannerError if the layout number is missing or not valid. The message tells the user what to do.
     """
     with explained(folder):
         try:
@@ -289,7 +290,7 @@ def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def _named_errors(folder: Path) -> Iterator[None]:
-    """Convert errors of DuckDB that occur when it opens the file of ``folder`` into a PlannerError."""
+    """Convert DuckDB errors in the block, which opens the database in ``folder``, into a PlannerError."""
     try:
         yield
     except duckdb.Error as error:
@@ -313,9 +314,9 @@ def _connect(file: str) -> duckdb.DuckDBPyConnection:
 
 
 def _in_use(folder: Path, message: str = "") -> str:
-    """Return the error message for a workspace that is in use; it names the owner.
+    """Return the error message for a workspace that is in use. The message names the process that uses the workspace.
 
-    If ``owner.json`` does not name a running process, the pid is taken from DuckDB's ``message``.
+    If ``owner.json`` does not name a running process, the pid is read from ``message``, the error message of DuckDB.
     """
     holder = owner(folder)
     if holder is not None and holder.alive:

@@ -1,7 +1,7 @@
 """Layout of the database (its tables and columns), and the migration of older layouts.
 
-``SCHEMA`` is the number of the current layout. For a change of the layout, increase it by one and add the statements
-that convert the previous layout to ``MIGRATIONS``. ``LAYOUT`` always creates the newest layout.
+``SCHEMA`` is the number of the current layout. To change the layout, increase ``SCHEMA`` by one and add an entry to
+``MIGRATIONS``: the SQL statements that convert the previous layout. ``LAYOUT`` always creates the newest layout.
 """
 
 from __future__ import annotations

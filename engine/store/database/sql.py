@@ -1,4 +1,4 @@
-"""SQL that several modules of the store use: quoting, column names, text read as numbers, and columns as arrays."""
+"""SQL that several modules of the store use: quoting, column names, conversion of text to numbers, column arrays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from isoplan.engine.arrays import Ints
 from isoplan.engine.store.columns.column import Column, TextKind, text_kind
 
 NO_NUMBER = ("NA", "N/A", "n/a", "None", "none")
-"""Words that mean a missing number. In a column of names they are valid, such as a group called "None"."""
+"""Words that mean a missing number. In a text column, such a word is a valid value, such as a group called "None"."""
 _POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
 _SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
 _TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"
 _LETTERS = "kKmMbBgGtTpP"
-# In a number with a suffix, a point is a decimal point unless a comma follows it: 1.500k is 1500.
+# In a number with a suffix, points separate thousands only if a decimal comma follows: 1.500,5k matches. In 1.500k, the
+# point is a decimal point, so 1.500k does not match.
 _COMMA = (
     r"^\s*[+-]?(?:(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?(?:[eE][+-]?\d+)?"
     rf"|(?:\d+|(?:\d{{1,3}}(?:\.\d{{3}})+|\d*),\d+)\s*[{_LETTERS}])\s*$"
@@ -45,9 +46,9 @@ def data(table_id: str) -> str:
 
 
 def number(column: str, kind: TextKind | None = None) -> str:
-    """Return an SQL expression that reads a text column as numbers; its value is NULL for a cell that is not a number.
+    """Return an SQL expression that converts a text column to numbers, or to NULL where a cell is not a number.
 
-    ``kind`` is the way to read the text, such as "comma".
+    ``kind`` is the number format of the text, such as "comma" for a decimal comma.
     """
     # Without this condition, TRY_CAST would read 3_5 as 35 and +-3 as -3.
     accepted = f"NOT contains({column}, '_') AND NOT contains({column}, '+-')"
@@ -68,8 +69,8 @@ def number(column: str, kind: TextKind | None = None) -> str:
 def _read_scaled(column: str, pattern: str, strip: Callable[[str], str]) -> str:
     """Return an SQL expression for cells that match ``pattern``: the number without separators, times its suffix.
 
-    ``strip`` returns the SQL that removes the separators. One match per cell is many times faster than the extraction
-    of parts by a regular expression.
+    ``strip`` returns the SQL that removes the separators. To match each cell once is many times faster than to extract
+    its number and its suffix with regular expressions.
     """
     cell = f"rtrim(trim({column}), {text(_LETTERS + ' ')})"
     power = f"CASE lower(right(rtrim({column}), 1)) {_powers()} ELSE 1 END"
@@ -88,8 +89,8 @@ def missing(column: str) -> str:
 def numeric(column: Column, position: int, conversion: str | None = None) -> str:
     """Return an SQL expression for the column at ``position`` as float64 in the unit of the file.
 
-    Its value is NULL for a cell that is not a number. ``conversion`` is the conversion in the mapping; its way to read
-    text is applied, but its unit is not.
+    Its value is NULL for a cell that is not a number. ``conversion`` is the conversion of the column in the mapping.
+    Its number format is applied, but its unit is not.
     """
     physical = f"c{position}"
     if column.kind == "text":
