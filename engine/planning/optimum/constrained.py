@@ -1,14 +1,16 @@
-"""Optimum of a law within limits by a search over N, for any surface, any compute rule, and all resamples at once.
+"""Optimum of a law within limits, by a search over the model size N.
 
-For each N the best D follows directly. For a budget it is the most samples that compute, money and the limits allow;
-for a target it is the fewest samples that reach the loss. As a function of N, the loss (for a budget) or the cost (for
-a target) falls and then rises. Golden-section search finds its minimum. At an impossible point the function has a value
-above ``FAR`` that increases with the distance from the possible ones, so that the search moves back to them.
+The search works for any loss surface and any compute rule, and for all resamples at once. For each N the best number D
+of samples is computed directly. For a budget, D is the largest number that compute, money and the limits allow. For a
+target, D is the smallest number that reaches the loss. The minimised function of N is the loss (for a budget) or the
+cost (for a target). This function falls and then rises, so golden-section search finds its minimum. If no D is possible
+at some N, the function has a value above ``FAR`` there. This value increases with the distance from the possible N, so
+the search returns to possible N.
 
-A second search is needed if each sample has a price and the law describes the value of repeated samples. A limit on
-unique samples is then the largest number that may be simulated, and fewer samples, repeated more often, may cost less.
-For each N the best number U of unique samples is searched, down to e^-25 of the largest. Fewer unique samples cost less
-to simulate and more to train on, so the objective falls along ln U and then rises.
+A second search is needed if each sample has a price and the law describes the value of repeated samples. A plan with
+fewer unique samples than the limit, repeated more often, may then cost less. For each N, the second search finds the
+best number U of unique samples between e^-25 times the largest allowed U and this U. Fewer unique samples cost less to
+simulate but more to train on, so the objective falls and then rises along ln U.
 """
 
 from __future__ import annotations
@@ -27,25 +29,25 @@ from isoplan.engine.planning.optimum.surface import loss_at, reducible, samples_
 from isoplan.engine.planning.scenario.prices import COMPUTE, Rates
 
 WIDTH = 40.0
-"""Half-width, in ln N, of the search for the best N. Its centre is the N for which N parameters on D = N samples
-spend C.
+"""Half-width of the search for the best N, in ln N. The centre of the search is the N for which N parameters on D = N
+samples cost C.
 """
 SECTIONS = 58
-"""Number of golden-section steps. They reduce a bracket of width 80 to below 1e-10."""
+"""Number of golden-section steps. This number of steps reduces a bracket of width 80 to below 1e-10."""
 NEAR = 1e-7
-"""Distance in ln N from an end of the search below which a point counts as lying at the end."""
+"""Distance in ln N below which a point counts as lying at an end of the search."""
 ROUNDING = 1e-9
-"""Relative difference from a limit on C or D below which the limit counts as met exactly."""
+"""Relative difference below which C or D counts as equal to its limit."""
 FAR = 1e250
-"""At an impossible point the minimised function is at least this large, so that the search moves away from it."""
+"""Least value of the minimised function at impossible points, so that the search moves away from these points."""
 
 
 @dataclass(frozen=True, eq=False)
 class FeasibleRegion:
-    """Region that limits allow: the largest N, D, C in FLOPs and money, and the number U of unique samples.
+    """Region that limits allow: the largest N, D, C (in FLOPs) and money, and the number U of unique samples.
 
-    A field is infinite if it is not limited. The arrays have one shape that broadcasts with the parameter values of a
-    law: () for one scenario, (k, 1) for k.
+    A field is infinite if there is no limit on it. All arrays have one shape, which broadcasts with the parameter
+    values of a law: () for one scenario, (k, 1) for k scenarios.
     """
 
     N: Floats
@@ -56,9 +58,9 @@ class FeasibleRegion:
 
 
 def with_unique(left: FeasibleRegion, U: Floats) -> FeasibleRegion:
-    """Return the region ``left`` with ``U`` unique samples, which may not exceed its present number.
+    """Return the region ``left`` with its number of unique samples reduced to ``U``.
 
-    The largest number of passes over the unique samples stays the same, so the largest D changes in proportion to U.
+    The largest number of passes over the unique samples does not change, so the largest D changes in proportion to U.
     """
     with np.errstate(invalid="ignore"):
         passes = left.D / left.U
@@ -74,9 +76,9 @@ def money(N: Floats, D: Floats, C: Floats, U: Floats | float, rates: Rates) -> F
 
 
 def spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
-    """Return the D that spends the compute C on N parameters.
+    """Return the D for which training N parameters costs exactly ``C`` FLOPs by ``rule``.
 
-    It is 0 if N parameters alone cost more than C, and ``MOST_SAMPLES`` if no D costs as much as C.
+    D is 0 if N parameters cost more than C even with hardly any samples, and ``MOST_SAMPLES`` if no D costs C.
     """
     D = rule.samples(C, N)
     too_large = rule.flops_anywhere(N, np.full(np.shape(N), FEWEST_SAMPLES)) > C
@@ -86,10 +88,10 @@ def spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
 def allowed(
     x: Floats, low: Floats, high: Floats, most: Floats, price: Callable[[Floats], Floats]
 ) -> tuple[Floats, Bools]:
-    """Return the point nearest to ``x`` whose price is at most ``most``, and whether there is such a point.
+    """Return the point nearest to ``x`` at which ``price`` is at most ``most``, and whether such a point exists.
 
-    ``x`` itself is returned if its price is at most ``most``. The search covers ``low`` to ``high``, where ``price``
-    falls and then rises.
+    The result is ``x`` itself if its price is at most ``most``. The search covers ``low`` to ``high``. In this range
+    ``price`` falls and then rises.
     """
     dear = price(x) > most
     if not dear.any():
@@ -105,10 +107,11 @@ def allowed(
 
 
 def best_loss(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates: Rates | None = None) -> Point:
-    """Return the point of lowest loss within ``room``, whose C must be finite; ``v`` and ``room`` broadcast.
+    """Return the point of lowest loss within ``room``; the limit on compute, ``room.C``, must be finite.
 
-    ``rates`` are the prices of what is paid from the money of ``room``. The point is NaN if no model is affordable, and
-    if the loss still falls at an end of the search in N, as it does for a law with a vanished term.
+    ``v`` and ``room`` broadcast. ``rates`` are the prices for the limit ``room.money``; None means that money is not
+    limited. The point is NaN if no model is affordable. It is also NaN if the loss still falls at an end of the search
+    in N; this happens if a term of the law has vanished (its amplitude is 0).
     """
     v = {**v, "U": room.U} if law.repeats else v
     C, top, *_ = np.broadcast_arrays(room.C, np.log(room.N), *v.values())
@@ -142,11 +145,12 @@ def least_cost_within(
     aim: Rates = COMPUTE,
     rates: Rates | None = None,
 ) -> Point:
-    """Return the point within ``room`` that reaches ``loss`` at the least cost by ``aim``; infinite if there is none.
+    """Return the point within ``room`` that reaches ``loss`` at the least cost; infinite if no point reaches it.
 
-    ``v`` and ``room`` broadcast. Among the models of equal loss each cost is convex in ln N. So if the cheapest model
-    exceeds the limit on compute or (by ``rates``) on money, the best model is the nearest one that uses exactly this
-    limit.
+    ``v`` and ``room`` broadcast. ``aim`` defines the cost. ``rates`` are the prices for the limit ``room.money``; None
+    means that money is not limited. Among models of equal loss, each cost is convex in ln N. If the cheapest model
+    exceeds the limit on compute or money, the best model is therefore the nearest one that uses exactly this limit.
+    The point is NaN if the cost still falls at the upper end of the search.
     """
     v = {**v, "U": room.U} if law.repeats else v
     goal, top, *_ = np.broadcast_arrays(np.asarray(loss, float), np.log(room.N), *v.values())
@@ -156,7 +160,7 @@ def least_cost_within(
     high = np.maximum(np.minimum(top, low + 2 * WIDTH), low)
 
     def cost(x: Floats, by: Rates, unique: Floats | float = np.inf) -> Floats:
-        """Return the cost of the model of ln N = x by the rates ``by``; at most ``unique`` samples are paid for."""
+        """Return the cost of the model with ln N = x by the rates ``by``; only unique samples are paid for."""
         N = np.exp(x)
         D = np.minimum(samples_for(law, v, N, goal), room.D)
         with np.errstate(all="ignore"):
@@ -180,9 +184,9 @@ def least_cost_within(
 
 
 def most_samples(N: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rates | None = None) -> Floats:
-    """Return the largest D for ``N`` parameters that the C, money and samples of ``room`` allow.
+    """Return the largest D for ``N`` parameters that the limits of ``room`` on C, money and D allow.
 
-    It is zero or negative if not even one sample is affordable.
+    D is zero or negative if no sample is affordable.
     """
     D = np.minimum(spending(rule, room.C, N), room.D)
     if rates is None:
@@ -192,9 +196,9 @@ def most_samples(N: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rate
 
 
 def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -> Floats:
-    """Return the D whose simulation and training cost the money ``left``.
+    """Return the D for which simulation and training of N parameters cost exactly the money ``left``.
 
-    The first ``U`` samples are new and paid for; further samples are repeats and cost only training.
+    The first ``U`` samples are unique and must be simulated. Further samples are repeats and cost only training.
     """
     if not rates.sample:
         return spending(rule, left / rates.flop, N)
@@ -211,21 +215,21 @@ def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -
 
 
 def _known(there: Bools, *sizes: Floats) -> Point:
-    """Return the point of N, D, C, loss and U, with NaN where ``there`` is false."""
+    """Return a point with the numbers ``sizes`` (N, D, C, loss, U), and with NaN where ``there`` is false."""
     return Point(*(np.where(there, x, np.nan) for x in sizes))
 
 
 DEEP = 25.0
-"""The search for U covers this range of ln U below the largest U."""
+"""Width of the search for U, in ln U. The search ends at the largest U."""
 SHARES, SIZES = 34, 42
-"""Numbers of golden-section steps in ln U and in ln N. They reduce the brackets to widths of 2e-6 and 1e-7, within
-which the minimum of a cost is flat to 1e-11.
+"""Numbers of golden-section steps in ln U and in ln N. These steps reduce the brackets to widths of 2e-6 and 1e-7. Over
+such a width around its minimum, a cost changes by at most 1e-11 (relative).
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """Best number of unique samples U for N parameters, with its D and its value of the objective (loss or cost)."""
+    """Best number U of unique samples for N parameters, with the D and the objective (loss or cost) at this U."""
 
     U: Floats
     D: Floats
@@ -233,9 +237,10 @@ class Mix:
 
 
 def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rates) -> Point:
-    """Return the point within ``room`` that reaches ``loss`` for the least money; infinite if there is none.
+    """Return the point within ``room`` that reaches ``loss`` for the least money; infinite if no point reaches it.
 
-    The number of unique samples is chosen freely up to the U of ``room``. ``v`` and ``room`` broadcast.
+    The search also chooses the number of unique samples, up to ``room.U``. ``v`` and ``room`` broadcast. ``rates`` are
+    the prices. The point is NaN if the cost still falls at the upper end of the search in N.
     """
     goal, top, *_ = np.broadcast_arrays(np.asarray(loss, float), np.log(room.N), *v.values())
     first = np.log(size_for(law, {**v, "U": room.U}, room.D, goal))
@@ -260,9 +265,9 @@ def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: 
         return _best(cost, most)
 
     def compute(x: Floats) -> Floats:
-        """Return the compute of the model of ln N = x if it has as many unique samples as allowed.
+        """Return the compute of the model with ln N = x and the largest allowed number of unique samples.
 
-        This is its least compute.
+        With fewer unique samples the model needs more compute to reach the loss.
         """
         N = np.exp(x)
         D = samples_for(law, {**v, "U": room.U}, N, goal)
@@ -285,7 +290,8 @@ def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: 
 def best_mix(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates: Rates) -> Point:
     """Return the point of lowest loss within ``room``; NaN if no model is affordable.
 
-    The number of unique samples is chosen freely up to the U of ``room``. ``v`` and ``room`` broadcast.
+    The search also chooses the number of unique samples, up to ``room.U``. ``v`` and ``room`` broadcast. ``rates`` are
+    the prices for the limit ``room.money``.
     """
     C, top, *_ = np.broadcast_arrays(room.C, np.log(room.N), *v.values())
     centre = 0.5 * np.log(np.maximum(C, 1e-300) / rule.flops_anywhere(1.0, 1.0))
@@ -322,16 +328,16 @@ def best_mix(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates
 
 
 def _epochs(room: FeasibleRegion) -> Floats:
-    """Return the largest number of passes over the unique samples of ``room``; infinite if it is not limited."""
+    """Return the largest number of passes over the unique samples that ``room`` allows; infinite without a limit."""
     with np.errstate(invalid="ignore"):
         found = room.D / room.U
     return np.where(np.isnan(found), np.inf, found)
 
 
 def _best(curve: Callable[[Floats], tuple[Floats, Floats]], most: Floats) -> Mix:
-    """Return the U with the lowest value of ``curve``, searched over ln U up to and including ``most``.
+    """Return the U with the lowest objective, by a search over ln U up to and including ``most``.
 
-    ``curve`` returns the value of the objective and D at each ln U.
+    ``curve`` returns the objective and D for an array of ln U.
     """
     u = least(lambda u: curve(u)[0], most - DEEP, most, SHARES)
     (value, D), (at_most, all_new) = curve(u), curve(most)

@@ -1,9 +1,9 @@
 """Compute-optimal frontier of any law under any compute rule.
 
-If C is proportional to N D, each law has a closed form of its frontier. Under any other rule the optimum is the point
-at which one more FLOP lowers the loss by the same amount whether it is spent on N or on D. For the terms a N^-alpha and
-b D^-beta, and with sigma = (dlnC/dlnN) / (dlnC/dlnD), this condition is alpha a N^-alpha = sigma beta b D^-beta. It is
-solved as a root in one variable.
+If C is proportional to N D, the frontier of each law has a closed form. Under any other rule the optimum is the point
+where one more FLOP for N and one more FLOP for D lower the loss by the same amount. For a law with the terms a N^-alpha
+and b D^-beta, this condition is alpha a N^-alpha = sigma beta b D^-beta, with sigma = (dlnC/dlnN) / (dlnC/dlnD). A
+search for a root in one variable solves this equation.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.terms import Const, Term
 
 STEP = 1e-4
-"""Step in ln N and ln D for the slope of a compute formula. The error in N* is of the order of the square of this
-step.
+"""Step in ln N and ln D for the numerical slope of a compute formula. The relative error of the optimal N is of the
+order of ``STEP`` squared.
 """
 
 
 def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
     """Return the N, D, C and loss of lowest loss at ``C`` FLOPs; ``values`` and ``C`` broadcast.
 
-    N or D is NaN if the law does not determine it. All are NaN if a term has vanished or no N and D cost exactly ``C``.
-    Raises PlannerError for a law without a frontier.
+    N or D is NaN if the law does not determine its value. All numbers are NaN if a term of the law has vanished
+    (amplitude 0), and if no N and D cost exactly ``C``. Raises PlannerError for a law without a frontier.
     """
     if law.frontier is None:
         raise PlannerError(
@@ -44,7 +44,7 @@ def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
 def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
     """Return the point of least C that reaches ``loss``; infinite if ``loss`` is at or below the floor.
 
-    ``values`` and ``loss`` broadcast. Raises PlannerError for a law without a least compute.
+    ``values`` and ``loss`` broadcast. Raises PlannerError for a law that does not determine the compute of a target.
     """
     if law.least_compute is None:
         raise PlannerError(
@@ -58,7 +58,7 @@ def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> 
 def floor(law: Law, values: Values) -> Floats:
     """Return the loss at infinite scale: the sum of the law's constants, or the limit of a formula.
 
-    It is zero if the law has no constant.
+    The result is zero for a law without a constant.
     """
     if isinstance(law, FormulaLaw):
         return law.limit(values)
@@ -69,19 +69,20 @@ def floor(law: Law, values: Values) -> Floats:
 def _sound(at: Point) -> Point:
     """Return the points ``at`` with NaN where the law has no optimum.
 
-    This happens if a term has vanished (A = 0): the optimum would lie at N = 0.
+    A law has no optimum if a term has vanished: with A = 0, for example, the loss does not depend on N, so the best N
+    would be 0.
     """
     gone = (at.N == 0) | (at.D == 0) | np.isnan(at.loss)
     return Point(*(np.where(gone, np.nan, x) for x in (at.N, at.D, at.C, at.loss)))
 
 
 def _two_axes(law: Law) -> bool:
-    """Return whether the law is a sum of terms in N and D. Only then does its optimum depend on the compute rule."""
+    """Return whether the law is a sum of terms in N and D. The optimum of other laws does not depend on the rule."""
     return bool(law.terms) and set(law.axes) == {"N", "D"}
 
 
 def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """Return the amplitude and exponent of the term in N, and those of the term in D.
+    """Return (amplitude, exponent) of the term in N and (amplitude, exponent) of the term in D.
 
     Raises PlannerError unless the law has exactly one term in N and one in D.
     """
@@ -98,8 +99,8 @@ def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Float
 def _log_sigma(rule: ComputeRule, N: Floats, D: Floats) -> Floats:
     """Return the logarithm of (dlnC/dlnN) / (dlnC/dlnD), by central differences.
 
-    It is NaN if C does not increase with both N and D. N and D are clipped to the range 1e-9 to 1e40; only intermediate
-    steps of a search lie outside it.
+    The result is NaN if C does not increase with N and with D. N and D are clipped to the range 1e-9 to 1e40; only
+    intermediate steps of a search lie outside this range.
     """
     N, D = np.clip(N, FEWEST_SAMPLES, MOST_SAMPLES), np.clip(D, FEWEST_SAMPLES, MOST_SAMPLES)
     up, down = np.exp(STEP), np.exp(-STEP)
@@ -113,9 +114,9 @@ def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point
     C = np.asarray(C, float)
 
     def imbalance(x: Floats, C: Floats, ratio: Floats, alpha: Floats, beta: Floats) -> Floats:
-        """Return the logarithm of the gain per FLOP through D divided by that through N, at ln N = x.
+        """Return the logarithm of the ratio of two gains per FLOP, at ln N = x: more samples / more parameters.
 
-        It increases with x.
+        The result increases with x and is zero at the optimum.
         """
         N = np.exp(x)
         D = rule.samples(C, N)
@@ -135,9 +136,9 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
     excess = np.asarray(loss, float) - floor(law, values)
 
     def sizes(t: Floats, excess: Floats, a: Floats, alpha: Floats, b: Floats, beta: Floats) -> tuple[Floats, Floats]:
-        """Return the N and D that reach the loss if the term of N is the fraction u = 1/(1 + e^-t) of the excess.
+        """Return the N and D that reach the loss, for a given split of the excess (the loss above the floor).
 
-        The excess is the loss above the floor.
+        The term in N is the fraction u = 1/(1 + e^-t) of the excess, and the term in D is the fraction 1 - u.
         """
         N = np.exp(np.log(a * (1 + np.exp(-t)) / excess) / alpha)
         return N, np.exp(np.log(b * (1 + np.exp(t)) / excess) / beta)
@@ -154,20 +155,21 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
 
 
 def spend(at: Point, rule: ComputeRule) -> Point:
-    """Return the points ``at`` of a frontier with the D that C pays for at N* by ``rule``; N, C and loss do not change.
+    """Replace the D of the frontier points ``at`` by the D for which N* parameters cost exactly C by ``rule``.
 
-    This is for laws whose N* and D* were fitted separately (isoflop): with this D a plan costs exactly its budget by
-    the rule. The loss remains that of the frontier, because the law gives no other. D is NaN if C pays for no sample.
+    N, C and loss do not change. This is for laws whose N* and D* were fitted separately (isoflop), so that N* and D*
+    may not cost exactly C. The loss does not change because such a law gives only the loss of the frontier. D is NaN
+    if C pays for no sample.
     """
     return Point(at.N, rule.samples(at.C, at.N), at.C, at.loss)
 
 
 def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
-    """Return the points ``at`` of the frontier of ``fit`` with the D that C pays for by ``rule``; any shape.
+    """Return the frontier points ``at`` of ``fit`` with a D that is valid under ``rule``; any shape.
 
-    A law over N and D already takes the rule into account, so its points do not change. A law on C alone gives the D*
-    of its runs, which is valid only for the rule by which their C was computed. Under any other rule D is computed from
-    C and N*. All numbers of a point are NaN if its C pays for no sample at N*.
+    The points of a law over N and D already depend on the rule and do not change. A law on C alone gives the D* of its
+    runs. This D* is valid only under the compute rule of the runs; under any other rule D is computed from C and N*.
+    All numbers of a point are NaN if its C pays for no sample at N*.
     """
     if fit.law.axes != ("C",) or rule == fit.compute:
         return at

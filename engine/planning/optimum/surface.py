@@ -1,7 +1,7 @@
-"""Loss of a law as a function of N and D, and the N or D at which it equals a given loss.
+"""Loss of a law as a function of N and D, and the N or D at which the law equals a given loss.
 
 Arrays broadcast, so resamples (r,) and scenarios (k, 1) can be combined. Parameter values may contain U, the number of
-unique samples. A law that uses U gives less value to repeated samples; any other law counts every sample as new.
+unique samples. A law that uses U gives less value to repeated samples. Any other law counts every sample as new.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ SMALLEST, LARGEST = np.log(1e-12), np.log(1e40)
 
 
 def loss_at(law: Law, v: Values, N: Floats, D: Floats) -> Floats:
-    """Return the value of the law at ``N`` and ``D`` (lower is better); infinite where it is NaN."""
+    """Return the value of the law at ``N`` and ``D`` (lower is better); infinity replaces NaN."""
     found = evaluate(law, v, {"N": N, "D": D, "U": v.get("U", ENDLESS_SAMPLES)})
     return np.where(np.isnan(found), np.inf, found)
 
 
 def evaluate(law: Law, v: Values, columns: Mapping[str, Floats]) -> Floats:
-    """Evaluate the law, in the sign in which lower is better.
+    """Evaluate the law; if larger values of the law are better, the sign is changed so that lower is better.
 
-    Row i uses row i of the parameter values ``v`` and row i of each of ``columns``.
+    Row i of the result uses row i of the parameter values ``v`` and row i of each of ``columns``.
     """
     with np.errstate(all="ignore"):
         if isinstance(law, FormulaLaw):
@@ -51,21 +51,24 @@ def reducible(law: Law, v: Values) -> Values:
 
 
 def samples_for(law: Law, v: Values, N: Floats, loss: Floats) -> Floats:
-    """Return the least D with which ``N`` parameters reach ``loss``; infinite if none does."""
+    """Return the least D with which ``N`` parameters reach ``loss``; infinite if no D reaches ``loss``."""
     if law.samples is not None:
         return law.samples(v, N, loss)
     return _reach(lambda some, at, x: loss_at(law, some, at, x), v, N, loss)
 
 
 def size_for(law: Law, v: Values, D: Floats, loss: Floats) -> Floats:
-    """Return the least N that reaches ``loss`` with ``D`` samples; infinite if none does. ``D`` may be infinite."""
+    """Return the least N that reaches ``loss`` with ``D`` samples; infinite if no N reaches ``loss``.
+
+    ``D`` may be infinite.
+    """
     return _reach(lambda some, at, x: loss_at(law, some, x, at), v, np.minimum(D, ENDLESS), loss)
 
 
 def _reach(curve: Callable[[Values, Floats, Floats], Floats], v: Values, at: Floats, loss: Floats) -> Floats:
-    """Return the x at which ``curve(v, at, x)`` equals ``loss``. The curve falls with x.
+    """Return the x at which ``curve(v, at, x)``, which falls with x, equals ``loss``.
 
-    The result is infinite if the curve stays above ``loss``.
+    The result is infinite if the curve stays above ``loss`` for all x.
     """
 
     def better(x: Floats, loss: Floats, at: Floats, *some: Floats) -> Floats:
