@@ -1,4 +1,4 @@
-"""`isoplan agreement`: check whether metrics rank the runs alike, and which correlations change sign between parts."""
+"""`isoplan agreement`: check whether metrics rank the runs alike."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def agreement(
 
 
 def _read(table: Path, metrics: Sequence[str], mapping: list[str], where: str, **how: Any) -> Runs:
-    """Return the runs of the table with ``metrics`` such as "accuracy:max". Without ``metrics`` they are guessed."""
+    """Return the runs of the table with ``metrics`` such as "accuracy:max"; if ``metrics`` is empty, guess them."""
     turns = dict(map(split_direction, metrics))
     roles = reading.read_map(mapping)
     if turns and "metric" in roles:
@@ -97,7 +97,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
-    """Return the correlations as text, then notes. A line is a pair of metrics; a column is a part of the table."""
+    """Return the correlations as a table (one row per pair of metrics, one column per group of runs) and notes."""
     metrics, marked = found[0].metrics, flips(found)
     flipped = {(flip.one, flip.other) for flip in marked}
     body = [
@@ -117,9 +117,9 @@ def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
 
 
 def _tables(found: Sequence[Agreement], body: Sequence[tuple[str, Sequence[float], bool]]) -> list[str]:
-    """Return the lines of a text table with a row for each pair and a column for each part of the runs.
+    """Return the lines of a text table with one row per pair of metrics and one column per group of runs.
 
-    Parts that do not fit into the line width follow in a further table below.
+    Groups that do not fit into ``WIDTH`` characters are in a second table below the first one, and so on.
     """
     first = max((len(pair) for pair, _, _ in body), default=0) + len(FLIPS) + 2
     width = max(max(len(a.name) for a in found) + 2, len("-0.00") + 2)

@@ -24,7 +24,7 @@ from isoplan.trainers.backend.store.record import Record
 
 Action = Literal["list", "cancel", "retry", "hold", "resume", "delete", "log"]
 SHOWN = 8
-"""Number of characters of a key in the output. As input, any unique prefix of a key is accepted."""
+"""Number of printed characters of the key of a sweep or cell. Users can type any unique prefix of a key."""
 
 
 def cells(
@@ -64,15 +64,15 @@ class Chosen:
 
     @property
     def keys(self) -> list[str]:
-        """Full keys of the sweeps, then of the single cells."""
+        """Full keys of the sweeps, followed by the keys of the single cells."""
         return [*(sweep.key for sweep in self.sweeps), *(record.name for record in self.cells)]
 
 
 def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chosen:
-    """Return the sweeps and cells that ``names`` name.
+    """Return the sweeps and cells that the user typed as ``names``.
 
-    A name is the name of a sweep, or a prefix of the key of a sweep or cell. Raises PlannerError if a name fits none of
-    them, or several.
+    Each text is the name of a sweep, or a prefix of the key of a sweep or cell. Raises PlannerError if a text matches
+    no sweep or cell, or more than one.
     """
     sweeps: list[Sweep] = []
     cells: list[Record] = []
@@ -118,7 +118,7 @@ def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
 def _delete(root: Path, queue: Queue, chosen: Chosen) -> str:
     """Delete the chosen cells with their files, and return a sentence with the freed disk space.
 
-    A cell of a chosen sweep stays if another sweep contains it. Raises PlannerError if a cell is running.
+    A cell that also belongs to a sweep that is not chosen is not deleted. Raises PlannerError if a cell is running.
     """
     gone, records = {sweep.key for sweep in chosen.sweeps}, queue.scan()
     kept = {name for sweep in read_sweeps(root) if sweep.key not in gone for name in sweep.cells}
@@ -149,9 +149,7 @@ def _log(queue: Queue, chosen: Chosen) -> None:
 
 
 def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:
-    """Print the sweeps of the workspace and their progress. If sweeps or cells are chosen, print their cells
-    instead.
-    """
+    """Print all sweeps with their progress, or only the chosen cells and the cells of the chosen sweeps, if any."""
     sweeps, records = read_sweeps(root), queue.scan()
     told = standings(sweeps)
     if chosen.keys:

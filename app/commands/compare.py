@@ -93,8 +93,10 @@ def _cuts(v: Validation) -> dict[str, Any]:
 
 
 def as_text(found: Comparison) -> str:
-    """Return the comparison as text: the verdict, the laws with the best first, the baselines, then the laws that were
-    not fitted and why.
+    """Return the comparison as text.
+
+    The text has the verdict, the laws with the best law first, the baselines, and the reason for each law that was not
+    fitted.
     """
     from isoplan.engine.fitting.validation.extrapolation import BASELINES
     from isoplan.engine.planning.answer.format import aligned
@@ -112,10 +114,10 @@ def as_text(found: Comparison) -> str:
 
 
 def percent(error: float) -> str:
-    """Return an error as a percentage, or a dash if it is not finite."""
+    """Return a relative error as a percentage, or a dash if the error is not finite."""
     return f"{error:.2%}" if abs(error) < float("inf") else "-"
 
 
 def criterion(value: float) -> str:
-    """Return AIC or BIC with one decimal, or a dash if it is not finite."""
+    """Return an AIC or BIC value with one decimal, or a dash if the value is not finite."""
     return f"{value:.1f}" if abs(value) < float("inf") else "-"

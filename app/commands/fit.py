@@ -101,7 +101,7 @@ def fit(
 
 
 def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
-    """Print the fit, the notes on how its runs were read and, for a law of minima, the bias of its parabolas."""
+    """Print the fit and the notes on how its runs were read. For laws fitted to parabolas, also print their bias."""
     from isoplan.engine.fitting import to_json
 
     note(runs.notes)
@@ -133,8 +133,9 @@ def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kep
 
 
 def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
-    """Yield for each budget a sentence on where the minimum lies in the sweep of N. Other laws than parabolas yield
-    none.
+    """Yield, for each budget, a sentence on the position of the minimum in the sweep of N.
+
+    Nothing is yielded for laws that are not estimated from parabolas.
     """
     from isoplan.engine.fitting import minima, parabolas
 
@@ -144,9 +145,10 @@ def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
 
 
 def _bias(fitted: Fit, runs: Runs) -> Iterator[str]:
-    """Yield the bias of the parabolas, or the reason why it is not known.
+    """Yield a sentence on the bias of the parabolas, or the reason why the bias is unknown.
 
-    The bias is estimated by fitting a loss surface to the same runs. Other laws than parabolas yield nothing.
+    The bias is estimated by fitting a loss surface to the runs of the parabolas. Nothing is yielded for laws that are
+    not estimated from parabolas.
     """
     from isoplan.engine.fitting import parabola_bias
 

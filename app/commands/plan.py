@@ -81,7 +81,8 @@ def plan(
 def read_target(loss: str | None, metric: str | None) -> tuple[str, str]:
     """Return the name of the target metric and the text of the target value.
 
-    The name is empty for a target of the quantity that the law predicts. Both are empty if no target is given.
+    The name is empty if the target is a value of the quantity that the law predicts. Name and value are empty if the
+    options give no target.
     """
     if metric is not None:
         return read_named(metric, "--target-metric")

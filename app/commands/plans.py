@@ -51,7 +51,7 @@ def plans(
 
 
 def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
-    """Return ``prices``, changed by the options ``moved`` (option -> its text).
+    """Return ``prices`` after the changes of the options ``moved``, a mapping from option name to typed text.
 
     Raises PlannerError if an option would change a price that is not given.
     """
@@ -77,8 +77,8 @@ def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
 def _saved(files: Sequence[str], fits: Sequence[Fit]) -> list[Saved]:
     """Return the saved plans, each named like its file.
 
-    A plan whose fit is among ``fits`` also has the answer that is computed again with that fit. Raises PlannerError if
-    no plan has one of ``fits``.
+    If ``fits`` contains the fit of a plan, its answer is also computed again with this fit. Raises PlannerError if
+    ``fits`` is not empty and contains the fit of no plan.
     """
     known = {one.hash: one for one in fits}
     plans = [(name, read_plan(read_object(name, "isoplan plan --json"))) for name in files]

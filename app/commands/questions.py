@@ -1,4 +1,4 @@
-"""Commands of planner questions: one for each declared question, such as `isoplan smaller` and `isoplan repeat`."""
+"""Commands of planner questions, one per declared question, such as `isoplan smaller` and `isoplan repeat`."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _inputs(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
 
 
 def _read_curves(file: Path, roles: list[str] | None, behind: Behind, rule: ComputeRule) -> Curves:
-    """Return the training curves in ``file`` of the runs in the table of --runs; C of the runs follows ``rule``."""
+    """Return the training curves in ``file`` for the runs of --runs; ``rule`` gives the compute C of each run."""
     if behind.table is None:
         raise PlannerError("--curves needs the run table that names the same runs: add --runs.")
     table = reading.read_table(

@@ -133,8 +133,9 @@ def recipe(
 
 
 def _check_alone(option: str, there: object, needing: Mapping[str, object]) -> None:
-    """Raise PlannerError if an option in ``needing`` (name -> value) is given while ``option``, whose value is
-    ``there``, is not.
+    """Raise PlannerError if an option that requires ``option`` is given without it.
+
+    ``needing`` maps the names of these options to their values, and ``there`` is the value of ``option``.
     """
     given = next((name for name, value in needing.items() if value), "")
     if given and not there:
@@ -160,9 +161,9 @@ def read_evidence(
     curves: Path | None = None,
     map_curves: list[str] | None = None,
 ) -> Evidence:
-    """Return the evidence in a table file, as ``evidence_of`` does, and print progress on standard error.
+    """Return the evidence that ``evidence_of`` finds in a table file, and print progress on standard error.
 
-    ``how`` are keyword arguments of ``open_table``. If ``only`` is given, the table is a sweep of that setting.
+    ``how`` are keyword arguments of ``open_table``. If ``only`` is a setting, the table is a sweep of this setting.
     """
     from isoplan.engine.store.files.table_files import open_table, read_curves
 
@@ -191,7 +192,7 @@ class Progress:
 
 
 def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
-    """Return the fits in the files of an option, by metric: the name before the file, or else the metric of the fit."""
+    """Return the fits of an option by metric. A value is FILE or METRIC=FILE; FILE alone uses the metric of the fit."""
     found: dict[str, Fit] = {}
     for option in options or []:
         name, equals, file = option.rpartition("=")
@@ -204,7 +205,7 @@ def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
 
 
 def _others(text: str) -> dict[Setting, list[str]]:
-    """Return the values in ``s=0.06,K=1e6`` by setting. If the text is empty, the recipe uses its own alternatives."""
+    """Return the values in a text such as ``s=0.06,K=1e6`` by setting; an empty text gives no values."""
     found: dict[Setting, list[str]] = {}
     for entry in filter(str.strip, text.split(",")):
         name, equals, value = (part.strip() for part in entry.partition("="))

@@ -41,7 +41,7 @@ def app(
 
 
 def own_token() -> str:
-    """Return the token in the environment variable ``ISOPLAN_TOKEN``. With it, links stay valid after a restart.
+    """Return the token in the environment variable ``ISOPLAN_TOKEN``. A fixed token keeps links valid after a restart.
 
     Raises PlannerError if the token is weak.
     """

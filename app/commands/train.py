@@ -104,8 +104,8 @@ def train(
 def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler: str, insecure: bool) -> Estimate:
     """Return the estimated time, compute and disk space of the cells.
 
-    Times are measured on this machine. If the cells run elsewhere, the text states this. Raises PlannerError if the
-    scheduler is invalid.
+    Training times are measured on this machine. If the cells run on a cluster, the estimate states this. Raises
+    PlannerError if the scheduler is invalid.
     """
     from isoplan.app.sweep_costs import bundled_cells
 
@@ -151,7 +151,7 @@ def as_text(found: Estimate, spend: Cap) -> str:
 
 
 def as_object(found: Estimate, spend: Cap) -> dict[str, Any]:
-    """Return the estimated resources of a grid for scripts: times in seconds and device hours, disk space in bytes."""
+    """Return the estimated resources of a grid for JSON: times in seconds and device hours, disk space in bytes."""
     return {**asdict(found), "money": found.money(spend.price), "currency": spend.currency or None}
 
 

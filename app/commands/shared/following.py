@@ -1,4 +1,4 @@
-"""Progress of a sweep on a terminal, and its outcome at the end."""
+"""Progress of a sweep on a terminal, and the outcome when the sweep has ended."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from isoplan.trainers.backend.store.record import Record, differing_fields
 LOOK = 0.25
 """Seconds between two checks of the cells."""
 EVERY_TTY, EVERY = 1.0, 10.0
-"""Seconds between two progress lines: on a terminal, and if the output is not a terminal."""
+"""Seconds between two progress lines: the first value for a terminal, the second for other outputs such as a file."""
 STARTS = 3
-"""Number of successive runners that may end without a finished cell before the command gives up."""
+"""Maximum number of runners that are started in succession while no cell ends."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,10 @@ class Outcome:
 
 
 def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
-    """Print the progress of ``sweep`` on standard error until none of its cells will run, and restart a runner that
-    ended.
+    """Print the progress of ``sweep`` on standard error until all its cells have ended or wait for the user.
 
-    ``options`` are arguments of each new runner. Raises PlannerError if runners end repeatedly, and KeyboardInterrupt
-    after Ctrl+C.
+    If the runner ends earlier, a new runner is started. ``options`` are arguments of each new runner. Raises
+    PlannerError if runners end repeatedly, and KeyboardInterrupt after Ctrl+C.
     """
     queue, cores, tty = Queue(root), this_machine().cores, sys.stderr.isatty()
     printed, starts, ended = 0.0, 0, -1
@@ -75,7 +74,7 @@ def _line(text: str, tty: bool, last: bool) -> None:
 def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str:
     """Return the progress of a sweep of a ``family`` as one line.
 
-    ``message`` is the state of the runner, shown if it is not "at work".
+    ``message`` is the state of the runner. The line contains the message only if it is not "at work".
     """
     parts = [describe_states(now.states) or "no cells", f"{100 * now.share:.0f} %"]
     if now.hours:
@@ -93,7 +92,7 @@ def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str
 
 
 def outcome(root: Path, sweep: Sweep) -> Outcome:
-    """Return the outcome of ``sweep``; its text has one line for each failed cell."""
+    """Return the outcome of ``sweep``. The text of the outcome has one line for each failed cell."""
     sweep, records = find_sweep(root, sweep.key), Queue(root).scan()
     now = progress(sweep, records, standings(read_sweeps(root)), root, this_machine().cores)
     failed = [record for name in sweep.cells if (record := records.get(name)) and record.state == "failed"]
@@ -123,7 +122,7 @@ def why(record: Record) -> str:
 
 
 def telling(records: Iterable[Record]) -> list[str]:
-    """Return the names of the fields in which the cells differ, or of all fields if they do not differ."""
+    """Return the names of the fields in which the cells differ, or of all fields if all cells are equal."""
     found = list(records)
     return differing_fields(found) or list(dict.fromkeys(name for record in found for name in record.cell))
 
@@ -134,7 +133,7 @@ def fields_of(record: Record, names: Iterable[str]) -> str:
 
 
 def as_rows(root: Path) -> None:
-    """Store the finished cells as rows of a table. An open app does this itself; then nothing happens."""
+    """Store the finished cells as rows of a run table. If the app has the workspace open, the app stores the rows."""
     from isoplan.app.cell_service import ingest_if_free
 
     try:

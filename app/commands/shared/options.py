@@ -184,14 +184,14 @@ def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty
 
 
 def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command], Command]:
-    """Return a decorator that gives a command an option for each of ``fields``, before its option ``before``."""
+    """Return a decorator that adds an option for each of ``fields`` to a command, before the option ``before``."""
     return with_parameters(map(as_option, fields), before)
 
 
 def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -> Callable[[Command], Command]:
-    """Return a decorator that gives a command further ``parameters``, before its option ``before``.
+    """Return a decorator that adds ``parameters`` to a command, before the option ``before``.
 
-    The command receives their values by name in ``**texts``. If ``before`` is empty, the parameters come last.
+    The command receives the values of ``parameters`` in ``**texts``. If ``before`` is empty, they are the last options.
     """
     options = list(parameters)
 
@@ -199,7 +199,7 @@ def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -
         signature = inspect.signature(command, eval_str=True)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         at = next((i for i, one in enumerate(own) if one.name == before), len(own))
-        wanted: Any = command  # A function has both attributes, which its type does not declare.
+        wanted: Any = command  # Any: the type of a function does not declare the two attributes that are set below.
         wanted.__signature__ = signature.replace(parameters=[*own[:at], *options, *own[at:]])
         kept = {name: x for name, x in command.__annotations__.items() if name != "texts"}
         wanted.__annotations__ = {**kept, **{one.name: one.annotation for one in options}}
@@ -209,7 +209,7 @@ def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -
 
 
 def with_reading(before: str) -> Callable[[Command], Command]:
-    """Return a decorator that gives a command the options of ``reading.read_table``, before its option ``before``."""
+    """Return a decorator that adds the options of ``reading.read_table`` to a command, before the option ``before``."""
     annotations = {"convert": Convert, "derive": Derive, "rows": RowsOfEachRun, "sheet": Sheet, "inner": Inner}
     others = (parameter(name, annotation, None) for name, annotation in annotations.items())
     return with_parameters([parameter("repeats", RepeatsKept, "all"), *others], before)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 FIRST, BETWEEN = 1.0, 3.0
-"""Seconds until the first progress message of a command, and between two messages."""
+"""Seconds before the first progress message of a command, and seconds between two messages."""
 MANY = 5_000
-"""Number of rows from which progress is also printed without a terminal."""
+"""Minimum number of table rows for which progress is printed if standard error is not a terminal."""
 INTERRUPTED = 130
 """Exit code after Ctrl+C, the convention of shells."""
 
@@ -36,7 +36,7 @@ def say(text: str) -> None:
     try:
         print(text, flush=True)
     except OSError as error:
-        # Without this, Python tries to write the rest at exit and fails again.
+        # Otherwise, Python writes the remaining output to the closed pipe at exit and fails again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise PlannerError(f"The answer cannot be written: {error.strerror}.") from None
@@ -63,7 +63,7 @@ def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWa
 
 @contextmanager
 def progress(what: str, rows: int) -> Iterator[Callable[[float], None]]:
-    """Print on standard error what a command does, then its progress, if it takes longer than a second.
+    """Print the activity ``what`` and its progress on standard error, if the activity takes longer than a second.
 
     Yields a function of the completed fraction, 0 to 1. If standard error is not a terminal, nothing is printed for
     tables with fewer than ``MANY`` rows, so that scripts get the same text on fast and slow machines.

@@ -1,4 +1,4 @@
-"""Readers of options. Each converts the text of an option to values, or raises PlannerError."""
+"""Functions that read options. Each converts the text of an option to values or raises PlannerError."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_table(
 ) -> Runs:
     """Return the runs of a table file; ``metric`` is the name of a column and its better direction.
 
-    ``convert`` and ``derive`` are typed texts. The other options are those of ``read_runs`` of the engine.
+    ``convert`` and ``derive`` are the texts of --convert and --derive. All other arguments are passed to ``read_runs``.
     """
     from isoplan.engine.store.columns.derive import read_derived
     from isoplan.engine.store.columns.units import percent_note
@@ -49,7 +49,7 @@ def read_table(
 def notes_of(runs: Runs) -> Iterator[None]:
     """Print the notes on how ``runs`` were read if the block raises PlannerError.
 
-    A note is left out if the error proposes the same option with the same value.
+    A note is left out if the error message and the note propose the same option with the same value.
     """
     try:
         yield
@@ -62,8 +62,8 @@ def notes_of(runs: Runs) -> Iterator[None]:
 def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, str]:
     """Return columns by role from ``N=params,D=tokens``. A column whose name has a comma is in double quotes.
 
-    The column ``metric`` is added to the metrics. ``named`` are roles with an option of their own, such as --group; the
-    text is empty if the option is not given. Raises PlannerError if an entry has no "=" or a role is named twice.
+    The column ``metric`` is added to the metrics. ``named`` are roles that have their own option, such as --group; the
+    text of an option that is not given is empty. Raises PlannerError if an entry has no "=" or a role is named twice.
     """
     found: dict[str, str] = {}
     for entry in (e for option in options for e in _split(option)):
@@ -133,10 +133,10 @@ def read_priors(options: Iterable[str]) -> dict[str, tuple[float, float]]:
 def _read_pairs(
     options: Iterable[str], option: str, form: str, example: str, separator: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield each name and value of ``NAME=VALUE,...``. If there is a ``separator``, each value must contain it and
-    more.
+    """Yield each name and value of ``NAME=VALUE,...``. If there is a ``separator``, each value contains it and
+    further characters.
 
-    Raises PlannerError for a repeated name and for a text that is not of this ``form``, with the ``example``.
+    Raises PlannerError if a name is repeated or a text does not have the ``form``; the message shows ``example``.
     """
     names = set[str]()
     for entry in (part for text in options for part in text.split(",")):
@@ -163,7 +163,7 @@ def read_named(text: str, option: str) -> tuple[str, str]:
 
 
 def read_budget(option: str) -> float:
-    """Return the FLOPs of --budget. If the text has several meanings, print on standard error which one is used."""
+    """Return the FLOPs of --budget. If the text is ambiguous, print the meaning that is used on standard error."""
     reading = parse_flops(option, "option --budget")
     note(reading.notes(option))
     return reading.value

@@ -16,10 +16,10 @@ from isoplan.engine.schema import Runs
 
 @dataclass(frozen=True)
 class Behind:
-    """The table of --runs and its --map-runs; None without --runs.
+    """The runs to which a compute rule is fitted: the table of --runs (None if not given) and the roles of --map-runs.
 
-    The columns N, D and C and the filter are those of ``fit``, if the command reads a fit. ``convert``, ``derive`` and
-    ``where`` are the options for a table without a fit.
+    If the command reads a fit, the columns N, D and C and the row filter come from ``fit``. Otherwise, the filter is
+    ``where``. ``convert`` and ``derive`` are the texts of --convert and --derive.
     """
 
     table: Path | None = None
@@ -31,9 +31,9 @@ class Behind:
 
 
 def read_used(rule: str, n_p: str, behind: Behind, option: str = "rule") -> ComputeRule | None:
-    """Return the rule that ``option`` and n_p name; None if both are empty.
+    """Return the compute rule that the text ``rule`` and ``n_p``, the tokens per sample, name; None if both are empty.
 
-    A rule that is fitted to the runs ``behind`` is printed on standard error with its scatter.
+    If the rule is fitted to the runs of ``behind``, the rule and its scatter are printed on standard error.
     """
     table = behind.table
     read = None if table is None else lambda: _read_runs(behind, table)
@@ -41,13 +41,13 @@ def read_used(rule: str, n_p: str, behind: Behind, option: str = "rule") -> Comp
 
 
 def check_runs(behind: Behind, *rules: str) -> None:
-    """Raise PlannerError if runs are given and none of the ``rules`` is fitted to them."""
+    """Raise PlannerError if --runs or --map-runs is given and none of ``rules`` is a rule that is fitted to runs."""
     given = "runs" if behind.table is not None else "map_runs" if behind.roles else ""
     typed_rules.check_runs(given, "terminal", *rules)
 
 
 def _read_runs(behind: Behind, table: Path) -> Runs:
-    """Return the runs of the table with the columns N, D and C of the fit, if there is one."""
+    """Return the runs of the table. If ``behind`` has a fit, the columns N, D and C are those of the fit."""
     data = behind.fit.data if behind.fit is not None else None
     named = {role: column for role, column in data.roles.items() if role in ("N", "D", "C")} if data else {}
     return reading.read_table(
