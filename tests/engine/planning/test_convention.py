@@ -1,4 +1,4 @@
-"""The published allocation of the behavioural paper in both of its compute conventions."""
+"""The allocation of the behavioural paper, costed by C = 6 N D and by the cost of a training step (eq. 1)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tests.engine.planning.conftest import make_fit, scattered
 SIX = ComputeRule()
 BUDGETS = np.logspace(15, 19, 5)
 BATCH = (64, 128, 256, 512, 512)
-"""Sequences per step of the allocation grid (behavioural, Sec. 5)."""
+"""Sequences per training step at each budget of the allocation grid (behavioural paper, Sec. 5)."""
 SHARE = 0.02
 SHARE8 = 0.06
-"""Embedder share of the allocation grid, and of Table 8."""
+"""Fraction of the parameters in the embedder: SHARE in the allocation grid, SHARE8 in Table 8."""
 PARABOLAS = [row for row in files.records("papers/behavior/table04_allocation.csv") if row["estimate"] == "parabola"]
 TABLE8 = files.records("papers/behavior/table08_isoflop_accounting.csv")
 WIDTHS8 = [float(r["h_emb"]) for r in TABLE8]
@@ -34,13 +34,13 @@ EQUATIONS = {(r["equation"], r["parameter"]): float(r["value"]) for r in files.r
 
 
 def step_rule(N: float, B: float) -> ComputeRule:
-    """Return the rule of eq. 1 for a model of the grid; its width is a power law through the embedders of Table 8."""
+    """Return the compute rule of eq. 1; the embedder width is a power law fitted to Table 8."""
     slope, offset = np.polyfit(np.log([SHARE8 * float(r["N"]) for r in TABLE8]), np.log(WIDTHS8), 1)
     return ComputeRule(rule="step", parts=TwoPart(s=SHARE, h=np.exp(offset + slope * np.log(SHARE * N)), B=B))
 
 
 def factors(N: np.ndarray, D: np.ndarray) -> list[float]:
-    """Return the cost of each allocation by eq. 1, divided by its budget."""
+    """Return for each allocation (N, D) its cost by eq. 1, divided by its budget 6 N D."""
     return [float(recost(n, d, SIX, step_rule(n, b)).factor) for n, d, b in zip(N, D, BATCH, strict=True)]
 
 
@@ -58,7 +58,7 @@ def test_the_frontier_of_eqs_4_and_5_sees_458_to_53() -> None:
 
 
 def test_by_the_step_formula_the_parabolas_exceed_their_budgets_1_9_to_2_9_times() -> None:
-    """The paper prints no h for the grid: the widths of Table 8 are extrapolated to its 2 % share (h = 20 to 220)."""
+    """The paper prints no embedder widths h for this grid, so h = 20 to 220 is extrapolated from Table 8."""
     N = np.array([float(row["N"]) for row in PARABOLAS])
     found = factors(N, SIX.samples(BUDGETS, N))
     assert [round(x, 2) for x in found] == [2.85, 2.78, 2.75, 2.54, 1.86]
@@ -78,18 +78,18 @@ def test_a_plan_spends_its_budget_by_the_rule_in_use() -> None:
 
 
 MINIMA = (3.33e-4, 0.6175, 499.0, 0.3825, 1.0, 1e12, 0.1)
-"""k, a, k_D, b of eqs. 4, 5, and a loss 1 + (1e12 / C)^0.1."""
+"""Parameters of N* = k C^a (eq. 4) and D* = k_D C^b (eq. 5), and of the loss 1 + (1e12 / C)^0.1."""
 TYPED = ComputeRule(rule="formula", formula="6*D*(1.46*N+3*512*256*188)")
 
 
 def by_hand(C: float) -> tuple[float, float]:
-    """Return N* of eq. 4 and the D for which the typed rule spends the budget there."""
+    """Return N* of eq. 4 at budget C, and the D for which N* and D cost C FLOPs by the rule ``TYPED``."""
     N = 3.33e-4 * C**0.6175
     return N, C / (6 * (1.46 * N + 3 * 512 * 256 * 188))
 
 
 def test_a_law_of_minima_takes_n_from_the_frontier_and_d_from_the_rule_in_use() -> None:
-    """At 1e18 FLOPs N* = 43.5 M and D = 1.21 B: the fitted 3.83 B would cost 3.15 times the budget."""
+    """At 1e18 FLOPs N* = 43.5 M and D = 1.21 B. The fitted D* of 3.83 B would cost 3.15 times the budget."""
     fit = make_fit(MINIMA, scattered(MINIMA, 100, spread=0.001), law="isoflop")
     plans = [(plan_budget(fit, 1e18, TYPED), 1e18), (plan_target(fit, 1 + 10**-0.7, TYPED), 1e19)]
     for plan, C in plans:
@@ -104,7 +104,7 @@ def test_a_law_of_minima_takes_n_from_the_frontier_and_d_from_the_rule_in_use() 
         "N* comes from the frontier and D from the rule in use, C = 6*D*(1.46*N+3*512*256*188); by it the fitted D* of "
         "3.83 B tokens would cost 3.15 times the budget."
     )
-    # each resample spends the budget at its own N*: the ends of D follow from those of N in reverse order
+    # Each resample spends the budget at its own N*, so the upper end of N gives the lower end of D.
     n, d = (plans[0][0].allocation[name].ci68 for name in "ND")
     assert n is not None
     assert d == pytest.approx([1e18 / (6 * (1.46 * x + 3 * 512 * 256 * 188)) for x in reversed(n)], rel=2e-3)
@@ -132,7 +132,7 @@ def test_a_rule_that_pays_for_no_sample_at_the_best_size_is_refused_in_a_sentenc
 
 
 def test_a_resample_whose_rule_pays_for_no_sample_is_left_out() -> None:
-    """By the rule 6 N D + 1e9 N, 1e18 FLOPs allow no sample above N = 1e9: resamples with N* there have no plan."""
+    """Resamples with N* above 1e9 have no plan: by C = 6 N D + 1e9 N the budget of 1e18 FLOPs pays for no sample."""
     draws = np.tile(MINIMA, (100, 1))
     draws[:10, 0] *= 100
     fit = make_fit(MINIMA, draws, law="isoflop")
@@ -162,7 +162,7 @@ def test_the_frontier_that_is_drawn_goes_through_the_plan() -> None:
 
 
 def value(plan: Plan, name: str) -> float:
-    """Return a value of the allocation."""
+    """Return the allocated value of N, D or C (``name``); it must be known."""
     found = plan.allocation[name].value
     assert found is not None
     return found

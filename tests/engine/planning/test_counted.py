@@ -1,4 +1,4 @@
-"""Answers below one parameter or one sample are refused; remaining limits are computed from the quantities used."""
+"""Plans below one parameter or one sample are refused. Unused samples and unreached targets add no cost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_target_below_one_parameter_or_one_sample_is_one_sentence(epoch: Fit) 
 
 
 def test_runs_that_count_in_billions_have_less_than_one(epoch: Fit) -> None:
-    """The same law with N and D in billions: E + A (1e9 N)^-alpha + B (1e9 D)^-beta."""
+    """If N and D count billions, a plan may have N below 1: the law is E + A (1e9 N)^-alpha + B (1e9 D)^-beta."""
     E, A, B, alpha, beta = EPOCH
     ranges: dict[str, Interval] = {"N": (0.01, 10.0), "D": (0.1, 1e3)}
     small = make_fit((E, A * 1e9**-alpha, B * 1e9**-beta, alpha, beta), ranges=ranges)
@@ -58,7 +58,7 @@ def test_runs_that_count_in_billions_have_less_than_one(epoch: Fit) -> None:
 
 
 def test_what_is_not_reached_costs_no_finite_money(epoch: Fit) -> None:
-    """The best fit does not reach 2.3 for 9 M EUR; an earlier version showed the simulation of all unique samples."""
+    """The best fit does not reach a loss of 2.3 for 9 M EUR, so no amount of the bill has a value."""
     plan = plan_target(epoch, 2.3, limits=Limits(unique=1e11, money=9e6), prices=SERVED)
     assert plan.allocation["C"].value is None
     assert plan.p_reach is not None
@@ -77,7 +77,7 @@ def test_what_is_not_reached_costs_no_finite_money(epoch: Fit) -> None:
 
 
 def test_samples_that_money_leaves_out_are_no_part_of_an_epoch(epoch: Fit) -> None:
-    """1 M EUR pays for 1e9 of the 1e12 unique samples: each of these is seen once, and the others are not seen."""
+    """1 M EUR pays for 1e9 of the 1e12 unique samples. The plan uses each paid sample once, so it has one epoch."""
     plan = plan_budget(epoch, 1e22, limits=Limits(unique=1e12, money=1e6), prices=SIMULATED)
     D, passes = plan.allocation["D"].value, plan.derived["passes"]
     assert D == pytest.approx((1e6 - training(plan)) / 1e-3)

@@ -1,4 +1,4 @@
-"""The table of fields: unique names, the names in sentences at each place, and how texts are read there."""
+"""Input fields of the planner: unique names, names in error messages, and conversion of texts to values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frontier: closed forms compared with numerical optimisation and with the papers."""
+"""The compute-optimal frontier: closed forms compared with numerical optimisation and with published numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def values(theta: tuple[float, ...]) -> Values:
 
 
 def numerical(theta: tuple[float, ...], C: float, rule: ComputeRule) -> tuple[float, float]:
-    """Return N* and L* by scipy's bounded minimisation over ln N."""
+    """Return the best N and its loss at budget C, by scipy's bounded minimisation over ln N."""
 
     def loss(x: float) -> float:
         N = np.exp(x)
@@ -49,7 +49,7 @@ def test_the_allocation_is_the_numerical_optimum(theta: tuple[float, ...], C: fl
     at = frontier(CHINCHILLA, values(theta), np.array(C), rule)
     N, loss = numerical(theta, C, rule)
     assert at.loss == pytest.approx(loss, rel=1e-12)
-    # A minimum is flat: in double precision its location has about the square root of the accuracy of its value.
+    # The loss is flat at its minimum, so the error of N* is about the square root of the error of the loss.
     assert at.N == pytest.approx(N, rel=1e-6)
     assert rule.flops(at.N, at.D) == pytest.approx(C, rel=1e-12)
 
@@ -74,7 +74,7 @@ def test_no_step_along_the_budget_is_better(theta: tuple[float, ...], log_c: flo
 def test_the_target_is_the_inverse_of_the_budget(theta: tuple[float, ...], ratio: float, rule: ComputeRule) -> None:
     C = np.logspace(18, 21, 4) * ratio
     at = frontier(CHINCHILLA, values(theta), C, rule)
-    assume(np.isfinite(at.loss).all())  # a formula is solved for N only between 1e-9 and 1e20
+    assume(np.isfinite(at.loss).all())  # a typed formula is solved for N only from 1e-9 to 1e20
     back = least_compute(CHINCHILLA, values(theta), at.loss, rule)
     excess = (at.loss - theta[0]) / at.loss
     np.testing.assert_allclose(np.log(back.C), np.log(C), rtol=1e-9 / excess.min())
@@ -91,7 +91,7 @@ def test_more_budget_is_never_worse(log_c: float, more: float, rule: ComputeRule
 
 @given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
 def test_the_units_of_n_and_d_change_no_answer(n: float, d: float) -> None:
-    """N counted in n, D in d: A and B include the units, and n_p scales the compute."""
+    """If N is counted in units of n and D in units of d, then A, B and the compute rule change, but not the optimum."""
     E, A, B, alpha, beta = EPOCH
     C = np.array(1e21)
     plain = frontier(CHINCHILLA, values(EPOCH), C, ComputeRule())
@@ -101,7 +101,7 @@ def test_the_units_of_n_and_d_change_no_answer(n: float, d: float) -> None:
 
 
 def test_jets_table_1_gives_its_published_exponents() -> None:
-    """Jets, eq. 3 with Table 1: a = beta/(alpha+beta) = 0.333, gamma = alpha beta/(alpha+beta) = 0.147."""
+    """N* grows as C^0.333, with beta/(alpha+beta), and the loss above the floor falls as C^-0.147 (jets, eq. 3)."""
     C = np.array([1e16, 1e18])
     at = frontier(CHINCHILLA, values(JETS), C, compute_rule("6npND", 40))
     a = np.diff(np.log10(at.N))[0] / 2

@@ -1,4 +1,4 @@
-"""If simulated samples or inference have a price, a target takes the least money; compared with dense searches."""
+"""Plans of a target for the least money if simulated samples or inference have a price, compared with grid searches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scat
 
 H100 = Machine(find_device("H100"), 1, price=2.0)
 SAMPLES = Prices(H100, Simulation(price=1e-6))
-"""Price at which samples cost more than the training on them."""
+"""Prices at which simulating a sample costs more than training on it."""
 BOTH = Prices(H100, Simulation(price=1e-7), Inference(queries=1e9, tokens=100))
 REPEATING = (*EPOCH, 15.4, 5.3)
 TYPED = ComputeRule(rule="formula", formula="6*D*(1.3*N+2e8)")
@@ -40,7 +40,7 @@ def value(plan: Plan, name: str) -> float:
 
 
 def cheapest(theta: tuple[float, ...], target: float, prices: Prices, limits: Limits, rule: ComputeRule) -> float:
-    """Return the least money of 400,000 models with the loss of the target; inf if the limits allow none."""
+    """Return the least cost of 400,000 models that have the target loss, or inf if the limits allow no model."""
     E, A, B, alpha, beta = theta
     N = (A / (target - E)) ** (1 / alpha) * (1 + np.geomspace(1e-5, 1e7, 400_000))
     D = (B / (target - E - A * N**-alpha)) ** (1 / beta)
@@ -93,7 +93,7 @@ def test_no_other_model_of_the_loss_is_cheaper(
 def test_a_looser_limit_is_never_a_dearer_plan(
     name: str, tight: float, looser: float, prices: Prices, law: str
 ) -> None:
-    """This holds for a price of samples alone, with a price of inference, and with free passes after the first."""
+    """The plan for a target does not cost more if one limit is looser, with or without a price of inference."""
     fit = make_fit(EPOCH if law == "chinchilla" else REPEATING, law=law)
     typical = {"unique": 3e9, "parameters": 3e9, "hours": 200.0, "memory": 5e10, "money": 5e3}[name]
 
@@ -108,7 +108,7 @@ def test_a_looser_limit_is_never_a_dearer_plan(
 
 
 def test_more_unique_samples_that_were_dearer_before() -> None:
-    """Plans of least compute cost 41,600, 45,568 and 54,523 EUR; now there is one plan, below all its limits."""
+    """All three limits give the same plan of least money. Plans of least compute would cost 41,600 EUR or more."""
     fit = make_fit(EPOCH)
     found = [plan_target(fit, 2.3, prices=SAMPLES, limits=Limits(unique=u)) for u in (4e10, 4.4e10, None)]
     least = cheapest(EPOCH, 2.3, SAMPLES, Limits(), ComputeRule())

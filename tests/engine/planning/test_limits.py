@@ -1,4 +1,4 @@
-"""Limits: the optimum under limits, the active limits, and their shadow prices."""
+"""Plans under limits: the optimum, the limits that it reaches, and the shadow prices of these limits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ H200 = Machine(find_device("H200"), 8, price=3.0)
 TRAINING = Prices(H200)
 ALL = Prices(H200, Simulation(price=1e-7), Inference(queries=1e8, tokens=100))
 REPEATING = (*EPOCH, 15.4, 5.3)
-"""Epoch's law with the decay that Muennighoff et al. 2023 print: R_D = 15.4, R_N = 5.3."""
+"""The law ``EPOCH`` with R_D = 15.4 and R_N = 5.3, the decay of repeated samples by Muennighoff et al. 2023."""
 LAWS = {
     "chinchilla": EPOCH,
     "kaplan": (8.8e13, 0.076, 5.4e13, 0.095),
@@ -100,7 +100,7 @@ def test_every_law_and_rule_agrees_with_the_search(name: str, formula: str) -> N
 @settings(max_examples=40)
 @given(st.floats(7, 11), st.floats(8, 12), st.floats(18, 24))
 def test_a_limited_budget_is_the_clipped_frontier(log_n: float, log_d: float, log_c: float) -> None:
-    """Along an iso-FLOP curve the loss falls and then rises, so the optimum moves to the nearest allowed point."""
+    """The loss has one minimum in N at a fixed budget, so limits move N* to the nearest allowed size."""
     fit, C, most_n, most_d = make_fit(EPOCH), 10**log_c, 10**log_n, 10**log_d
     free = known(plan_budget(fit, C), "N")
     N = min(max(free, C / 6 / most_d), most_n)
@@ -112,7 +112,7 @@ def test_a_limited_budget_is_the_clipped_frontier(log_n: float, log_d: float, lo
 
 
 def test_repeated_samples_are_worth_what_the_law_says() -> None:
-    """No point of a dense grid is better, and the epochs end at their limit."""
+    """The plan is as good as the best of 20,001 model sizes. With a limit of four epochs it uses four epochs."""
     fit, U, C = repeating(), 2e9, 3e19
     plan = plan_budget(fit, C, limits=Limits(unique=U))
     N = np.geomspace(1e6, 1e12, 20001)
@@ -180,7 +180,7 @@ def test_the_worth_of_a_target_is_money_or_flops(epoch: Fit) -> None:
 
 
 def test_a_worth_is_one_sided_where_another_limit_begins_to_bind() -> None:
-    """Model and samples together spend the budget: more samples do not help, fewer increase the loss."""
+    """Both limits together spend the budget exactly: more unique samples do not help, fewer increase the loss."""
     fit, C = make_fit(EPOCH), 1e21
     plan = plan_budget(fit, C, limits=Limits(parameters=1e8, unique=C / 6 / 1e8))
     found = worth_of(plan, "unique")
@@ -236,7 +236,7 @@ def test_more_budget_never_gives_a_worse_loss(log_c: float, more: float, unique:
 @settings(max_examples=10)
 @given(st.floats(-9, 9), st.floats(-9, 9))
 def test_units_of_size_and_samples_change_no_answer(log_n: float, log_d: float) -> None:
-    """N in units of n, D in units of d: the amplitudes and the rule include the units."""
+    """If N is counted in units of n and D in units of d, then A, B and the compute rule change, but not the plan."""
     n, d = 10**log_n, 10**log_d
     E, A, B, alpha, beta = EPOCH
     usual, limits = make_fit(EPOCH), Limits(unique=2e9, parameters=1e12)
@@ -296,7 +296,7 @@ def test_money_of_a_point_is_the_total_of_its_bill() -> None:
 
 def test_resamples_beyond_the_limits_count_as_never() -> None:
     resamples = np.tile(EPOCH, (100, 1))
-    resamples[:, 2] *= np.linspace(0.9, 1.3, 100)  # B: changes the loss that remains with 6e9 samples
+    resamples[:, 2] *= np.linspace(0.9, 1.3, 100)  # B determines whether 6e9 samples suffice
     fit = curved(make_fit(EPOCH, resamples, ranges=RANGES))
     goal = float(fit.predict({"N": 1e11, "D": 6e9}))
     plan = plan_target(fit, goal, limits=Limits(unique=6e9))
@@ -385,7 +385,7 @@ def test_the_answer_is_the_lowest_point_of_the_curve_within_its_limits(epoch: Fi
     assert np.all(curve.N <= left.N)
     assert np.all(curve.D <= left.D)
     assert np.all(plan.compute.flops(curve.N, curve.D) <= known(plan) * (1 + 1e-9))
-    if picture.free is not None:  # without limits the optimum is at least as good
+    if picture.free is not None:  # the loss without limits is never larger
         free = fit.predict({"N": curve.N, "D": plan.compute.samples(known(plan), curve.N)})
         assert np.all(free <= curve.loss * (1 + 1e-9))
 

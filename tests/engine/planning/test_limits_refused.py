@@ -1,4 +1,4 @@
-"""Limits that are refused, each with one sentence: contradictory, meaningless, or lacking a quantity they need."""
+"""Refused limits: they contradict the target, are not possible, or need a missing price or device."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_limits_that_contradict_are_one_sentence(epoch: Fit, limits: Limits, pri
     ],
 )
 def test_limits_that_contradict_together_are_named_together(limits: Limits, why: str) -> None:
-    """20 B parameters give 0.126 above the floor of 1.8172 and 1 T samples 0.084: together they miss the target 2.0."""
+    """N = 20 B adds 0.126 to the floor of 1.8172 and D = 1 T adds 0.084: each alone allows loss 2.0, both do not."""
     with pytest.raises(PlannerError, match=f"loss of 2 contradicts {why}"):
         plan_target(make_fit(EPOCH), 2.0, limits=limits, prices=TRAINING)
 
@@ -109,7 +109,7 @@ def test_limits_that_leave_less_than_one_sample_are_named(epoch: Fit) -> None:
 
 
 def test_a_target_in_a_metric_that_limits_forbid_speaks_of_the_metric() -> None:
-    """R = 4e4 e^(-4 L) + 20; 1e10 samples alone reach the loss E + B D^-beta = 2.274, which is R = 24.5."""
+    """1e10 samples allow at best the loss E + B D^-beta = 2.274, which the map R = 4e4 e^(-4 L) + 20 takes to 24.5."""
     bare = make_fit(EPOCH)
     best = EPOCH[0] + EPOCH[2] * 1e10 ** -EPOCH[4]
     shown = (
@@ -120,7 +120,7 @@ def test_a_target_in_a_metric_that_limits_forbid_speaks_of_the_metric() -> None:
 
 
 def test_limits_on_spending_that_contradict_only_together(epoch: Fit) -> None:
-    """The plan of least money takes many hours and few samples; the fastest plan takes many samples and much money."""
+    """The cheapest plan needs many hours and few samples. The fastest plan needs many samples and much money."""
     prices = replace(TRAINING, simulation=Simulation(price=1e-3))
     cheap, fast = plan_target(epoch, 2.3, prices=prices), plan_target(epoch, 2.3, prices=TRAINING)
     hours = {"cheap": float(H200.hours(known(cheap))), "fast": float(H200.hours(known(fast)))}

@@ -1,4 +1,4 @@
-"""Targets in a metric: through a map with resamples paired with those of the law."""
+"""Targets in a metric: a fitted map from loss to metric, whose resamples are paired with the resamples of the law."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.engine.fitting.tables import make_runs, surface
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 MAP = (4e4, -4.0, 20.0)
-"""R(L) = A e^(B L) + C: the rejection rises from 20 as the loss falls."""
+"""A, B, C of the map R = A e^(B L) + C: the rejection R increases from 20 as the loss L decreases."""
 
 
 def rejection(theta: tuple[float, ...] = MAP, r: int = 500, spread: float = 0.01, **changes: Any) -> Fit:
@@ -31,7 +31,7 @@ def rejection(theta: tuple[float, ...] = MAP, r: int = 500, spread: float = 0.01
 
 @pytest.fixture(scope="module")
 def fits() -> tuple[Fit, Fit]:
-    """Return the fits of a law and a map to one table, with the same seed."""
+    """Fit a law and a map from loss to R to one simulated table, both with the same seed."""
     values = surface(60, 0.003)
     R = (4e4 * np.exp(-4 * values["loss"]) + 20) * np.exp(np.random.default_rng(5).normal(0, 0.02, 60))
     runs = make_runs(values | {"R": R}, metrics=(Metric(column="R", direction="max"),))
@@ -50,7 +50,7 @@ def test_a_metric_costs_what_the_loss_behind_it_costs(epoch: Fit) -> None:
     one, other = plan.allocation["C"].ci68, direct.allocation["C"].ci68
     assert one is not None
     assert other is not None
-    assert one[1] / one[0] > other[1] / other[0]  # the map has an uncertainty too
+    assert one[1] / one[0] > other[1] / other[0]  # the uncertainty of the map widens the interval
     assert plan.maps == (rejection().hash,)
     assert read_plan(to_json(plan)) == plan
 
@@ -65,7 +65,7 @@ def test_a_plan_names_its_maps_in_their_order(epoch: Fit) -> None:
 
 
 def test_law_and_map_of_one_table_go_together(fits: tuple[Fit, Fit]) -> None:
-    """Resample i of both contains the same runs; for different tables the rows are shuffled."""
+    """Law and map of one table have the same runs in resample i. Otherwise the resamples of the map are shuffled."""
     law, map = fits
     assert through(law, map).map.resamples == pytest.approx(map.resamples)
     elsewhere = replace(law, data=replace(law.data, where="N > 1e8"))
@@ -92,7 +92,7 @@ def test_a_budget_says_which_metric_to_expect(epoch: Fit) -> None:
 
 
 def test_metrics_that_some_resamples_cannot_reach_are_not_numbers(epoch: Fit) -> None:
-    """B > 0: the metric approaches C as the loss falls, and C is uncertain."""
+    """The metric approaches its maximum near C = 0.95, which is uncertain: some resamples cannot reach the target."""
     map = rejection((-0.01, 1.0, 0.95), 500, 0.01, ranges={"loss": (2.0, 4.0), "R": (0.4, 0.88)})
     plan = plan_target(epoch, 0.95 - 0.01 * np.exp(1.85), map=through(epoch, map))
     assert plan.p_reach is not None
@@ -113,7 +113,7 @@ def test_metrics_that_some_resamples_cannot_reach_are_not_numbers(epoch: Fit) ->
 
 
 def test_a_target_that_only_an_impossible_loss_gives_is_not_reached() -> None:
-    """The map R = 4e4 e^(-4 L) + 20 has its maximum of 40,020 at the lowest possible loss, 0. The law has no floor."""
+    """R = 4e4 e^(-4 L) + 20 is at most 40,020, at loss L = 0. A target 5 % above this maximum is not reached."""
     spans = {"N": (1e7, 1e30), "D": (1e8, 1e30), "loss": (0.01, 4.0)}
     law = make_fit((0.0, *EPOCH[1:]), scattered((0.0, *EPOCH[1:]), 200), ranges=spans)
     map = rejection(MAP, 200, 0.2, ranges={"loss": (0.01, 4.0), "R": (20.0, 4e4)})

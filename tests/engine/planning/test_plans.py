@@ -1,4 +1,4 @@
-"""Plans: budgets, targets, their text, and their JSON."""
+"""Plans for a budget or a target: their values, intervals, text and JSON."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_harder_target_is_never_cheaper(epoch: Fit) -> None:
 
 
 def test_resamples_that_cannot_reach_make_the_upper_end_unbounded() -> None:
-    """70 of 100 floors allow the target: beyond the 70th percentile no resample reaches it."""
+    """70 of 100 resamples have a floor below the target, so upper ends above the 70th percentile are infinite."""
     fit = with_floors(np.concatenate([np.linspace(1.70, 1.90, 70), np.full(30, 2.01)]))
     plan = plan_target(fit, 2.0)
     C = plan.allocation["C"]
@@ -230,7 +230,7 @@ def test_laws_on_one_axis_answer_what_they_can() -> None:
 
 
 def test_an_isoflop_law_plans_both_ways() -> None:
-    """Behavioural, eqs. 4, 5: N* = 3.33e-4 C^0.6175, D* = 499 C^0.3825."""
+    """A law of minima with N* = 3.33e-4 C^0.6175, D* = 499 C^0.3825 (behavioural paper, eqs. 4 and 5)."""
     theta = (3.33e-4, 0.6175, 499.0, 0.3825, 1.0, 1e12, 0.1)
     fit = make_fit(theta, scattered(theta, spread=0.001), law="isoflop")
     plan = plan_budget(fit, 1e18)
@@ -243,7 +243,7 @@ def test_an_isoflop_law_plans_both_ways() -> None:
 
 
 def test_an_isoflop_law_says_where_its_two_power_laws_miss_the_budget() -> None:
-    """With a + b = 1.03 the cost of N* and D* grows by C^0.03: it is 6 k k_D C^0.03 of the budget."""
+    """N* = k C^a and D* = k_D C^b cost 6 k k_D C^(a + b) FLOPs. With a + b = 1.03 this is not the budget C."""
     theta = (3.33e-4, 0.6175, 499.0, 0.4125, 1.0, 1e12, 0.1)
     fit = make_fit(theta, scattered(theta, spread=0.001), law="isoflop")
     share = 6 * 3.33e-4 * 499 * 1e21**0.03
@@ -262,7 +262,7 @@ def test_the_ratio_has_no_interval_where_some_resamples_never_get_there() -> Non
 
 
 def test_a_metric_where_larger_is_better_keeps_its_direction() -> None:
-    """The law describes the negative of the metric: its floor is the maximum of the metric."""
+    """The law is fitted to the negative metric, so minus its floor is the largest value of the metric, 0.95."""
     theta = (-0.95, 20.0, 60.0, 0.3, 0.3)
     fit = make_fit(theta, scattered(theta, spread=0.005), direction="max")
     ceiling = floor_of(fit)
@@ -374,7 +374,7 @@ def test_rows_and_sentence_are_rounded_for_people(epoch: Fit) -> None:
 
 
 def test_the_epoch_table_asks_for_about_twenty_tokens_a_parameter(shared: Path) -> None:
-    """Besiroglu et al. 2024: at Chinchilla's budget their fit agrees with 20 tokens per parameter."""
+    """The 68 % interval at Chinchilla's budget contains 20 tokens per parameter, as in Besiroglu et al. 2024."""
     runs = read_runs(shared / "runs" / "chinchilla_epoch.csv", where="epoch_kept_240 = 1")
     plan = plan_budget(fit(FitSpec(bootstrap=400), runs), 5.76e23)
     ratio = plan.derived["D/N"]

@@ -1,4 +1,4 @@
-"""Quantities as JSON: the round trip preserves them."""
+"""A quantity written as JSON and read again is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reachability of a target: probabilities, verdicts without a probability, and runs that already reach the target."""
+"""Whether a target can be reached: its probability, a verdict without one, and runs that already reach it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RUN = "A run of the table already has a loss of 1.95."
 
 
 def test_a_target_that_a_run_meets_and_the_law_may_not_has_no_probability() -> None:
-    """A single run may be below the target by noise, and the law is wrong below its runs: no probability is stated."""
+    """If a run is below the target but 40 % of the floors are above it, law and run disagree: no probability."""
     fit = with_floors(np.concatenate([np.linspace(1.70, 1.90, 60), np.full(40, 2.01)]))
     met = replace(fit, data=replace(fit.data, ranges=RANGES | {"loss": (1.95, 4.0)}))
     plan, without = plan_target(met, 2.0), plan_target(fit, 2.0)

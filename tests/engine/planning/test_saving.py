@@ -1,4 +1,4 @@
-"""Savings against a stated plan, variations of a plan, and budgets in money."""
+"""Savings of a plan against a given plan, variations of a plan, and budgets in money."""
 
 from __future__ import annotations
 

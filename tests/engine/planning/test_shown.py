@@ -1,4 +1,4 @@
-"""Displayed intervals contain the displayed value."""
+"""A value rounded for display lies inside its interval rounded for display."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
 def read(text: str) -> float:
-    """Return the number in a displayed text."""
+    """Convert a displayed text such as "1.2 × 10³" or "30 B" to a number."""
     text = text.replace(",", "")
     if power := re.fullmatch(r"(?:(-?[\d.]+) × )?10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", text):
         return float(power[1] or 1) * 10.0 ** int(power[2].translate(DIGITS))
@@ -37,7 +37,7 @@ sizes = st.one_of(st.integers(1, 2000).map(float), st.floats(-4, 13).map(lambda 
 @given(sizes, st.floats(0, 0.5), st.floats(0, 0.5), units)
 @example(953.0, 0.05, 0.001, "parameters")
 def test_a_shown_interval_holds_the_shown_value(value: float, below: float, above: float, unit: str) -> None:
-    """This includes whole numbers below 1000, which are written in full if their accuracy is not known."""
+    """The displayed value lies between the displayed ends. Numbers below 1000 may have all their digits."""
     q = Quantity(value, (value * (1 - below), value * (1 + above)), None, unit)
     low, middle, high = (read(number(q, x)) for x in (value * (1 - below), value, value * (1 + above)))
     assert low <= middle * (1 + 1e-12)
@@ -46,7 +46,7 @@ def test_a_shown_interval_holds_the_shown_value(value: float, below: float, abov
 
 @given(st.floats(0.05, 20.0))
 def test_an_interval_holds_its_own_value(value: float) -> None:
-    """This holds for resamples far to one side of the best fit."""
+    """The interval contains the value of the best fit even if all resamples are far below or above this value."""
     fit: Fit = make_fit(EPOCH, scattered(EPOCH, 100))
     found = measure(fit, value, np.exp(np.random.default_rng(0).normal(0, 0.3, 100)), "EUR")
     for ends in (found.ci68, found.ci95):

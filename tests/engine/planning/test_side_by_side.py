@@ -1,4 +1,4 @@
-"""Saved plans compared under one scenario of prices."""
+"""Comparison of saved plans at the same prices."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ALL = Prices(H200, Simulation(price=1e-6, cpu_seconds=2.0), Inference(queries=1e
 
 
 def solved(fit: Fit, target: float) -> Point:
-    """Return the closed form for each resample."""
+    """Return the plan of least compute for each resample by the closed form of the law."""
     return fit.law.least_compute(fit.draws, np.asarray(target), fit.compute)  # type: ignore[misc]
 
 
@@ -57,7 +57,7 @@ def of(q: Quantity) -> float:
 
 @pytest.fixture
 def saved(epoch: Fit) -> tuple[Saved, ...]:
-    """Return plans of a budget and of two targets, read from their JSON."""
+    """Return three saved plans, of two targets and one budget, that were written as JSON and read again."""
     plans = {"frugal": plan_target(epoch, 2.2), "keen": plan_target(epoch, 2.0), "spent": plan_budget(epoch, 1e22)}
     return tuple(Saved(name, read_plan(plan_json(plan))) for name, plan in plans.items())
 
@@ -87,7 +87,7 @@ def test_a_total_of_one_part_has_its_interval(saved: tuple[Saved, ...]) -> None:
 
 
 def test_with_their_fit_totals_have_the_interval_of_the_sum(epoch: Fit, saved: tuple[Saved, ...]) -> None:
-    """By hand: the money of each resample's own C, D and N, and percentiles of their sum."""
+    """The interval of the total is that of the summed costs of each resample's own C, D and N."""
     known = [Saved(one.name, one.plan, ask_again(one.plan, epoch)) for one in saved]
     keen, spent = side_by_side(known, ALL).sides[1:]
     found = solved(epoch, 2.0)
@@ -230,7 +230,7 @@ def test_json_holds_the_whole_question_and_the_prices(epoch: Fit) -> None:
     ],
 )
 def test_sentence_table_and_figure_say_money_alike(value: float, said: str) -> None:
-    """Money is written with digit groups below a million, and in millions above."""
+    """Sentence, table and figure write money alike: in full below a million, with M or B above."""
     plan = plan_budget(make_fit(EPOCH), 1e20)
     hours = H200.device_hours(1e20)
     price = value / float(hours)

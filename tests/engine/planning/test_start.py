@@ -1,4 +1,4 @@
-"""Where a question starts, and the standing of its answer."""
+"""Default values of a question, and the label that states whether its answer is extrapolated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered, w
 
 
 def analytic(C: float) -> tuple[float, float, float]:
-    """Return N*, D* and the loss of the Chinchilla frontier for C = 6 N D, in closed form."""
+    """Return the best N, the best D and their loss at budget C = 6 N D, in closed form."""
     E, A, B, alpha, beta = EPOCH
     G = (alpha * A / (beta * B)) ** (1 / (alpha + beta))
     N = G * (C / 6) ** (beta / (alpha + beta))
@@ -79,7 +79,7 @@ def test_the_usual_target_of_a_metric_that_grows_is_rounded_down() -> None:
 
 def test_the_usual_target_of_a_law_of_one_size_is_at_the_largest_run() -> None:
     fit = make_fit((0.1, 10.0, 0.5), law="power", axis="D", ranges={"D": (1e2, 1e4), "loss": (0.2, 1.1)})
-    assert usual_target(fit) == 0.132  # 0.1 + (10 / 10^4)^0.5 = 0.1316
+    assert usual_target(fit) == 0.132  # 0.1 + (10 / 10^4)^0.5 = 0.1316, rounded up
 
 
 def test_an_answer_stands_inside_extrapolated_or_not_supported(epoch: Fit) -> None:

@@ -1,4 +1,4 @@
-"""Support of plans by the runs: an answer, a marked answer, or the supported range instead."""
+"""How far plans may extrapolate: an answer, an answer with a warning, or only the range that the runs support."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_beyond_three_decades_there_is_no_answer() -> None:
 
 
 def test_a_law_on_one_axis_supports_a_decade_below_its_runs_and_three_above() -> None:
-    """Such a law has no budget, so its range is one of sizes: BELOW and ANSWERED decades from the runs."""
+    """A law of N alone has no compute, so its supported range is in N: one decade below the runs to three above."""
     law = make_fit((0.05, 1e4, 0.5), law="power", axis="N", ranges={"N": (1e6, 1e9)})
     plan = plan_target(law, 0.050001)
     assert plan.support is not None
@@ -89,7 +89,7 @@ def test_the_cells_it_names_bring_the_plan_near_enough() -> None:
 
 
 def test_a_decade_below_the_runs_there_is_no_answer() -> None:
-    """An untrained model has the loss of chance, which the law does not describe."""
+    """A budget far below the runs gives a nearly untrained model, which the law does not describe."""
     plan = plan_budget(FIT, 6e15 / 1000)
     assert not plan.answers
     assert stops(plan) == ["unsupported"]
@@ -109,7 +109,7 @@ def test_plans_survive_json_also_those_of_before() -> None:
 
 
 def test_a_metric_far_beyond_its_runs_is_marked() -> None:
-    """R = 10 e^(-L) + 1 is measured from 1 to 10: a target of 100 is one decade beyond it."""
+    """R is measured up to 10, so a target of 400 is log10(40) = 1.6 decades beyond the runs."""
     ranges = {"loss": (0.5, 3.0), "R": (1.5, 10.0)}
     chart = make_fit((1000.0, -3.0, 1.0), law="metric-map", axis="loss", ranges=ranges, direction="max")
     chart = replace(chart, spec=chart.spec.model_copy(update={"y": "R"}))
@@ -174,7 +174,7 @@ def test_no_output_states_a_number_of_a_plan_that_the_runs_do_not_support(ask: s
 
 
 def test_a_target_that_the_best_fit_misses_is_refused_by_what_the_refits_cost() -> None:
-    """A harder target is refused more often: if there is no value, the nearest end of an interval is used."""
+    """If C has no best value, the low end of its interval determines how far the plan lies beyond the runs."""
     plan = plan_target(WIDE, 1.81)
     C = plan.allocation["C"]
     assert C.value is None

@@ -1,4 +1,7 @@
-"""kappa from training curves, and both regimes from simulated tables with known truth."""
+"""The factor kappa from training curves, and answers from simulated tables with known truth.
+
+kappa is the compute of repeated training over that of the best single pass to the same loss.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,9 @@ SETS = np.array([1e4, 1e5, 1e6])
 
 
 def curves(noise: float = 0.0, points: int = 400) -> Curves:
-    """Return curves of three models per data set: the smallest levels off, two overfit.
+    """Return training curves of three models for each data set: the smallest levels off, the other two overfit.
 
-    The smaller of these two stops at kappa times C*.
+    The loss of the middle model is lowest at KAPPA times C*, the least compute of a single pass to this loss.
     """
     rows: list[NDArray[np.float64]] = []
     of: list[int] = []
@@ -87,7 +90,7 @@ def test_kappa_needs_curves_that_overfit() -> None:
 
 
 def test_kappa_of_our_jets_takes_who_overfits_from_the_run_table() -> None:
-    """19 of the 25 repeated cells overfit by the run table; their curves are too short and noisy to show it."""
+    """The run table marks which runs overfit, because the training curves are too short and noisy to show it."""
     folder = Path(__file__).parents[4] / "data" / "grids"
     rows = {r["run"]: r for r in records("grids/jets_repeated.csv")}
     runs = read_runs(folder / "jets_repeated.csv", None, "", RULE, offered=(OVERFITS,))
@@ -107,12 +110,12 @@ def test_kappa_of_our_jets_takes_who_overfits_from_the_run_table() -> None:
             spent / float(least_compute(CHINCHILLA, one.values, np.asarray(float(least["loss"])), one.compute).C)
         )
     raw = fit_factor(one, seen, smoothing=0.0)
-    assert raw.value == pytest.approx(np.exp(np.mean(np.log(ratios))), rel=0.35)  # a bundled curve is thinned
+    assert raw.value == pytest.approx(np.exp(np.mean(np.log(ratios))), rel=0.35)  # bundled curves omit epochs
     assert 1 < found.value < 10
 
 
 def test_compute_along_curves_is_counted_by_the_rule_of_the_one_pass_law() -> None:
-    """C computed from N and D by another rule would scale kappa by the ratio of the two rules."""
+    """kappa is the same if C is computed as 6 N D instead of by the rule of the one-pass law, 6 * 40 N D."""
     one, full = make_fit(JETS, rule=RULE), curves()
     samples = full["C"] / (6 * 40 * full["N"])
     derived = named({**full.values, "D": samples, "C": 6 * full["N"] * samples}, full.of)
@@ -121,7 +124,7 @@ def test_compute_along_curves_is_counted_by_the_rule_of_the_one_pass_law() -> No
 
 
 def test_the_simulated_tables_cover_the_ratios_that_they_were_drawn_from() -> None:
-    """Demo grid and repetition, 21 features and 128 particles: omega 2.73 and D/U 17.2 are in the 95 % intervals."""
+    """The 95 % intervals contain the true amplification omega = 2.73, the true D/U = 17.2 and the true break-even."""
     grid, rows = records("demo/jets_grid.csv"), records("demo/jets_repetition.csv")
     one = fit(FitSpec(), make_runs({k: [float(r[k]) for r in grid] for k in ("N", "D", "loss")}, n_p=40))
     own = [r for r in rows if (r["features"], r["particles"]) == ("21", "128")]

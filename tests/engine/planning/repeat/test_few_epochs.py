@@ -1,4 +1,4 @@
-"""Intermediate numbers of epochs, by the law without overfitting."""
+"""Cost of a target with a few epochs, by a law of repeated samples without overfitting."""
 
 from __future__ import annotations
 

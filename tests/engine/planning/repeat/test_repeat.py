@@ -1,4 +1,4 @@
-"""Simulated or repeated samples: the published numbers, invariances, and inputs that are refused."""
+"""The choice to simulate or to repeat samples: published numbers, changes of units, and refused inputs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TABLE_1, TABLE_2 = card("jets_table1"), card("jets_table2_21x128")
 
 
 def fits(r: int = 300, floor: float = 0.32, spread: float = 0.01) -> tuple[Fit, Fit]:
-    """Return both laws with resamples: chinchilla of Table 1, repetition of Table 2."""
+    """Return the one-pass law (jets, Table 1) and the repeated law (Table 2), each with ``r`` resamples."""
     repeated = (floor, *REPEATED[1:])
     return (
         make_fit(JETS, scattered(JETS, r, spread), rule=compute_rule("6npND", 40)),
@@ -68,7 +68,7 @@ def total(regime: Regime) -> float:
 
 @given(st.floats(0.34, 3.0), st.floats(1e-9, 1e3))
 def test_jets_tables_1_and_2_at_any_target_and_price(target: float, price: float) -> None:
-    """128 particles, kappa = 10: omega 2.73, D/U 17.2, break-even at 9.55 one-pass training costs of a sample."""
+    """omega = 2.73, D/U = 17.2, and break-even at 9.55 times the one-pass training cost per sample (kappa = 10)."""
     found = simulate_or_repeat(TABLE_1, TABLE_2, target, SampleCosts(price, 2e-18), TEN)
     assert found.omega.value == pytest.approx(2.73, abs=0.005)
     assert found.saving.value == pytest.approx(17.2, abs=0.05)
@@ -114,7 +114,7 @@ def test_prices_scale_money_and_move_no_sample(target: float, times: float) -> N
 @given(st.floats(1e-3, 1e3))
 @settings(max_examples=20)
 def test_the_unit_of_samples_changes_no_answer(unit: float) -> None:
-    """D is counted in units of ``unit`` jets: B, B_rep, n_p and the price of a sample change, the money does not."""
+    """If D counts units of ``unit`` jets, then B, B_rep, n_p and the price per sample change, but not the money."""
     one, rep = fits(50)
     scale = np.array([1, 1, unit**-0.22, 1, 1]), np.array([1, unit**-0.22, 1])
     moved = (
@@ -230,7 +230,7 @@ PEAK = Prices(Machine(find_device("H100"), price=3.0), Simulation(price=0.01))
 
 
 def test_training_has_no_price_at_a_share_of_the_peak_that_the_model_does_not_reach() -> None:
-    """As in a plan: no money for training, no total, no break-even price, and no cheaper regime."""
+    """A model too small for the assumed fraction of peak has no training price, no total and no break-even price."""
     one, repeated = fits()
     found = simulate_or_repeat(one, repeated, 0.7, costs_of(PEAK), TEN)
     N = of(found.one_pass.N)
@@ -286,7 +286,7 @@ FAR = {"N": (1e3, 1e4), "D": (1e3, 1e5), "C": (1e8, 1e11), "loss": (0.9, 2.0)}
 
 
 def test_beyond_three_decades_both_regimes_have_no_numbers() -> None:
-    """As in a plan, the answer states the supported range and the cells that would extend it, without table or file."""
+    """The answer states only which range of compute C the runs support, as a plan does; all values are None."""
     one, repeated = (replace(fit, data=replace(fit.data, ranges=FAR)) for fit in fits())
     found = simulate_or_repeat(one, repeated, 0.45, COSTS, TEN)
     assert not found.answers
@@ -375,7 +375,7 @@ def test_bad_input_is_one_sentence(ask: object, why: str) -> None:
 def test_laws_of_two_tables_are_independent_though_their_seeds_are_equal() -> None:
     tied = scattered(JETS, 300, 0.01)
     one = make_fit(JETS, tied)
-    far = (0.6, *REPEATED[1:])  # so far apart that the floors are not joined
+    far = (0.6, *REPEATED[1:])  # floors that differ so much are not fitted jointly
     other = make_fit(far, tied[:, :3] / np.array(JETS[:3]) * np.array(far), law="repetition", axis="D")
     apart = replace(other, data=replace(other.data, sha256="cd" * 32))
     tables = together(one, other).draws, together(one, apart).draws

@@ -1,4 +1,4 @@
-"""Overtrained smaller models: the loss-equivalent curve and the size with the lowest lifetime cost."""
+"""Smaller models trained longer: the curve of models with equal loss, and the size of least lifetime cost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from isoplan.engine.planning.smaller.text import (
 from tests.engine.planning.conftest import EPOCH, JETS, make_fit, scattered
 
 HOFFMANN = (1.69, 406.4, 410.7, 0.336, 0.283)
-"""E, A, B, alpha, beta as Sardana et al. 2024 and de Vries 2023 use them (Hoffmann et al. 2022, sec. D.3)."""
+"""E, A, B, alpha, beta of Hoffmann et al. 2022, sec. D.3, as used by Sardana et al. 2024 and de Vries 2023."""
 
 
 def overhead_at(fit: Fit, fraction: float) -> float:
@@ -43,7 +43,7 @@ def overhead_at(fit: Fit, fraction: float) -> float:
 
 
 def test_the_curve_of_de_vries_comes_out() -> None:
-    """About 30 % of the best size costs 100 % more compute, and half of it about 20 % (de Vries 2023)."""
+    """A model of 30 % of the best size needs about 100 % more compute, one of 50 % about 20 % more (de Vries 2023)."""
     fit = make_fit(HOFFMANN)
     assert overhead_at(fit, 0.3) == pytest.approx(1.0, abs=0.08)
     assert overhead_at(fit, 0.5) == pytest.approx(0.2, abs=0.02)
@@ -64,7 +64,7 @@ def test_the_curve_is_the_closed_form_at_any_budget(alpha: float, beta: float, l
 
 
 def test_the_saving_of_sardana_comes_out() -> None:
-    """For a 13B model's loss and 2e12 tokens of inference, 7B saves 1.7e22 FLOPs, 17 % (arXiv:2401.00448, Fig. 1)."""
+    """With 2e12 inference tokens a 7B model saves 17 % of the FLOPs of a 13B model (arXiv:2401.00448, Fig. 1)."""
     fit = make_fit(HOFFMANN)
     E, A, _, alpha, beta = HOFFMANN
     loss = E + A * 13e9**-alpha * (1 + alpha / beta)
@@ -90,7 +90,7 @@ def test_the_cheapest_size_is_a_minimum_and_falls_with_use(epoch: Fit) -> None:
 
 
 def test_money_counts_the_machine_of_each(epoch: Fit) -> None:
-    """Expensive inference makes the model smaller than cheap inference does; equal prices give the answer in FLOPs."""
+    """Inference on a more expensive machine makes the best model smaller. Equal prices give the best model by FLOPs."""
     train, serve = (Machine(find_device("H200"), price=price) for price in (3.0, 30.0))
     prices, asked = Prices(train), Question("target", 2.2)
     plain = lifetime(epoch, asked, Inference(queries=1e11))
@@ -122,7 +122,7 @@ PAID = Prices(Machine(find_device("H200"), 8, price=3.0), Simulation(price=2e-8)
 @pytest.mark.parametrize("limits", LIMITED)
 @pytest.mark.parametrize("question", [Question("target", 2.6), Question("budget", 1e20)])
 def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Question, limits: Limits) -> None:
-    """The answer costs no more than any of 20,000 allowed models of its loss, priced by hand."""
+    """The answer costs no more than any of 20,000 models with the same loss within the limits."""
     asked, served = replace(question, limits=limits), Inference(queries=3e10)
     ask = plan_target if question.kind == "target" else plan_budget
     plan = ask(epoch, question.value, limits=limits, prices=replace(PAID, inference=served))
@@ -138,9 +138,9 @@ def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Questio
     allowed &= training_memory(N, 8) <= (limits.memory or np.inf)
     least, total = float(np.min(paid[allowed], initial=np.inf)), found.total.value or 0.0
     assert total <= least * (1 + 1e-9)
-    if allowed.any():  # if a budget and its limits are reached, they allow one model only
+    if allowed.any():  # none if the limits allow only one model
         assert total == pytest.approx(least, rel=1e-3)
-    same = found.total if question.kind == "target" else found.training_alone  # a target takes the least money already
+    same = found.total if question.kind == "target" else found.training_alone  # a target plan counts inference
     assert same.value == pytest.approx(plan.bill[-1].amount.value)
     curve, life = same_loss(epoch, asked, prices=PAID), lifetime_curve(epoch, asked, served, prices=PAID)
     assert (float(curve.best.N), life.first) == pytest.approx((curve.plan.allocation["N"].value,) * 2)
@@ -163,7 +163,7 @@ def test_the_curve_of_a_lifetime_is_the_sum_of_its_parts(epoch: Fit) -> None:
 
 
 def test_simulated_samples_make_the_model_larger(epoch: Fit) -> None:
-    """Simulated samples have a price, and a larger model needs fewer of them."""
+    """If samples have a price, the best model is larger, because a larger model needs fewer samples."""
     asked, served = Question("target", 2.2), Inference(queries=1e9)
     cheap = lifetime(epoch, asked, served, prices=Prices(PAID.machine))
     dear = lifetime(epoch, asked, served, prices=replace(PAID, simulation=Simulation(price=1e-6)))
@@ -184,7 +184,7 @@ def test_no_model_within_the_limits_is_one_sentence(epoch: Fit) -> None:
 
 
 def test_the_curve_carries_the_plan_of_its_best_size(epoch: Fit) -> None:
-    """Question, allocation, probability and warnings are those of the plan; further epochs have no credit in both."""
+    """The curve contains the plan of least compute; its JSON has the allocation and the warnings of this plan."""
     asked = Question("target", 2.2, Limits(unique=1e11))
     curve = same_loss(epoch, asked, prices=PAID)
     plan = plan_target(epoch, 2.2, limits=asked.limits, prices=PAID, aim=COMPUTE)
@@ -200,7 +200,7 @@ def test_the_curve_carries_the_plan_of_its_best_size(epoch: Fit) -> None:
 
 
 def test_what_lies_beyond_the_runs_is_marked(epoch: Fit) -> None:
-    """The extrapolation is the largest distance in decades beyond the runs: N = 1e10, D = 1e12 and C = 6e22."""
+    """The extrapolation in decades is the largest over N, D and C; the runs end at N = 1e10, D = 1e12 and C = 6e22."""
     asked, served = Question("budget", 5.76e25), Inference(queries=1e12)
     curve, found = same_loss(epoch, asked), lifetime(epoch, asked, served)
     C = 6 * curve.N * curve.D
@@ -264,7 +264,7 @@ def test_a_life_far_beyond_the_runs_is_no_answer() -> None:
 
 
 def test_money_of_models_below_the_share_of_the_peak_is_not_known() -> None:
-    """Without simulation the cheapest size is that of least FLOPs at any price; with it a caution states this."""
+    """Without a price of samples the cheapest size needs the least FLOPs; with one, the saving is not known."""
     fit = make_fit(JETS, scattered(JETS, 100), ranges=NEAR)
     asked, served = Question("budget", 1e12), Inference(queries=1e6)
     found, flops = lifetime(fit, asked, served, prices=PEAK), lifetime(fit, asked, served)

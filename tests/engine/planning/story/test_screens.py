@@ -1,4 +1,4 @@
-"""Stories: five screens of at most 40 words each, whose numbers are those of the plan."""
+"""A story of a plan: five screens with sentences of limited length, and with the numbers of the plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PRICES = Prices(Machine(find_device("H100"), price=2.5))
 
 
 def check(story: Story) -> None:
-    """Check the number of screens and the length of every sentence."""
+    """Check the titles of the screens, the length and the end of each sentence, and the order of the steps."""
     assert tuple(screen.title for screen in story.screens) == TITLES
     sentences = [s.sentence for s in story.screens] + [step.sentence for s in story.screens for step in s.steps]
     assert {s for s in sentences if len(s.split()) > MOST_WORDS} == set()
