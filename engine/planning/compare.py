@@ -1,10 +1,13 @@
-"""Comparison of saved plans side by side, all priced by one scenario of prices.
+"""Comparison of saved plans side by side, with all bills at the same prices.
 
-A saved plan contains its numbers and their intervals, but no resamples. If the fit of the plan is available, the
-question is solved again, and the intervals of the bill follow from the resamples of the fit. Without the fit, each line
-of the bill is a constant times C, N or the number of unique samples. The interval of the line is then the interval of
-this number times the constant. A total of several lines has no interval, because a saved plan does not contain the
-correlation of the lines. A scenario changes only the prices of a plan; N, D and C stay as saved.
+A saved plan contains its numbers and their intervals, but no resamples. If the fit of a plan is available, its question
+is solved again, and the intervals of the bill are computed from the resamples of the fit.
+
+Without the fit, each line of the bill is a constant times C, N or the number of unique samples. The interval of a line
+is then the constant times the interval of that number. A total of several lines has no interval, because a saved plan
+does not contain the correlation of the lines.
+
+A scenario is a set of prices. It changes only the bill of a plan; N, D and C do not change.
 """
 
 from __future__ import annotations
@@ -39,12 +42,12 @@ from isoplan.engine.planning.scenario.prices import Line, Prices
 from isoplan.engine.planning.scenario.prices_json import prices_json
 
 SAME = 1e-6
-"""Largest relative difference at which a number that is computed again counts as equal to the saved number."""
+"""Largest relative difference at which a recomputed number counts as equal to the saved number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Answer of ``fit`` to the question of a plan: ``best`` () by the best fit, ``draws`` (r,) by the resamples."""
+    """Answer to the question of a plan: ``best`` () from the best fit, ``draws`` (r,) from the resamples of ``fit``."""
 
     fit: Fit
     best: Point
@@ -54,8 +57,9 @@ class Answer:
 def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
     """Answer the question of ``plan`` again with ``fit``, the fit of the plan.
 
-    Returns None if the plan has a target in a metric and ``map`` is None, or if the runs do not support the plan.
-    Raises PlannerError if ``fit`` or ``map`` is not that of the plan, or if the new answer differs from the saved one.
+    ``map`` is the map that predicts the metric of the plan. Returns None if the runs do not support the plan, or if the
+    plan has a target in a metric and ``map`` is None. Raises PlannerError if ``fit`` is not the fit of the plan, if
+    ``map`` does not predict the metric, or if the new answer differs from the saved answer.
     """
     if fit.hash != plan.fit:
         raise PlannerError(
@@ -89,7 +93,10 @@ MONEY = ", money"
 
 @dataclass(frozen=True)
 class Saved:
-    """A saved plan with its name. ``answer`` is its answer, computed again; None without its fit."""
+    """A saved plan with its name.
+
+    ``answer`` is the answer to the question of the plan, computed again from its fit; None if the fit is not available.
+    """
 
     name: str
     plan: Plan
@@ -100,9 +107,9 @@ class Saved:
 class Risk:
     """Risk of a plan.
 
-    ``p_reach`` is the probability of reaching the target; None for a budget and for a fit without resamples. ``beyond``
-    is the distance of the plan from the runs in decades. ``spread`` is the upper end of the 68 % interval of C divided
-    by the lower end. It is None without an interval, and infinite if some resamples cannot reach the target.
+    ``p_reach`` is the probability of reaching the target; None for a budget and if the probability is not known.
+    ``beyond`` is the distance of the plan from the runs in decades. ``spread`` is the upper end of the 68 % interval of
+    C divided by the lower end. ``spread`` is None without an interval, and infinite if the interval has no upper end.
     ``warnings`` are the texts of the plan's warnings.
     """
 
@@ -130,7 +137,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Plans in their given order, and the prices of the scenario; ``prices`` is None if no prices are given."""
+    """Plans in the order in which they were given, and the prices of all bills; ``prices`` is None without prices."""
 
     sides: tuple[Side, ...]
     prices: Prices | None = None
@@ -139,7 +146,7 @@ class Comparison:
 def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Comparison:
     """Compare the allocation, the risk and the bill at ``prices`` of all plans.
 
-    Raises PlannerError if there are no plans or if two have the same name.
+    Raises PlannerError if there are no plans or if two plans have the same name.
     """
     if not saved:
         raise PlannerError("There is no plan to compare: save one first.")
@@ -153,10 +160,10 @@ def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Compar
 def scenario(
     prices: Prices, *, hour: float | None = None, utilisation: float | None = None, speed: float = 1.0
 ) -> Prices:
-    """Return ``prices`` with some of them changed, as a scenario.
+    """Return a changed copy of ``prices`` for a what-if comparison.
 
-    ``hour`` replaces the price of a device hour, and ``utilisation`` the fraction of the peak speed. ``speed`` is the
-    factor by which simulation becomes faster: the CPU time and the price of a sample are divided by ``speed``. Raises
+    ``hour`` replaces the price of a device hour. ``utilisation`` replaces the fraction of the peak speed that training
+    reaches. ``speed`` makes simulation faster: the CPU time and the price of a sample are divided by ``speed``. Raises
     PlannerError for a ``speed`` that is not positive.
     """
     if not (math.isfinite(speed) and speed > 0):
@@ -196,8 +203,8 @@ def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
 def sentence(found: Comparison) -> str:
     """Return a sentence that names the cheapest and the most expensive plan.
 
-    The cost is money, or compute if the money is not known. The sentence is empty if fewer than two plans have a known
-    cost.
+    The cost is the total money if it is known for every plan, otherwise the compute. The sentence is empty if fewer
+    than two plans have a known cost.
     """
     sides = [side for side in found.sides if side.plan.answers]
     paid = all("total" in side.money and side.money["total"].value is not None for side in sides)
@@ -257,7 +264,7 @@ def _side(one: Saved, prices: Prices | None) -> Side:
 def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
     """Return the amount of each line of the bill, keyed by the label of the line.
 
-    An amount has no value if N, D or C is needed to compute the amount and is unknown.
+    An amount has no value if a number needed to compute this amount (N, D or C) is unknown.
     """
     if one.answer is None:
         return _scaled(one, prices)
@@ -272,9 +279,9 @@ def _by_label(lines: Iterable[CostLine]) -> dict[str, Quantity]:
 
 
 def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
-    """Return the bill of a saved plan without its fit.
+    """Return the bill of a saved plan if its fit is not available.
 
-    Each line is computed from C, N or the number of unique samples of the plan.
+    Each line is computed from the C, the N or the number of unique samples of the plan.
     """
     sizes = {"C": one.plan.allocation["C"], "N": one.plan.allocation["N"], "D": _capped(one)}
 
@@ -303,7 +310,10 @@ def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
 
 
 def _ends(ends: Sequence[tuple[Line, ...]], place: int) -> Interval:
-    """Return the interval of line ``place`` of the bill. ``ends`` are the bills at the lower and the upper size."""
+    """Return the interval of the line with index ``place``.
+
+    ``ends`` contains two bills: at the lower and at the upper ends of the intervals of C, N and D.
+    """
     return float(ends[0][place].amount), float(ends[1][place].amount)
 
 

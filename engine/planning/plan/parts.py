@@ -1,4 +1,4 @@
-"""Parts of a plan besides its allocation: flat range, bill, worth of limits, cost by a second rule, reachability."""
+"""Parts of a plan in addition to N, D and C: flat range, bill, worth of limits, second rule, reachability, saving."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ Verdict = Literal["reachable", "out of reach", "uncertain", "not determined"]
 VERDICTS: tuple[Verdict, ...] = ("reachable", "out of reach", "uncertain", "not determined")
 
 LEAST_SAVING = 0.5
-"""Smallest saving, in percent, that is reported. Below it, the plan stated by the user counts as the cheapest plan."""
+"""Smallest saving that is reported, in percent. With a smaller saving, the user's own plan counts as the cheapest."""
 
 
 @dataclass(frozen=True)
 class Flat:
-    """Range around the optimum at constant compute in which the loss is within ``tolerance`` (relative) of the best.
+    """Range of N around the optimum in which the loss is worse than the best loss by at most ``tolerance`` (relative).
 
-    ``N`` has the two ends of the range, and ``D`` the number of samples at each end: ``D[0]`` belongs to ``N[0]``. An
-    end is 0 or infinite if the loss stays within the tolerance in its direction. ``low`` and ``high`` are the 68 %
-    intervals of the two ends of N. They are None without resamples, and if the interval is unbounded.
+    The budget and the limits are the same in the whole range. ``N`` contains the lower and the upper end of the range,
+    and ``D`` the number of samples at each end. The lower end is 0, or the upper end infinite, if the loss never gets
+    worse by more than ``tolerance`` in this direction. ``low`` and ``high`` are the 68 % intervals of the two ends of
+    N; None without resamples, and if the interval is unbounded.
     """
 
     tolerance: float
@@ -57,12 +58,13 @@ class CostLine:
 
 @dataclass(frozen=True)
 class Worth:
-    """A limit and its worth for the plan: the limit ``most``, the amount ``used``, and the gain from a larger limit.
+    """Worth of a limit for the plan: the gain from a larger limit.
 
-    ``binds`` states that the limit is reached. ``slope`` is the gain per additional unit of the limit, ``ten`` the gain
-    from ten per cent more. For a budget the gain is the improvement of y (positive is better). For a target it is the
-    money saved, or the FLOPs saved if there are no prices. ``one_sided`` states that the slope differs between an
-    increase and a decrease of the limit, because a second limit is reached at the same point.
+    ``most`` is the value of the limit, and ``used`` the amount that the plan uses. ``binds`` states that the limit is
+    reached. ``slope`` is the gain per additional unit of the limit, and ``ten`` the gain if the limit is ten per cent
+    larger. For a budget the gain is the improvement of y (positive is better). For a target the gain is the money
+    saved, or the FLOPs saved if there are no prices. ``one_sided`` states that the slope differs between an increase
+    and a decrease of the limit, because a second limit is reached at the same point.
     """
 
     limit: LimitName
@@ -82,9 +84,10 @@ class Worth:
 
 @dataclass(frozen=True)
 class SecondRuleCost:
-    """Cost of a plan by a second compute rule: ``C`` in FLOPs, and ``factor``, which is this C divided by the plan's C.
+    """Cost of the N and D of a plan by a second compute ``rule``.
 
-    ``D`` is the number of samples that the C of the plan can train the N of the plan on, by the second rule.
+    ``C`` is this cost in FLOPs, and ``factor`` is ``C`` divided by the compute of the plan. ``D`` is the number of
+    samples on which a model of the plan's N can be trained with the compute of the plan, by the second rule.
     """
 
     rule: ComputeRule
@@ -103,9 +106,9 @@ class SecondRuleCost:
 class Reachability:
     """Statement on whether a target can be reached.
 
-    ``probability`` is the probability that the target can be reached; None if it is not known. ``text`` is the sentence
-    to show; empty if there is nothing to report. The verdicts "reachable" and "out of reach" have at least 95 %
-    confidence. The verdict "uncertain" has a probability, "not determined" has none.
+    ``probability`` is the probability that the target can be reached; None if this number is not known. ``text`` is the
+    sentence to show; empty if there is nothing to report. The verdicts "reachable" and "out of reach" have at least
+    95 % confidence. The verdict "uncertain" has a probability; the verdict "not determined" has no probability.
     """
 
     verdict: Verdict
@@ -115,11 +118,12 @@ class Reachability:
 
 @dataclass(frozen=True)
 class Saving:
-    """A stated plan, the cheapest plan of the same loss, and the saving between the two.
+    """Saving of the cheapest plan compared with a plan that the user stated, at the same loss.
 
-    ``stated`` has N, D, C and loss of the stated plan, ``cheapest`` those of the cheapest plan. ``flops`` is the saving
-    in FLOPs, ``percent`` in percent of the stated compute. The amounts of money are None without prices:
-    ``stated_money`` and ``cheapest_money`` are the totals of the two bills, ``money`` is their difference.
+    ``stated`` contains N, D, C and loss of the stated plan, and ``cheapest`` the same numbers of the cheapest plan.
+    ``flops`` is the saving in FLOPs, and ``percent`` the saving in percent of the compute of the stated plan. ``y`` is
+    the name of the loss. ``stated_money`` and ``cheapest_money`` are the totals of the two bills, and ``money`` is
+    their difference; all three are None without prices.
     """
 
     stated: Mapping[str, Quantity]
@@ -158,14 +162,14 @@ class Saving:
 
 
 def read_line(raw: Mapping[str, Any]) -> CostLine:
-    """Read a line of a bill from a JSON object. Raises KeyError, ValueError or PlannerError if it is not one."""
+    """Read a line of a bill from a JSON object. Raises KeyError, ValueError or PlannerError for any other object."""
     if raw["part"] not in get_args(Part):
         raise ValueError(f"part {raw['part']!r}")
     return CostLine(raw["part"], str(raw["what"]), quantity.from_json(raw["amount"]))
 
 
 def read_worth(raw: Mapping[str, Any]) -> Worth:
-    """Read the worth of a limit from a JSON object. Raises KeyError, ValueError or PlannerError if it is not one."""
+    """Read the worth of a limit from a JSON object. Raises KeyError, ValueError or PlannerError for other objects."""
     if raw["limit"] not in get_args(LimitName):
         raise ValueError(f"limit {raw['limit']!r}")
     slope, ten = (quantity.from_json(raw[name]) for name in ("slope", "ten"))
@@ -175,9 +179,9 @@ def read_worth(raw: Mapping[str, Any]) -> Worth:
 
 
 def read_restated(raw: Mapping[str, Any]) -> SecondRuleCost:
-    """Read the cost by a second rule from a JSON object.
+    """Read the cost by a second compute rule from a JSON object.
 
-    Raises KeyError, ValueError or PlannerError if the object is not such a cost.
+    Raises KeyError, ValueError or PlannerError if the object does not describe such a cost.
     """
     C, D, factor = (quantity.from_json(raw[name]) for name in ("C", "D", "factor"))
     return SecondRuleCost(read_rule(raw["compute"]), C, D, factor, str(raw["sentence"]))
@@ -186,7 +190,7 @@ def read_restated(raw: Mapping[str, Any]) -> SecondRuleCost:
 def read_saving(raw: Mapping[str, Any], y: str) -> Saving:
     """Read a comparison with a stated plan from a JSON object; ``y`` is the name of the predicted quantity.
 
-    Raises KeyError, ValueError or PlannerError if the object is not such a comparison.
+    Raises KeyError, ValueError or PlannerError if the object does not describe such a comparison.
     """
     stated, cheapest = ({name: quantity.from_json(q) for name, q in raw[key].items()} for key in ("stated", "cheapest"))
     flops, percent = (quantity.from_json(raw[name]) for name in ("flops", "percent"))
