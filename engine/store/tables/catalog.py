@@ -138,7 +138,8 @@ def _unused(name: str, frame: pd.DataFrame) -> str:
 def _whole(values: pd.Series[Any]) -> pd.Series[Any]:
     """Return whole numbers as integers, so that they are shown without a decimal point.
 
-    A column with infinities or with numbers of 2^53 or more is unchanged, because integers cannot represent it exactly.
+    A column with an infinity or with a number of 2^53 or more is unchanged: an integer cannot represent infinity, and
+    floats of this size are not exact.
     """
     finite = np.isfinite(values.to_numpy(dtype=float, na_value=0.0))
     fits = finite.all() and not values.abs().max() >= 2**53

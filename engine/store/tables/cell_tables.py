@@ -1,8 +1,8 @@
-"""Run tables of cells: each finished cell of a family becomes a row in the table of this family.
+"""Run tables of cells (training runs): each finished cell of a family becomes a row in the run table of this family.
 
-The caller provides the transaction. As in any other table, rows are added or marked as withdrawn, and never changed, so
-snapshots keep their values. A cell has at most one row that is not withdrawn because of its deletion. If a later cell
-has a new field or metric, the table gets a new column.
+The caller provides the transaction. Stored values never change, so snapshots stay valid: rows are only added or marked
+as withdrawn. The row of a deleted cell is marked as withdrawn. If a later cell has a new field or metric, the table
+gets a new column.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from isoplan.engine.store.tables.catalog import TableInfo
 from isoplan.engine.store.tables.loading import count, stored_types
 
 DELETED = "its cell was deleted"
-"""Reason for which the row of a deleted cell is withdrawn. If the cell is trained again, it gets another row."""
+"""Stored reason why the row of a deleted cell is withdrawn. If the cell is trained again, it gets another row."""
 SIZES = ("N", "D", "U", "C")
 RUN, SEED, SWEEP = "run", "seed", "sweep"
 HOW_IT_RAN = (SEED, "threads", "deterministic")
@@ -52,12 +52,12 @@ _WHY = dict.fromkeys(_OURS, "How and where the cell ran.") | {
 
 @dataclass(frozen=True)
 class CellRow:
-    """A finished cell, ready to become a row of a table.
+    """The data of a finished cell (training run) that its row in the run table is made of.
 
-    ``fields`` are the fields of the cell and ``sizes`` its known values of N, D, U and C. ``metrics`` are the measured
-    values. ``loss`` is the name of the metric to which laws are fitted; ``directions`` are the better directions of
-    other metrics. ``seconds`` is the measured training time, and ``version`` is the version of the code that trained
-    the cell.
+    ``fields`` are the settings of the cell. ``sizes`` are its known values of N (parameters), D (samples seen), U
+    (unique samples) and C (compute in FLOPs). ``metrics`` are the measured values. ``loss`` is the name of the metric
+    to which laws are fitted. ``directions`` states for other metrics whether lower or higher values are better.
+    ``seconds`` is the measured training time. ``version`` is the version of the code that trained the cell.
     """
 
     name: str
@@ -77,12 +77,12 @@ class CellRow:
 
     @property
     def usable(self) -> bool:
-        """Whether the cell has a finite loss. A cell without one gets no row."""
+        """Whether the cell has a finite loss. A cell without a finite loss gets no row."""
         return math.isfinite(self.metrics.get(self.loss, math.nan))
 
 
 def table_of(family: str) -> str:
-    """Return the id of the run table of a family. It is the same in every workspace."""
+    """Return the id of the run table of a family. The id is the same in every workspace."""
     return hashlib.sha256(f"cells/{family}".encode()).hexdigest()[:12]
 
 
@@ -92,9 +92,9 @@ def family_of(table: TableInfo) -> str:
 
 
 def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str, int], int]:
-    """Add a row for each cell of one family that has none.
+    """Add a row for each cell in ``rows`` that has no row yet and has a finite loss.
 
-    Returns the row id of every cell by name, and the number of new rows.
+    Returns the row ids (cell name -> row id), and the number of new rows. ``rows`` contains cells of one family.
     """
     table = sql.data(table_of(family))
     old, mapped = _stored(cursor, family)
@@ -116,9 +116,9 @@ def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str
 
 
 def present(cursor: Cursor, family: str, names: Sequence[str]) -> dict[str, int]:
-    """Return cell name -> row id for those of the cells ``names`` that have a row.
+    """Return the row ids of the cells ``names``: cell name -> row id. Cells without a row are left out.
 
-    Rows that were withdrawn because their cell was deleted do not count.
+    A row that was withdrawn because its cell was deleted does not count.
     """
     position = next((i for i, c in enumerate(_stored(cursor, family)[0]) if c.name == RUN), None)
     if position is None:
@@ -146,27 +146,27 @@ def _stored(cursor: Cursor, family: str) -> tuple[tuple[Column, ...], Roles]:
 
 
 def _fields(row: CellRow) -> dict[str, str]:
-    """Return field -> column for the fields of a cell.
+    """Return the column names for the fields of a cell: field -> column.
 
-    The column has the name of the field, with "(cell)" appended if Isoplan uses this name for one of its own columns.
+    The column has the name of the field. If Isoplan adds a column with this name itself, "(cell)" is appended.
     """
     return {name: f"{name} (cell)" if name in _OURS else name for name in row.fields}
 
 
 def _metrics(row: CellRow) -> dict[str, str]:
-    """Return metric -> column for the metrics of a cell, except N, D, U and C.
+    """Return the column names for the metrics of a cell, except N, D, U and C: metric -> column.
 
-    The column has the name of the metric, with "(measured)" appended if one of Isoplan's columns or a field has this
-    name.
+    The column has the name of the metric. If a field or a column that Isoplan adds has this name, "(measured)" is
+    appended.
     """
     taken = {*_OURS, *row.fields}
     return {name: f"{name} (measured)" if name in taken else name for name in row.metrics if name not in SIZES}
 
 
 def _cells(row: CellRow) -> dict[str, Value]:
-    """Return the values of a row: column -> value, without missing values.
+    """Return the values of the row of a cell: column -> value, without missing values.
 
-    If the training reported a size such as N, it is used instead of the size that was computed from the fields.
+    If the training reported a size such as N, the reported size replaces the size that was computed from the fields.
     """
     fields, metrics = _fields(row), _metrics(row)
     sizes = {name: x for name in SIZES if (x := row.metrics.get(name, row.sizes.get(name))) is not None}
@@ -181,9 +181,9 @@ def _cells(row: CellRow) -> dict[str, Value]:
 
 
 def _value(raw: Any) -> Value | None:
-    """Return a value in the form in which it is stored; None if it is missing or not finite.
+    """Convert a value to the type that is stored; return None if the value is missing or not finite.
 
-    Numbers, texts, booleans and times are stored as such. Any other value is stored as JSON text.
+    Numbers become floats. Texts, booleans and times are unchanged. Any other value becomes JSON text.
     """
     if raw is None or isinstance(raw, str | bool | datetime):
         return raw
@@ -203,10 +203,10 @@ def _kind(value: Value) -> Kind:
 
 
 def _placed(rows: Iterable[CellRow], columns: Sequence[Column]) -> tuple[list[dict[str, Value]], tuple[Column, ...]]:
-    """Return the rows as column -> value, and all columns of the table. New columns are at the end.
+    """Return the values of each row (column -> value), and all columns of the table. New columns are at the end.
 
-    The type of a stored column never changes: a value of another type goes to an additional column, such as ``x
-    (text)``. If the table already has ``MAX_COLUMNS`` columns, no column is added and such values are left out.
+    The type of a stored column never changes. A value of another type is stored in an additional column, such as
+    ``x (text)``. If the table has ``MAX_COLUMNS`` columns, values that need a new column are left out.
     """
     known = {c.name: c for c in columns}
     placed = []
@@ -252,7 +252,7 @@ def _insert(
 
 
 def _varied(cursor: Cursor, table: str, columns: Sequence[Column], fields: Iterable[str]) -> list[str]:
-    """Return those of the columns ``fields`` that have more than one value in the table."""
+    """Return the columns in ``fields`` that contain at least two different values."""
     stored = len(stored_types(cursor, table))
     places = {c.name: i for i, c in enumerate(columns) if i < stored}
     asked = [name for name in fields if name in places]
@@ -268,7 +268,7 @@ def _describe(cursor: Cursor, family: str, columns: Sequence[Column], roles: Rol
     used = {name: role for role, name in uses(roles)}
     profiled = profile(cursor, table, tuple(c.name for c in columns), stored_types(cursor, table))
     described = tuple(
-        # Values of cells have a type, so text is not proposed to be read as numbers.
+        # Values of cells have a type, so no conversion from text to numbers is proposed.
         replace(c, conversion=None, unread=None, guess=used.get(c.name, Role.UNUSED), why=old.why)
         for c, old in zip(profiled, columns, strict=True)
     )
@@ -281,10 +281,10 @@ def _describe(cursor: Cursor, family: str, columns: Sequence[Column], roles: Rol
 def _roles(
     roles: Roles, old: Sequence[Column], columns: Sequence[Column], fresh: Sequence[CellRow], varied: Sequence[str]
 ) -> Roles:
-    """Return the mapping with roles for new columns; a role that a column already has stays as it is.
+    """Return the mapping ``roles`` with roles for the new columns. Existing roles do not change.
 
-    A field becomes a hyperparameter when it has two different values for the first time. The first field of text that
-    varies becomes the group.
+    ``varied`` are the columns of fields that now have a second value for the first time. Numbers and booleans among
+    them become hyperparameters. The first text column among them becomes the group, if the mapping has no group.
     """
     new = {c.name for c in columns} - {c.name for c in old}
     kinds = {c.name: c.kind for c in columns}

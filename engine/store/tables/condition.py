@@ -1,8 +1,8 @@
 """A row filter that a user types as SQL: one boolean expression over the columns of a table, evaluated in a sandbox.
 
-Only the listed elements of SQL are allowed; for any other element the error names it. The condition is evaluated in a
-separate DuckDB database in memory, which contains only the columns of the condition. Access to files and the network
-and changes of the configuration are blocked in it.
+Only the SQL elements in ``_YES_OR_NO`` and ``_VALUES`` are allowed; an error names any other element. The condition is
+evaluated in a separate DuckDB database in memory, which contains only the columns of the condition. This database
+cannot access files or the network, and its configuration is locked.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ _HELP = "a condition compares columns with values, such as loss < 3 AND budget >
 def check(condition: str, columns: Sequence[str]) -> str:
     """Check a condition and return it as SQL with the names of the stored columns (``c0``, ``c1``, ...).
 
-    ``columns`` are the names in the file, in this order. A name in the condition must equal the name of a column; upper
-    and lower case may differ if only one column fits. Raises PlannerError for anything but one expression of columns,
-    constants, comparisons, arithmetic and the listed functions. The error proposes a spelling for other syntax, such as
-    ``N > 1B`` or ``&``.
+    ``columns`` are the column names in the file, in the order of the stored columns. A name in the condition must equal
+    the name of a column; upper and lower case may differ if only one column fits. Raises PlannerError if the condition
+    is not one expression of columns, constants, comparisons, arithmetic and allowed functions. For common syntax of
+    other programs, such as ``N > 1B`` or ``&``, the message proposes the correct spelling.
     """
     try:
         return _checked(condition, columns)
@@ -89,7 +89,7 @@ def matching_rows(db: Database, table_id: str, condition: str, conversions: Mapp
     """Return the ids of the rows for which ``condition`` is true, ascending. Withdrawn rows are included.
 
     Text columns with a conversion in ``conversions`` are compared as numbers, in the units of the file. Raises
-    PlannerError in the cases of :func:`check`, if the condition cannot be evaluated, or if it takes longer than
+    PlannerError if ``check`` rejects the condition, if its evaluation fails, or if the evaluation takes longer than
     ``SECONDS``.
     """
     known = columns_of(db, table_id)
@@ -171,7 +171,7 @@ def _parse(condition: str) -> exp.Expr:
 
 
 def _depth(tree: exp.Expr) -> int:
-    """Return the nesting depth of the condition. The function is not recursive, so no condition is too deep for it."""
+    """Return the nesting depth of the condition. A loop is used, because recursion could exceed Python's limit."""
     depths = {id(tree): 1}
     for node in tree.walk(bfs=True):
         if node is not tree:

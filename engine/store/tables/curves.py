@@ -1,8 +1,8 @@
-"""Convert stored points to training curves (:class:`isoplan.engine.schema.Curves`). This module reads no table.
+"""Convert columns of points to training curves (:class:`isoplan.engine.schema.Curves`).
 
-Points are grouped by run and sorted in the order of training. Properties of the whole run that are in the run table (N,
-U, hyperparameters, planned training length) are repeated along its curve. D and C at each point are derived if
-possible.
+Points are grouped by run and sorted in the order of training. Properties of a whole run in the run table, such as N
+(parameters) and hyperparameters, are repeated at each point of its curve. D (samples seen) and C (compute) at each
+point are derived if possible. This module does not read the database: the caller passes the columns as arrays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_POINTS = 5_000_000
 TIMES = ("step", "epochs", "D", "C")
 """Columns that measure the training progress. The finest measure is first."""
 ALL_OF_IT = 0.95
-"""A curve finished if it reaches at least this share of the training length in the run table."""
+"""Minimum length of the curve of a finished run, as a fraction of the training length in the run table."""
 UNKNOWN = "of runs that the run table or its filter leaves out"
 _OF_THE_END = {*TIMES, "loss", "budget", "weight"}
 
@@ -35,12 +35,12 @@ def build(
     source: str = "",
     sha256: str = "",
 ) -> Curves:
-    """Return the training curves that consist of the given points.
+    """Group the points by run and return the training curves.
 
-    ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. The points of a run have the
-    same run name. Without a column of run names, points with equal N, U, group, seed and hyperparameters are one curve.
-    Raises PlannerError if no column measures the training progress, if ``runs`` has no run names or has one name in
-    several rows, or if there are more than ``MAX_POINTS`` points.
+    ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. Points with the same run name
+    are one curve. Without a column of run names, points with equal N, U, group, seed and hyperparameters are one curve.
+    Raises PlannerError if there are more than ``MAX_POINTS`` points, or if no column measures the training progress.
+    Also raises PlannerError if the curves have run names and ``runs`` has none, or has one of the names in two rows.
     """
     values, notes = dict(cells), []
     n = len(next(iter(values.values()), ()))
@@ -123,9 +123,9 @@ def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
 
 
 def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
-    """Return the curves with the columns of ``runs`` added, and the position of the run of each curve in ``runs``.
+    """Find the run of each curve by name, and add the columns of ``runs`` to the curves.
 
-    The position is -1 for a curve without a run.
+    Returns the curves, and the position of the run of each curve in ``runs``; -1 if ``runs`` does not contain the run.
     """
     import pandas as pd
 
@@ -203,7 +203,7 @@ def _marks(curves: Curves, of_run: Ints, runs: Runs) -> NDArray[np.str_]:
 
 
 def _column(of: Runs | Curves, role: str) -> bool:
-    """Return whether a role is read from a column, and not derived from other columns."""
+    """Return whether the values of a role come from a mapped column instead of a derivation."""
     return role in of and of.roles.column(Role(role)) is not None
 
 

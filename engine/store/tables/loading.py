@@ -1,6 +1,6 @@
-"""Store a relation as a table: text that consists of numbers becomes float64, and each row gets an id.
+"""Store the rows of a file as a table: columns of numbers become float64, and each row gets an id.
 
-A profile of each column is computed at the same time.
+A profile of each column is computed after the rows are stored.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ class Loaded:
 def load(db: Database, upload: Upload, part: str, table: str, register: Callable[[Cursor, Loaded], None]) -> None:
     """Store an uploaded file as the data table ``table``.
 
-    Its columns are ``rid`` (0, 1, ... in the order of the file), ``c0``, ``c1``, ... The first rows determine their
-    types. If a later row does not fit these types, the types are determined from all rows and the file is read again.
+    Its columns are ``rid`` (0, 1, ... in the order of the file), ``c0``, ``c1``, ... The first rows of the file
+    determine the types of the columns. If a later row does not fit these types, the types are determined from all rows
+    and the file is read again.
     ``register`` is called in the transaction that stores the rows. If the table exists already, nothing is changed.
     """
     try:
@@ -61,9 +62,10 @@ def load(db: Database, upload: Upload, part: str, table: str, register: Callable
 
 @dataclass(frozen=True)
 class _Field:
-    """How one column is stored: ``kind`` is its SQL type.
+    """Storage of one column: ``kind`` is the SQL type in which it is stored.
 
-    ``text`` is true if the column is text in the file. ``words`` is true if some cells are words for missing numbers.
+    ``text`` is true if the column is text in the file. ``words`` is true if some cells are words for missing numbers,
+    such as NA.
     """
 
     kind: str
@@ -110,9 +112,9 @@ def stored_types(cursor: Cursor, table: str) -> tuple[str, ...]:
 
 
 def _fields(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[_Field, ...]:
-    """Return how each column is stored: as DOUBLE, BOOLEAN, TIMESTAMP or VARCHAR.
+    """Determine the SQL type in which each column is stored: DOUBLE, BOOLEAN, TIMESTAMP or VARCHAR.
 
-    The first ``sample`` rows determine this, or all rows if ``sample`` is None.
+    Only the first ``sample`` rows are used, or all rows if ``sample`` is None.
     """
     declared = [str(row[1]) for row in cursor.execute(f"DESCRIBE {relation.query}").fetchall()]
     fields = [_Field(_stored(kind), kind == "VARCHAR") for kind in declared]
@@ -141,9 +143,10 @@ def _cast(c: str, field: _Field) -> str:
 
 
 def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
-    """Return the narrowest type that fits all ``cells``; DOUBLE if the column is empty.
+    """Return the first of DOUBLE, BOOLEAN and TIMESTAMP that fits all cells of a text column; VARCHAR if none fits.
 
-    ``numbers``, ``words`` and ``dates`` are the numbers of cells that are numbers, "true" or "false", and dates.
+    ``cells`` is the number of cells with a value. ``numbers`` counts the cells that are numbers, ``words`` those that
+    are "true" or "false", and ``dates`` those that are dates. An empty column is DOUBLE.
     """
     for fitting, kind in ((numbers, "DOUBLE"), (words, "BOOLEAN"), (dates, "TIMESTAMP")):
         if fitting == cells:
@@ -162,9 +165,9 @@ def _stored(kind: str) -> str:
 
 
 def _evidence(c: str) -> str:
-    """Return SQL for a list of five counts over the cells of a column.
+    """Return SQL that counts the cells of column ``c`` by their content.
 
-    They count the cells, the words for missing numbers, the numbers, the truth values and the dates.
+    The SQL value is a list of five counts: cells with a value, words for missing numbers, numbers, truth values, dates.
     """
     missing = f"count(CASE WHEN {sql.missing(c)} THEN 1 END)"
     truths = f"count(CASE WHEN lower({c}) IN ('true', 'false') THEN 1 END)"

@@ -1,7 +1,8 @@
-"""Convert stored cells to the runs of a fit (:class:`isoplan.engine.schema.Runs`). This module reads no table.
+"""Convert columns of a run table to the runs of a fit (:class:`isoplan.engine.schema.Runs`).
 
-Missing values are derived if possible: D from C and N, C from the compute rule, and budgets from C. Rows that no fit
-can use are left out. A sentence in ``notes`` reports each of these steps.
+Missing values are derived if possible: D (samples seen) from C (compute) and N (parameters), C from the compute rule,
+and budgets from C. Rows that no fit can use are left out. ``notes`` of the runs reports these steps in sentences. This
+module does not read the database: the caller passes the columns as arrays.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ No fit uses such runs.
 """
 FINISHED = ("finished", "finish", "complete", "completed", "done", "success", "succeeded", "ok", "converged", "")
 TERMINATED = "terminated"
-"""Ray Tune has only this status for a finished run. In tables with another status for finished runs, it means that the
-run was stopped.
+"""Status with two meanings. In Ray Tune, it is the only status of a finished run. In a table that contains another
+status for finished runs, it means that the run was stopped.
 """
 
 
@@ -45,8 +46,9 @@ run was stopped.
 class RepeatSpread:
     """Spread of repeated runs.
 
-    ``groups`` is the number of groups of repeated runs, ``runs`` the number of runs in them, ``sd`` the pooled standard
-    deviation of the target, and ``relative`` the pooled standard deviation relative to the group means.
+    ``groups`` is the number of groups of repeated runs, and ``runs`` is the number of runs in these groups. ``sd`` is
+    the pooled standard deviation of the target. ``relative`` is the pooled standard deviation of the target relative to
+    the mean of its group.
     """
 
     groups: int
@@ -70,9 +72,9 @@ def build(
     """Return the runs of a table, with missing values derived and unusable rows left out.
 
     ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. ``others`` are further columns
-    that the compute formula needs; they do not become part of the runs. ``categories`` are the columns with few values.
-    ``seconds`` is the name of the column with the duration of each run, and its cells. ``waiting`` maps a role to the
-    reason why the column that fits the role is not in ``cells``.
+    that the compute formula needs; the runs do not contain them. ``categories`` are the columns with few values.
+    ``seconds`` is a pair: the name of the column of run durations, and the durations (n,) in seconds. ``waiting``
+    contains, for a role without a column in ``cells``, the reason why the column that fits the role is not used.
     """
     values = dict(cells)
     missing = unknown_compute(values, roles)
@@ -112,10 +114,10 @@ def with_target(runs: Runs, y: str) -> Runs:
 
 
 def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
-    """Return the spread of ``y`` among runs that differ only in seed and targets; None if no run is repeated.
+    """Return the spread of ``y`` among runs that differ only in seed, name and targets; None if no run is repeated.
 
-    ``sd`` is sqrt(sum (y - group mean)^2 / sum (group size - 1)), in the unit of ``y``. ``relative`` is the same for (y
-    - group mean) / |group mean|.
+    ``sd`` is sqrt(sum r^2 / sum (group size - 1)) in the unit of ``y``, with the residual r = y - group mean.
+    ``relative`` is this formula with r / |group mean| instead of r.
     """
     if y not in runs or len(runs) < 2:
         return None
@@ -150,8 +152,8 @@ def _derive(
 ) -> list[str]:
     """Fill missing values of D, epochs, U and C from the other columns of ``values``, in place, and return notes.
 
-    There is no note if a whole column of C follows from the compute rule. ``unknown`` is true if the unit of C is
-    unknown, so that D cannot be derived from C.
+    D is the samples seen, U the unique samples, C the compute. A whole column that is derived gets a note only if it is
+    D. If ``unknown`` is true, the unit of C is unknown, and D is not derived from C.
     """
     notes = []
     if {"C", "N"} <= values.keys() and not unknown:
@@ -169,9 +171,10 @@ def _derive(
 
 
 def _fill(values: dict[str, Floats], role: str, derive: Callable[[], Floats], how: str) -> list[str]:
-    """Derive a role that has no column, or the empty cells of its column, in place; return notes.
+    """Compute the missing values of ``role`` with ``derive``, store them in ``values``, and return notes.
 
-    ``how`` describes the derivation in the note.
+    If ``role`` has no column, the whole column is computed; otherwise only its empty cells. ``how`` describes the
+    derivation in the note.
     """
     if role not in values:
         values[role] = derive()
@@ -192,9 +195,9 @@ def _positive(x: Floats) -> Floats:
 def _usable(
     values: Mapping[str, Floats], labels: Labels, roles: Roles, categories: Mapping[str, Category], n: int
 ) -> tuple[NDArray[np.int8], list[str]]:
-    """Return the reason why a fit cannot use each row: an array (n,) and the texts of the reasons.
+    """Return the reason why a fit cannot use a row: an array (n,) of reason numbers, and the texts of the reasons.
 
-    A number in the array is USABLE for a row that a fit can use, or the index of the reason, counted from 1.
+    The reason number is USABLE (0) for a row that a fit can use. Otherwise it is the position of the text, from 1.
     """
     reason, why = np.zeros(n, dtype=np.int8), []
 
@@ -230,7 +233,7 @@ def _usable(
 
 
 def _states(labels: Labels) -> NDArray[np.str_]:
-    """Return the status of each run in lower case, without the additions of some programs.
+    """Return the status of each run in lower case, without prefixes and suffixes that some programs add.
 
     "TrialState.PRUNED" becomes "pruned", and "CANCELLED by 1000" becomes "cancelled".
     """
@@ -248,7 +251,7 @@ def _unfinished(states: NDArray[np.str_]) -> NDArray[np.bool_]:
 
 
 def _unknown_states(labels: Labels) -> list[str]:
-    """Return a note on states that Isoplan does not know; their runs count as finished.
+    """Return a note on states that Isoplan does not know. Runs with such a state count as finished.
 
     There is no note if no run has a state that means finished.
     """
@@ -281,7 +284,7 @@ def _repeats(runs: Runs) -> tuple[Ints, Ints]:
 def _groups(n: int, numbers: Iterable[Floats], labels: Iterable[NDArray[np.str_]]) -> tuple[Ints, Ints]:
     """Return the index of the group of each of ``n`` rows, and the size of each group.
 
-    The rows of a group are equal in every column. They are compared by a 64-bit hash of each row.
+    Rows of the same group are equal in every column. To compare rows, a 64-bit hash of each row is computed.
     """
     mixed = np.zeros(n, dtype=np.uint64)
     for x in numbers:
@@ -302,9 +305,9 @@ def _mix(mixed: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uint
 
 
 def _merge(runs: Runs) -> tuple[Runs, list[str]]:
-    """Replace each group of repeated runs by one run, and return a note.
+    """Replace each group of repeated runs by one run; return the resulting runs and a note.
 
-    The run has the means of the targets and the other values of the first run of its group.
+    The targets of the new run are the means of its group. Its other values are those of the first run of the group.
     """
     group, sizes = _repeats(runs)
     if len(sizes) == len(runs):
@@ -325,8 +328,8 @@ def _merge(runs: Runs) -> tuple[Runs, list[str]]:
 def copies(runs: Runs) -> NDArray[np.bool_]:
     """Return a mask (n,): true for each run that equals an earlier run in every mapped number and in its seed.
 
-    If each group has its own law, runs of different groups are never copies. If the sizes are unknown, no run is a
-    copy, because different runs may have equal rows.
+    If each group has its own law, runs of different groups are never copies. If the sizes N, D and C are unknown, no
+    run counts as a copy, because different runs may have equal rows.
     """
     known = {"N", "D", "C"} & runs.values.keys()
     if not known or (len(known) == 1 and {"N", "D"} & runs.withheld.keys()):

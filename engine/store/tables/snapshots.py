@@ -34,13 +34,13 @@ from isoplan.engine.store.tables.runs import build
 
 _LABEL_LENGTH = 80
 _INPUT = "\0"
-"""Prefix for the names of columns that the formulas of a mapping read. It distinguishes such a column from a role with
-the same name.
+"""Prefix for the names of columns that the formulas of a mapping read. With the prefix, the name of a column differs
+from the name of every role.
 """
 
 
 class Filter(BaseModel):
-    """A filter that selects rows of a table. A row must satisfy all parts; a withdrawn row is never selected.
+    """A filter that selects rows of a table. A row must satisfy all four fields; a withdrawn row is never selected.
 
     ``where`` is an SQL condition. ``ranges`` maps a column to its minimum and maximum, both inclusive; None means no
     limit. ``values`` maps a column to its allowed values as text. ``exclude_ids`` are the ids of rows to leave out.
@@ -57,7 +57,7 @@ class Filter(BaseModel):
 class Snapshot:
     """The selected rows of a table and their mapping; ``n`` is the number of rows.
 
-    ``ranges`` (k, 2) are the ids of the rows: each range contains its first number but not its second.
+    ``ranges`` (k, 2) are the ids of the rows as k ranges [first, end); ``end`` is not in the range.
     """
 
     hash: str
@@ -160,7 +160,7 @@ def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:
 
 
 def compress(ids: Ints) -> Ints:
-    """Return ascending ids as ranges (k, 2). Each range is the first id and the number after the last id.
+    """Convert ascending ids to k ranges of consecutive ids, an array (k, 2) with rows [first id, last id + 1].
 
     >>> compress(np.array([0, 1, 2, 7])).tolist()
     [[0, 3], [7, 8]]
@@ -214,8 +214,8 @@ def _cells(
 ) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
     """Return the mapped columns of the rows ``ids``: numbers by role or column name, and labels by role, each (n,).
 
-    Units are converted and formulas are computed. An empty cell is NaN. A NaN that the file contains is returned as
-    ``written``.
+    Units are converted and formulas are computed. An empty cell becomes NaN. A cell that contains NaN in the file
+    becomes ``written``.
     """
     positions = {c.name: i for i, c in enumerate(known)}
     numbers = {_INPUT + name: name for name in derive.inputs(roles)}
@@ -237,7 +237,7 @@ def _cells(
 
 
 def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) -> tuple[str, Floats] | None:
-    """Return the column with the duration of each run in seconds: its name and its cells (n,), NaN if a cell is empty.
+    """Return the name of the column of run durations, and the durations (n,) in seconds; NaN for an empty cell.
 
     Returns None if the table has no such column.
     """
@@ -250,7 +250,7 @@ def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) 
 
 
 def _named(roles: Roles) -> tuple[str, ...]:
-    """Return the columns that are read under their own names and not under a role: metrics and hyperparameters."""
+    """Return the columns that are identified by column name instead of role: metrics and hyperparameters."""
     return (*(m.column for m in roles.metrics), *roles.hyper)
 
 

@@ -29,9 +29,9 @@ _WORDS = {
     r"={3}": "=",
     r"\bNone\b": "NULL",
 }
-"""What to write instead, by patterns of other syntax."""
+"""Pattern of an operator in another syntax -> the SQL to write instead."""
 _QUOTES = ((re.compile(r"[‘“]([^‘’“”]*)[’”]"), "'"), (re.compile(r"`([^`]*)`"), '"'))
-"""Patterns of text and of names in other quotation marks, and the marks of SQL."""
+"""Patterns of text and of names in quotation marks that SQL does not allow, each with the correct quotation mark."""
 _NAN = re.compile(r"(?i)\bnan\b(?! *\()")
 _WHERE = re.compile(r"(?i)^\s*(?:where|filter|select)\b")
 
@@ -39,7 +39,7 @@ _WHERE = re.compile(r"(?i)^\s*(?:where|filter|select)\b")
 def propose_spelling(condition: str) -> str:
     """Return how to write the parts of ``condition`` that SQL does not allow, such as ``Write 1e9 for 1B.``
 
-    The result is empty if no part is known. At most three parts are named.
+    The result has at most three sentences. It is empty if ``condition`` matches no known pattern.
     """
     text = _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), condition)
     pairs: dict[str, str] = {}

@@ -1,8 +1,8 @@
 """Import, list, map and withdraw run tables. Rows are added or marked as withdrawn, but never changed.
 
-The rows of a table are in the SQL table ``t_<id>`` with the column names ``c0``, ``c1``, ... The names in the file are
-stored separately, so that any name is allowed. The id of a table is computed from the bytes of the file (and the name
-of the sheet), so a file has the same id in every workspace.
+The rows of a table are in the SQL table ``t_<id>`` with the column names ``c0``, ``c1``, ... The column names in the
+file are stored separately, so any name is allowed. The id of a table is computed from the bytes of the file (and the
+name of the sheet), so a file has the same id in every workspace.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ def add(
 ) -> TableInfo:
     """Import a file, or the bytes of an upload or a paste, as the table ``name``, and return the table.
 
-    If a table with the same bytes exists, it is returned. ``curves_of`` is the id of the run table whose training
-    curves the file contains; it is empty for a table of runs. ``sheet`` selects a sheet of an Excel file, and ``inner``
-    a base table of a DuckDB file. Raises PlannerError if the file cannot be read as a table, exceeds
-    ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, or contains several tables of which none is selected, and if the disk of
-    the workspace is full.
+    If the same bytes were imported before, the existing table is returned. ``curves_of`` is empty for a table of runs.
+    For a file of training curves, it is the id of the run table to which the curves belong. ``sheet`` selects a sheet
+    of an Excel file, and ``inner`` a base table of a DuckDB file. Raises PlannerError if the file cannot be read as a
+    table or exceeds ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``. Also raises PlannerError if the file contains several
+    tables and none is selected, or if the disk of the workspace is full.
     """
     _need_room(db.folder, source)
     with received(source, name, db.folder) as upload:
         option = "--sheet" if upload.format == "excel" else "--inner"
         part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
         table_id = _id(upload.sha256, part)
-        if table_id == curves_of:  # The run table itself contains the points of the curves.
+        if table_id == curves_of:  # The run table and its curves are the same file, so the curves need another id.
             table_id = _id(upload.sha256, f"{part}/curves")
         if (known := _known(db, table_id)) is not None:
             return known if known.runs_id == curves_of else tie(db, known, curves_of)
@@ -125,8 +125,8 @@ def curves_of(db: Database, table_id: str) -> list[TableInfo]:
 def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
     """Link ``table`` as training curves to the run table ``runs_id``, and return it.
 
-    If ``runs_id`` is empty, ``table`` becomes a table of runs. If its kind changes, it gets the mapping that its
-    columns suggest for the new kind.
+    If ``runs_id`` is empty, ``table`` becomes a table of runs. If the kind of ``table`` changes, its mapping is
+    replaced by the mapping that its columns suggest for the new kind.
     """
     if table.id == runs_id:
         raise PlannerError(f"{table.name} is the run table itself: choose the file that holds its training curves.")
@@ -172,15 +172,15 @@ def rename(db: Database, table_id: str, name: str) -> TableInfo:
 
 
 def delete(db: Database, table_id: str) -> TableInfo:
-    """Mark a table as deleted and return it. Its rows are kept: it can be restored, and fits to it still work."""
+    """Mark a table as deleted and return it. Its rows stay stored, so ``restore`` and existing fits still work."""
     _changeable(db, table_id)
     return _update(db, table_id, "deleted", True)
 
 
 def retire(db: Database, kept: Collection[str]) -> None:
-    """Mark the read-only tables whose ids are not in ``kept`` as deleted.
+    """Mark each read-only table as deleted if its id is not in ``kept``.
 
-    An earlier version of Isoplan bundled these tables.
+    Such a table is a demo table that an earlier version of Isoplan added and that the current version does not add.
     """
     for info in all(db):
         if info.read_only and info.id not in kept:
@@ -203,9 +203,10 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
 
 
 def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
-    """Return the mapping with ``rows`` set, which selects the row of a run that has several rows.
+    """Return the mapping with ``rows`` set. This setting selects one of several rows of a run, such as the last row.
 
-    If ``rows`` is None, the last row of each run is selected if the rows look like points of training curves.
+    If ``rows`` is None, the setting becomes "last" if the rows look like points of training curves. Otherwise the
+    mapping is unchanged.
     """
     with db.read() as cursor:
         found = with_history(cursor, sql.data(table_id), columns(db, table_id), roles)
@@ -213,7 +214,7 @@ def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = 
 
 
 def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -> None:
-    """Mark rows as withdrawn, with a reason. New snapshots leave them out; existing snapshots keep them."""
+    """Mark rows as withdrawn, with a reason. New snapshots leave out these rows; existing snapshots do not change."""
     info = _changeable(db, table_id)
     if not reason.strip():
         raise PlannerError("Withdrawing a run needs a reason: type a few words.")
@@ -264,7 +265,10 @@ def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
 
 
 def _known(db: Database, table_id: str) -> TableInfo | None:
-    """Return the table with this id if it exists, with ``known`` set; otherwise None. A deleted table is restored."""
+    """Return the table with this id, with ``known`` set to true, or None if it does not exist.
+
+    If the table is deleted, it is restored.
+    """
     found = find(db, table_id)
     if found is not None and found.deleted:
         found = restore(db, table_id)
