@@ -39,7 +39,7 @@ NEAR = 1e-7
 ROUNDING = 1e-9
 """Relative difference below which C or D counts as equal to its limit."""
 FAR = 1e250
-"""Least value of the minimised function at impossible points, so that the search moves away from these points."""
+"""Least value of the minimised function at points beyond the limits. The search moves away from such large values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def with_unique(left: FeasibleRegion, U: Floats) -> FeasibleRegion:
 def money(N: Floats, D: Floats, C: Floats, U: Floats | float, rates: Rates) -> Floats:
     """Return the total money for N parameters, D training samples and C FLOPs of training.
 
-    ``U`` is the number of unique samples. Only the unique samples are simulated and paid for: min(D, U).
+    ``U`` is the number of unique samples. Only min(D, U) samples are simulated and paid for; the others are repeats.
     """
     return rates.flop * C + rates.sample * np.minimum(D, U) + rates.parameter * N + rates.fixed
 
@@ -160,7 +160,7 @@ def least_cost_within(
     high = np.maximum(np.minimum(top, low + 2 * WIDTH), low)
 
     def cost(x: Floats, by: Rates, unique: Floats | float = np.inf) -> Floats:
-        """Return the cost of the model with ln N = x by the rates ``by``; only unique samples are paid for."""
+        """Return the cost by the rates ``by`` of the model with ln N = x; at most ``unique`` samples are paid for."""
         N = np.exp(x)
         D = np.minimum(samples_for(law, v, N, goal), room.D)
         with np.errstate(all="ignore"):
@@ -220,7 +220,7 @@ def _known(there: Bools, *sizes: Floats) -> Point:
 
 
 DEEP = 25.0
-"""Width of the search for U, in ln U. The search ends at the largest U."""
+"""Width in ln U of the search for U, the number of unique samples. The search ends at the largest allowed U."""
 SHARES, SIZES = 34, 42
 """Numbers of golden-section steps in ln U and in ln N. These steps reduce the brackets to widths of 2e-6 and 1e-7. Over
 such a width around its minimum, a cost changes by at most 1e-11 (relative).

@@ -56,7 +56,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Area:
-    """The area between the lines ``low`` and ``high`` over ``x`` (n,). Its name is shown inside if there is space."""
+    """The area between the lines ``low`` and ``high`` over ``x`` (n,). ``name`` is shown inside if there is space."""
 
     name: str
     x: Floats
@@ -120,7 +120,7 @@ class Chart:
     ``columns`` contains the numbers of the chart, for the table below the chart.
 
     The notes "beyond the limits" and "beyond the runs" are at the top of the chart if ``top`` is true, otherwise at the
-    bottom. The texts of vertical lines are then at the other end.
+    bottom. The texts of the vertical lines are at the opposite edge.
     """
 
     name: str

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 MODULE = "question"
-"""Name of the module that defines ``QUESTION`` in the folder of a question. This module must not import numpy: the list
-of commands imports it and must be fast.
+"""Name of the module that defines ``QUESTION`` in the folder of a question. This module must not import numpy,
+because the terminal imports the module to list its commands, and this list must appear fast.
 """
 
 
@@ -91,8 +91,8 @@ class PlannerQuestion:
 
     ``module`` names a module with the function ``answer(fit, given)``; this module is imported only to answer the
     question. ``costs`` names a module with the function ``read_costs(texts, place, values)``, which reads the prices
-    of this question. If ``costs`` is empty, prices are read as for a plan. ``key`` is a JSON key that only answers to
-    this question contain.
+    of this question. If ``costs`` is empty, ``typed_prices.read_prices`` reads the prices. ``key`` is a JSON key that
+    only answers to this question contain.
 
     ``lead`` may contain {y}, the quantity that the first law predicts. ``Field.after`` may contain {unit}, the name of
     the samples.

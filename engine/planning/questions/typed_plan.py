@@ -72,8 +72,9 @@ def answer_question(
 ) -> Plan:
     """Answer the question ``asked``. If it contains the user's own plan, compare the answer with that plan.
 
-    ``rule``, ``other`` and ``maps`` have the same meaning as in ``plan_budget``. The first map is used for a target in
-    a metric. Raises PlannerError if the question has no answer.
+    ``rule`` is the compute rule; None means the rule of the fit. ``other`` is a second rule by which the plan is also
+    costed. ``maps`` predict metrics from the loss; for a target in a metric the first map is used. Raises PlannerError
+    if the question has no answer.
     """
     question, prices = asked.question, asked.prices
     if question.kind == "budget":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isoplan.engine.planning.scenario.limits import LimitName
 
 Place = Literal["page", "terminal", "python"]
-"""Where the user types a field. Sentences name the field by its label, as ``--name`` or as ``name``, respectively."""
+"""Where the user types a field. Messages name the field by its label (page), ``--name`` (terminal) or ``name``."""
 Texts = Mapping[str, str]
 """Typed texts by the name of their field. A field that is not given is missing or has an empty text."""
 EUR = "EUR"
@@ -34,7 +34,7 @@ class Field:
     default the label) and ``after`` are the words to the left and to the right of the input.
 
     ``default`` is the value of an option that is not given. A ``required`` field must be given in the terminal and in
-    Python. A number without a unit is in ``unit``, or in money per ``per`` (such as per hour) if ``per`` is set. If
+    Python. A number without a unit is in ``unit``; if ``per`` is set, the number is money, for example per hour. If
     ``read`` is set, this function converts the text to a value, and ``unit`` and ``per`` are ignored. ``limit`` is the
     name of the limit that the field sets.
     """

@@ -111,9 +111,9 @@ def choose_rule(
 
 
 def tokens_of_second(rule: str | ComputeRule, used: ComputeRule) -> str:
-    """Return the tokens per sample of the rule ``used`` as the text n_p for a second ``rule``.
+    """Return the text of n_p for a second ``rule``: the tokens per sample of the first rule, ``used``.
 
-    The text is empty if the second rule does not read n_p.
+    The text is empty if the second rule does not depend on n_p.
     """
     from isoplan.engine.costs.measured import FIELDS
 
