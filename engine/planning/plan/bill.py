@@ -1,7 +1,7 @@
 """Bill of a plan: time, money, energy and other costs, line by line, with intervals from the resamples of the fit.
 
-The time on a machine assumes a share of its peak speed. A model that is too small to reach this share has no known
-time, and no known amounts that follow from the time, such as money.
+The time on a machine is computed from an assumed fraction of the peak speed. If a model is too small to reach this
+fraction, the time is unknown. The amounts that are computed from the time, such as money, are then unknown too.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from isoplan.engine.quantities import count
 
 UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"
 OF = {"training": "C", "inference": "N", "simulation": "D"}
-"""Quantity that determines the size of each part of the bill."""
+"""Quantity to which each part of the bill is proportional."""
 
 SMALL_MODEL = "small-model"
 PRICE = "The price of a FLOP"
 OF_TIME = ("time", "device hours", "money", "energy", "CO2")
-"""Kinds of cost that follow from the time on a machine."""
+"""Kinds of cost that are computed from the time on a machine."""
 FOLLOWS = "not known: it follows from the time"
 
 
 def bill(fit: Fit, best: Point, draws: Point, prices: Prices | None, spent: bool = False) -> tuple[CostLine, ...]:
     """Return the bill of an answer by ``prices``; it is empty without prices.
 
-    ``best`` () is the answer of the best fit, ``draws`` (r,) are those of the resamples. A resample that cannot reach
-    the target counts as infinite cost. ``spent`` states that the compute is a given budget; the cost of training then
-    has no uncertainty. Each unique sample is simulated once; samples beyond them are repeats and cost no simulation.
+    ``best`` () is the answer of the best fit, and ``draws`` (r,) are the answers of the resamples. A resample that
+    cannot reach the target counts as infinite cost. ``spent`` states that the compute is a given budget; the cost of
+    training then has no uncertainty. Each unique sample is simulated once; repeated samples cost no simulation.
 
-    An amount is None, with a note that states why, in two cases: the law does not determine N or D, or the time of a
-    model is not known because it is too small for the machine's assumed share of its peak.
+    An amount has no value, and a note with the reason, in two cases. In the first case the law does not determine N or
+    D. In the second case the model is too small to reach the assumed fraction of the machine's peak speed.
     """
     if prices is None:
         return ()
     central, resampled = (_lines(prices, at) for at in (best, draws))
-    alone = prices.simulation is None and prices.inference is None  # the total is then the cost of training
+    # Without simulation and queries the total equals the cost of training, so it has no uncertainty either.
+    alone = prices.simulation is None and prices.inference is None
     found = [
         CostLine(one.part, one.what, _amount(fit, one, many, spent and (one.part == "training" or alone)))
         for one, many in zip(central, resampled, strict=True)
@@ -81,15 +82,15 @@ def _amount(fit: Fit, one: Line, many: Line, spent: bool) -> Quantity:
 
 
 def unknown(unit: str, note: str = FOLLOWS) -> Quantity:
-    """Return an empty amount in ``unit``; by default the note states that it follows from an unknown time."""
+    """Return an amount in ``unit`` without a value. The default note states that the time is unknown."""
     return Quantity(None, unit=unit, note=note)
 
 
 def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> tuple[CostLine, ...]:
-    """Return the ``lines`` of the bill, with empty amounts where the time of a model of ``N`` parameters is unknown.
+    """Remove amounts from the ``lines`` of a bill if a model of ``N`` parameters has no known time on its machine.
 
-    The time is unknown if the model is too small for the assumed share of the machine's peak. The amounts that follow
-    from it, and the total money, are emptied as well. ``lines`` are unchanged if N is None or NaN.
+    The time is unknown if the model is too small to reach the assumed fraction of the machine's peak speed. The amounts
+    that are computed from the time, and the total money, then have no value. If N is None or NaN, no line changes.
     """
     of = machines(prices)
     lost: dict[Part, str] = {part: note for part, machine in of.items() if (note := why_unknown(machine, N))}
@@ -117,7 +118,7 @@ def converted(
 ) -> tuple[FitWarning, ...]:
     """Return a warning if a model is so small that the conversion of its compute to time or money is too optimistic.
 
-    It is given only if hours or money are limited, or if the plan minimises money (``weighs``).
+    The result is empty unless hours or money are limited or the plan minimises money (``weighs``).
     """
     named = [name for name in ("hours", "money") if name in limits]
     if prices is None or not (named or weighs):
@@ -126,9 +127,9 @@ def converted(
 
 
 def small_model(machine: Machine | None, N: float | None, what: str) -> tuple[FitWarning, ...]:
-    """Return a warning if ``what`` assumes a share of the machine's peak that the model does not reach.
+    """Return a warning if a model of ``N`` parameters does not reach the assumed fraction of the machine's peak speed.
 
-    ``N`` is the number of its parameters.
+    ``what`` is the subject of the warning, such as "The price of a FLOP".
     """
     if machine is None or N is None or not N < machine.least:
         return ()
@@ -138,7 +139,7 @@ def small_model(machine: Machine | None, N: float | None, what: str) -> tuple[Fi
 def why_unknown(machine: Machine | None, N: float | None) -> str:
     """Return the reason why the time of a model of ``N`` parameters on ``machine`` is unknown.
 
-    It is empty if the model reaches the assumed share of the machine's peak.
+    The result is empty if the model reaches the assumed fraction of the machine's peak speed.
     """
     if machine is None or N is None or not N < machine.least:
         return ""

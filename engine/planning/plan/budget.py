@@ -1,4 +1,4 @@
-"""Plan for a budget: N*, D*, the expected loss, the flatness of the optimum, and the effect of limits."""
+"""Plan for a budget: optimal N and D, expected loss, flatness of the optimum, and effect of limits."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.quantities import count
 
 ONE = 1 - 1e-9
-"""Smallest model size and number of samples of a valid plan: 1, less a margin for rounding."""
+"""Smallest model size and smallest number of samples of a valid plan: 1 minus a margin for rounding."""
 BEYOND, POINTS = 10.0, 50
-"""Search for a minimum of the loss in N: it covers a factor of ``BEYOND`` on each side of the runs, with ``POINTS``
-values of N.
+"""Range and number of points of a search for a minimum of the loss in N. The search evaluates ``POINTS`` values of N
+between a factor ``BEYOND`` below the runs and a factor ``BEYOND`` above the runs.
 """
 
 
@@ -47,10 +47,10 @@ def plan_budget(
 ) -> Plan:
     """Plan the best use of ``C`` FLOPs by the law of ``fit``, within ``limits``.
 
-    The compute rule is ``rule``, by default that of the fit. ``prices`` add the bill, and ``other`` adds the cost by a
-    second compute rule. ``maps`` add the metrics that they predict; each was made from this fit by ``through``. Raises
-    PlannerError if the budget is not a positive number, if the law has no compute-optimal frontier, and if a limit
-    cannot be applied.
+    ``rule`` is the compute rule, by default the rule of the fit. ``prices`` add the bill, ``other`` adds the cost by a
+    second compute rule, and ``maps`` add the metrics that they predict. Each map must come from ``through`` with this
+    fit. Raises PlannerError if the budget is not a positive number, if the law has no compute-optimal frontier, if a
+    limit cannot be applied, or if no model can be trained within the budget and the limits.
     """
     if not (math.isfinite(C) and C > 0):
         raise PlannerError(f"The budget of {C:g} FLOPs is not positive. Give a positive number, such as 1e20.")
@@ -103,7 +103,7 @@ def plan_budget(
 
 
 def nothing(fit: Fit, task: Task, C: float) -> str:
-    """Return the reason, as a sentence, why no model can be trained with ``C`` FLOPs within the limits of ``task``."""
+    """Return a sentence that states why no model can be trained with ``C`` FLOPs within the limits of ``task``."""
     if set(task.limits) - {"budget"}:
         most = clash(fit.law, task.limits, lambda some: _answered(fit, task, some))
         return f"{_limits(most, task.prices)} no model and no samples to train: {loosen(most)}."
@@ -115,8 +115,8 @@ def nothing(fit: Fit, task: Task, C: float) -> str:
 def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
     """Raise PlannerError if the answer ``at`` of the best fit has less than one parameter or less than one sample.
 
-    The message names the limits that cause this. If no limit does, it names the budget or target in ``asked``. Nothing
-    is raised for a size whose smallest run is below one, because the runs then use another unit.
+    The message names the limits that cause the small size. If no limit causes it, the message names the budget or the
+    target of ``asked``. N or D is not checked if a run has a value below one, because the runs then use another unit.
     """
     if _whole(fit, at):
         return
@@ -134,9 +134,9 @@ def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
 
 
 def _whole(fit: Fit, at: Point) -> bool:
-    """Return whether N and D are at least one.
+    """Return whether N and D of the point ``at`` are at least one.
 
-    A size that is NaN, or whose smallest run is below one, passes the test.
+    N or D is not checked if it is NaN, or if a run has a value below one (the runs then use another unit).
     """
     spans = plans.spans(fit)
     return not any(x < ONE and spans.get(name, (1.0, 1.0))[0] >= 1 for name, x in (("N", at.N), ("D", at.D)))
@@ -151,7 +151,7 @@ def _answered(fit: Fit, task: Task, limits: Mapping[LimitName, float]) -> bool:
 
 
 def _limits(most: Mapping[LimitName, float], prices: Prices | None) -> str:
-    """Return the beginning of a sentence on limits, with its verb: "The limit of 5 EUR leaves"."""
+    """Return the beginning of a sentence about limits, such as "The limit of 5 EUR leaves"."""
     return (
         f"The limits of {listed(most, prices)} leave"
         if len(most) > 1
@@ -160,9 +160,9 @@ def _limits(most: Mapping[LimitName, float], prices: Prices | None) -> str:
 
 
 def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
-    """Return the sentence that the loss at ``C`` FLOPs has no minimum in N because it only rises or only falls with N.
+    """Return a sentence that reports a loss without a minimum in N at ``C`` FLOPs: it only rises or only falls with N.
 
-    It is empty if the loss has a minimum, and if the law does not depend on N and D separately.
+    The result is empty if the loss has a minimum, or if the law does not depend on both N and D.
     """
     ranges = fit.data.ranges
     vanished = any(t.axis is not None and not float(fit.values[t.amplitude]) for t in fit.law.terms)
@@ -181,9 +181,9 @@ def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
 
 
 def no_optimum(fit: Fit) -> str:
-    """Return the sentence that the best fit has no compute-optimal point for this question.
+    """Return a sentence which states that the best fit has no compute-optimal point for the question.
 
-    It includes the parameter values of the fit.
+    The sentence includes the parameter values of the fit.
     """
     values = ", ".join(f"{name} = {float(v):.3g}" for name, v in fit.values.items())
     return (
@@ -193,7 +193,7 @@ def no_optimum(fit: Fit) -> str:
 
 
 def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
-    """Return N, D, C and loss with intervals: values from ``best`` (), intervals from the resamples ``draws`` (r,)."""
+    """Return N, D, C and loss: values from the best fit ``best`` (), intervals from the resamples ``draws`` (r,)."""
     spans = plans.spans(fit)
     sizes = {
         "N": (best.N, draws.N, "parameters"),
@@ -213,9 +213,9 @@ def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
 def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> dict[str, Quantity]:
     """Return D/N, the passes over the unique samples, and the training time, by name; empty if N or D is NaN.
 
-    If the law uses U, the passes are D divided by the U of the plan; U is included if it is smaller than the limit.
-    Otherwise the key "epochs" has D divided by the largest U of the runs. The training time is for the machine of the
-    runs and is left out if their times are not known.
+    If the plan has a finite number U of unique samples, "passes" is D / U; "U" is included if it differs from the limit
+    on unique samples. Otherwise "epochs" is D divided by the largest U of the runs. "time" is the training time on the
+    machine of the runs; it is omitted if the times of the runs are not known.
     """
     if np.isnan(best.N) or np.isnan(best.D):
         return {}
@@ -235,7 +235,7 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
 
 
 def time_of(fit: Fit, best: Point, draws: Point) -> Quantity | None:
-    """Return the training time in seconds on the machine of the runs; None if the times of the runs are not known.
+    """Return the training time in seconds on the machine of the runs; None if no training time of the runs is known.
 
     The interval includes the scatter of the measured times around the fitted time.
     """

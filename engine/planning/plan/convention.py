@@ -1,8 +1,9 @@
 """Compute rules of a plan: D from the rule in use, and the cost of the same N and D by a second rule.
 
-The behavioural paper publishes N* and D* under C = 6 N D but sized its runs with the step formula (eq. 1). By this
-formula the published optima cost 1.9 to 2.9 times their budget. So a plan never mixes the two rules: ``spend`` computes
-the D that the budget pays for by the rule in use, and ``recost`` computes the cost of the same plan by another rule.
+A plan must not mix two compute rules. For example, the paper "Scaling laws for behavioral foundation models" publishes
+optimal N and D under C = 6 N D but chose the sizes of its runs with a formula for C per step (eq. 1). By this formula
+the published optima cost 1.9 to 2.9 times their budget. Therefore ``spend`` (engine/planning/optimum/frontier.py)
+computes D from the budget by the rule in use. ``recost`` computes the cost of the same N and D by another rule.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from isoplan.engine.quantities import count, flops
 
 APART, IN_USE = "cost-mismatch", "rule-in-use"
 COSTS_APART = 0.05
-"""A plan shows a warning if the cost of N* and D* differs from the budget by more than this fraction."""
+"""Largest relative difference between the cost of the fitted N* and D* and the budget that causes no warning."""
 
 
 @dataclass(frozen=True)
 class Recost:
-    """Costs of N parameters and D samples by two compute rules, in FLOPs; all arrays have one shape.
+    """Costs of N parameters and D samples by two compute rules, in FLOPs; all arrays have the same shape.
 
     ``C`` is the cost by ``rule``, and ``other_C`` the cost by ``other``. ``other_D`` is the number of samples that
-    ``C`` FLOPs pay for by ``other`` at the same N; it is NaN if they pay for none.
+    ``C`` FLOPs pay for by ``other`` at the same N; NaN if ``C`` FLOPs pay for no sample.
     """
 
     rule: ComputeRule
@@ -59,7 +60,7 @@ class Recost:
 def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule | None) -> SecondRuleCost | None:
     """Return the cost of an answer by the rule ``other``, with intervals; None if ``other`` is None.
 
-    ``best`` () is the answer of the best fit by ``rule``, ``draws`` (r,) are those of its resamples. Raises
+    ``best`` () is the answer of the best fit by ``rule``, and ``draws`` (r,) are the answers of the resamples. Raises
     PlannerError if the law does not determine N or D, or if the best fit has no answer.
     """
     if other is None:
@@ -84,10 +85,10 @@ def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: Compu
 
 
 def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
-    """Return a warning for a law whose N* and D* were fitted separately.
+    """Return a warning for a law with separately fitted N* and D*; empty for other laws.
 
-    It states which D the plan uses and what N* and D* cost. ``best`` () is the answer of the best fit, with the D that
-    ``rule`` pays for. Other laws have no such warning.
+    The warning states which D the plan uses and what the fitted N* and D* cost. ``best`` () is the answer of the best
+    fit, in which D is computed from C and N* by ``rule``.
     """
     if fit.law.is_pointwise or fit.law.frontier is None or not np.isfinite(best.D):
         return ()
@@ -107,7 +108,7 @@ def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
 def recost(N: ArrayLike, D: ArrayLike, rule: ComputeRule, other: ComputeRule) -> Recost:
     """Compute the FLOPs of ``N`` parameters on ``D`` samples by ``rule`` and by ``other``; arrays broadcast.
 
-    Raises PlannerError if a size is not positive.
+    Raises PlannerError if a value of N or D is not positive.
     """
     sizes = np.asarray(N, float), np.asarray(D, float)
     for name, x in zip("ND", sizes, strict=True):
