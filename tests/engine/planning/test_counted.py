@@ -1,4 +1,4 @@
-"""Plans below one parameter or one sample are refused. Unused samples and unreached targets add no cost."""
+"""Plans below one parameter or one sample are refused. Unused samples cost nothing; unreached targets have no cost."""
 
 from __future__ import annotations
 

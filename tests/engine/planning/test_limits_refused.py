@@ -64,7 +64,7 @@ def test_limits_that_contradict_are_one_sentence(epoch: Fit, limits: Limits, pri
     ],
 )
 def test_limits_that_contradict_together_are_named_together(limits: Limits, why: str) -> None:
-    """N = 20 B adds 0.126 to the floor of 1.8172 and D = 1 T adds 0.084: each alone allows loss 2.0, both do not."""
+    """N = 20 B adds 0.126 to the floor of 1.8172 and D = 1 T adds 0.084: each allows loss 2.0, both together do not."""
     with pytest.raises(PlannerError, match=f"loss of 2 contradicts {why}"):
         plan_target(make_fit(EPOCH), 2.0, limits=limits, prices=TRAINING)
 

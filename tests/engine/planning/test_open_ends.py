@@ -71,7 +71,7 @@ def test_a_plan_states_open_ends_in_every_form() -> None:
     assert C.value is not None
     assert C.ci68[0] < C.value < 6e25
     assert "spend least money: 73 M EUR (68 %: at least 28 M) for 1.31 T parameters" in FAR.sentence
-    # The interval of D ends only two decades beyond the runs, so the plan states both ends.
+    # The interval of N ends only two decades beyond the runs, so the plan states both ends.
     assert "68 %: 945 B to 2.11 T" in FAR.sentence
     exported = document(FAR)
     bill = {(line.part, line.what): line.amount for line in FAR.bill}

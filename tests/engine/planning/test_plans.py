@@ -230,7 +230,7 @@ def test_laws_on_one_axis_answer_what_they_can() -> None:
 
 
 def test_an_isoflop_law_plans_both_ways() -> None:
-    """A law of minima with N* = 3.33e-4 C^0.6175, D* = 499 C^0.3825 (behavioural paper, eqs. 4 and 5)."""
+    """Plan with the optima N* = 3.33e-4 C^0.6175 and D* = 499 C^0.3825 (behavioural paper, eqs. 4 and 5)."""
     theta = (3.33e-4, 0.6175, 499.0, 0.3825, 1.0, 1e12, 0.1)
     fit = make_fit(theta, scattered(theta, spread=0.001), law="isoflop")
     plan = plan_budget(fit, 1e18)

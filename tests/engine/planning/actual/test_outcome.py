@@ -214,7 +214,7 @@ def test_bad_results_are_named(epoch: Fit) -> None:
 
 @pytest.mark.parametrize("value", [0.0, -2.1])
 def test_no_result_is_below_zero_beside_runs_that_are_above(epoch: Fit, value: float) -> None:
-    """A fit of ln loss refuses a result of zero or below. A fit of the loss refuses it if all runs are positive."""
+    """A result of zero or below is refused by a fit of ln loss, and by a fit of the loss to positive runs."""
     squares = replace(epoch, spec=epoch.spec.model_copy(update={"objective": "ols"}))
     for law, why in ((epoch, "a fit of its logarithm"), (squares, "runs with a loss from 2")):
         with pytest.raises(

@@ -65,7 +65,7 @@ def test_every_process_needs_no_more_data_than_planned_from_a_cheap_anchor(law: 
         assert law.process == "Zgggg"
         assert "one-end" in codes(plan)
     else:
-        assert 0.15 < plan.D.least / 1e6 < 3  # processes with one n_f have similar exponents
+        assert 0.15 < plan.D.least / 1e6 < 3  # processes with equally many particles have similar exponents
         assert plan.D.least <= size(plan.D.most)
 
 

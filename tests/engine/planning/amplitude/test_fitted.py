@@ -76,7 +76,7 @@ def test_a_plan_gives_no_number_of_points_below_the_smallest_anchor() -> None:
 
 @pytest.mark.parametrize("ratio", [3, 10])
 def test_a_plan_holds_the_points_that_the_law_says(ratio: float) -> None:
-    """D.most reaches the target by the true loss 10 / D. It equals the bound 4/d = 0.5 from the largest anchor."""
+    """With D.most the true loss 10 / D reaches the target. D.most is the bound 4/d = 0.5 from the largest anchor."""
     found = of("Zggg", d=8, alpha=1.0, noise=0.1)
     least = min(one.cell.loss for one in found)
     plan = plan_trained(4, of_mse(least / ratio), found)

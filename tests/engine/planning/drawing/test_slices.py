@@ -1,4 +1,4 @@
-"""A law along one axis at a time: its values, and runs drawn at the same distance from the curve as from the law."""
+"""A law as a function of one axis, with the other axis fixed at its middle. Each run keeps its residual."""
 
 from __future__ import annotations
 

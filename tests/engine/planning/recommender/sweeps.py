@@ -12,7 +12,7 @@ from isoplan.engine.schema import Runs
 
 
 def sweep(runs: Runs, spec: FitSpec, *counting: Any) -> tuple[Optimum, ...]:
-    """Return an optimum of the loss and of each metric, per budget. Runs without a budget are fitted together."""
+    """Return an optimum of the loss and of each metric, per budget. Without budgets all runs are fitted together."""
     budgets = np.unique(runs["budget"]) if "budget" in runs else [np.nan]
     parts = {float(C): runs if np.isnan(C) else runs.take(runs["budget"] == C) for C in budgets}
     names = dict.fromkeys((*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics)))

@@ -1,4 +1,4 @@
-"""Cards of a recipe: values, badges, intervals, the cost of other choices, and the summary of an uploaded table."""
+"""Cards of recommended settings: values, badges, intervals, cost of other choices, summary of an uploaded table."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_entropy_has_no_plateau_and_is_not_served() -> None:
 
 
 def test_interior_negatives_of_table_6() -> None:
-    """12 of 20 optima of K lie inside the sweep, from 1.25e5 to 6.32e5. Recipes flag the other 8."""
+    """12 of 20 optimal numbers of negatives K lie inside the sweep. The recommendation flags the other 8."""
     inside = [one for one in EVIDENCE.negatives if one.inside]
     assert (len(EVIDENCE.negatives), len(inside)) == (20, 12)
     values = [one.x.value for one in inside if one.x.value is not None]
@@ -72,7 +72,7 @@ def test_interior_negatives_of_table_6() -> None:
 
 
 def test_memory_binds_at_the_largest_budget() -> None:
-    """At 1e19 FLOPs all metrics still improve at K = 2e6 (Sec. 6), so memory limits K. Scores in chunks fit more."""
+    """At 1e19 FLOPs all metrics improve at K = 2e6 negatives (Sec. 6). Memory limits K unless scores are chunked."""
     devices = Stage2(find_device("H100"), width=188, devices=4, chunk=None)
     for metric in ("val_loss", "recall@10", "NDCG@10", "MRR@10"):
         recipe = recommend(EVIDENCE, 1e19, metric, Settings(stage2=devices)).recipe
@@ -161,7 +161,7 @@ def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
 
 
 def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offered() -> None:
-    """One H200 fits the scores of 112 k negatives for 540 sequences; the best recall@10 needs 630 k (Table 6)."""
+    """One H200 fits the scores of 112 k negatives. The best recall@10 needs 630 k (Table 6), so memory limits K."""
     stage2 = Stage2(find_device("H200"), 188, chunk=None)
     answer = recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=stage2))
     assert (answer.recipe.binds, "K" in answer.changes) == ("memory", False)

@@ -115,7 +115,7 @@ def test_kappa_of_our_jets_takes_who_overfits_from_the_run_table() -> None:
 
 
 def test_compute_along_curves_is_counted_by_the_rule_of_the_one_pass_law() -> None:
-    """kappa is the same if C is computed as 6 N D instead of by the rule of the one-pass law, 6 * 40 N D."""
+    """Compute that was derived as 6 N D is recomputed by the rule of the one-pass law, so kappa does not change."""
     one, full = make_fit(JETS, rule=RULE), curves()
     samples = full["C"] / (6 * 40 * full["N"])
     derived = named({**full.values, "D": samples, "C": 6 * full["N"] * samples}, full.of)

@@ -136,7 +136,7 @@ def answer(target: float = 0.7, bootstrap: int = 0) -> SimulateOrRepeat:
 
 
 def test_the_joint_fit_of_our_jets_is_the_least_of_both_objectives() -> None:
-    """An independent minimiser gives the same floor, and the same omega: 7.7, 10.8 and 15.3 at U = 1e3, 1e4, 1e5."""
+    """An independent minimiser gives the same floor, and the amplification 7.7, 10.8 and 15.3 at U = 1e3, 1e4, 1e5."""
     laws = together(*jets())
     assert laws.floor is not None
     value, floor, a, b = min(by_hand(), key=lambda one: one[0])

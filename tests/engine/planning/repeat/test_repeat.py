@@ -68,7 +68,7 @@ def total(regime: Regime) -> float:
 
 @given(st.floats(0.34, 3.0), st.floats(1e-9, 1e3))
 def test_jets_tables_1_and_2_at_any_target_and_price(target: float, price: float) -> None:
-    """omega = 2.73, D/U = 17.2, and break-even at 9.55 times the one-pass training cost per sample (kappa = 10)."""
+    """Amplification omega = 2.73, saving D/U = 17.2, and break-even at 9.55 one-pass training costs per sample."""
     found = simulate_or_repeat(TABLE_1, TABLE_2, target, SampleCosts(price, 2e-18), TEN)
     assert found.omega.value == pytest.approx(2.73, abs=0.005)
     assert found.saving.value == pytest.approx(17.2, abs=0.05)
