@@ -1,1 +1,1 @@
-"""Backups of a workspace: select its files, copy a database that is in use, write a backup, restore from it."""
+"""Backups of a workspace: select files, copy a database that is in use, write a backup, and restore a workspace."""

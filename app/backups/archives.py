@@ -1,6 +1,6 @@
 """Write a backup of a workspace, and restore a workspace from a backup.
 
-A new backup, or a restored workspace, first has a temporary name. It gets its final path after it was checked.
+A new backup, or a restored workspace, is written under a temporary name and checked. Then it is renamed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Backup:
 def back_up(root: Path, file: Path, tell: Tell, put: Put) -> Backup:
     """Write a backup of the workspace ``root``, check it, move it to ``file`` with ``put``, and return it.
 
-    ``tell`` is called with the number of bytes of each piece that is written or read. Raises PlannerError if the backup
+    ``tell`` is called with the number of bytes of each written or read piece. Raises PlannerError if the backup
     cannot be written or does not pass the check. A failure or an interrupt (KeyboardInterrupt) leaves no partial file.
     """
     root, file = root.expanduser().resolve(), file.expanduser().absolute()
@@ -125,7 +125,7 @@ def _check(part: Path, scratch: Path, tell: Tell) -> Manifest:
 
 
 def check_rows(folder: Path, manifest: Manifest) -> None:
-    """Raise PlannerError if a table of the database in ``folder`` has other rows than the manifest states."""
+    """Raise PlannerError if a table of the database in ``folder`` differs from the checksum in the manifest."""
     different = differences(manifest.contents, contents_of(folder))
     if different:
         raise PlannerError(f"The rows of the table {different[0]} of the backup have changed: check the disk.")
@@ -150,7 +150,7 @@ def put_over(part: Path, file: Path) -> None:
 def _note(root: Path, file: Path, manifest: Manifest) -> Iterator[str]:
     """Record the path of the backup in the workspace ``root``, and yield sentences for the user.
 
-    There is a sentence if the path cannot be recorded, and one if the backup does not contain some files.
+    One sentence is yielded if the path cannot be recorded, and one if some files are not in the backup.
     """
     try:
         note_backup(root, LastBackup(path=str(file), created=manifest.created))
@@ -164,9 +164,9 @@ def _note(root: Path, file: Path, manifest: Manifest) -> Iterator[str]:
 def restore_from(file: Path, root: Path, tell: Tell, origin: Path | None) -> Backup:
     """Restore the workspace ``root`` from the backup ``file``, and return the backup.
 
-    ``root`` must be a new or an empty folder. ``origin`` is the path that the workspace records as its last backup. It
-    is None if the backup file is not kept. Raises PlannerError if ``file`` is damaged or is not a backup, or if the
-    folder ``root`` is in use. After an error, no files of the backup remain in ``root``.
+    ``root`` must be a new or an empty folder. ``origin`` is the path that the workspace records as its last backup.
+    ``origin`` is None if the backup file is temporary. Raises PlannerError if ``file`` is damaged or is not a backup,
+    or if the folder ``root`` is in use. After an error, no files of the backup remain in ``root``.
     """
     file, root = file.expanduser().absolute(), root.expanduser().resolve()
     with _file_errors(root), archive.opened(file) as (source, manifest):
@@ -183,7 +183,7 @@ def restore_from(file: Path, root: Path, tell: Tell, origin: Path | None) -> Bac
 
 
 def _check_database(file: Path, fresh: Path, manifest: Manifest) -> None:
-    """Raise PlannerError if the restored database in ``fresh`` does not open, or its rows differ from the manifest."""
+    """Raise PlannerError if the database in ``fresh`` cannot be opened or differs from the manifest."""
     try:
         check_rows(fresh, manifest)
     except PlannerError as error:
@@ -265,7 +265,7 @@ def _settle(fresh: Path, root: Path) -> None:
 
 @contextmanager
 def _file_errors(folder: Path) -> Iterator[None]:
-    """Convert an OSError of the block into a PlannerError with one sentence. The block writes to ``folder``."""
+    """Convert an OSError of the ``with`` block, which writes to ``folder``, into a PlannerError with one sentence."""
     try:
         yield
     except PlannerError:

@@ -30,7 +30,7 @@ SECRET = 64 * 1024
 """Maximum size in bytes of a file that is searched for a private key."""
 _SECRETS = (".key", ".p12", ".pfx")
 _NOT_OURS = re.compile(r"isoplan\..*|tmp[a-z0-9_]{8}")
-"""Names that are not copied: the database and its older copies, and temporary folders of uploads."""
+"""Pattern of names that are not copied: the database, older copies of the database, temporary upload folders."""
 
 
 @dataclass(eq=False)
@@ -47,7 +47,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Moment:
-    """Names of the cells, and contents of the sweep files, at one time. Cells that are added later are not copied."""
+    """Names of the cells, and contents of the sweep files, at the start of a backup. Later cells are not copied."""
 
     cells: tuple[str, ...]
     sweeps: dict[str, bytes]
@@ -107,7 +107,7 @@ def _cell(root: Path, name: str, seen: Seen) -> Iterator[Entry]:
 
 
 def _others(root: Path, seen: Seen) -> Iterator[Path]:
-    """Yield every other file of the workspace ``root``: all except the database, the cells and the sweeps.
+    """Yield every file of the workspace ``root`` except the database, the cells and the sweeps.
 
     Symbolic links, hidden files, and files that can be created again are left out.
     """
@@ -135,7 +135,7 @@ def _below(root: Path, top: Path, seen: Seen) -> Iterator[Path]:
 
 
 def _private_key(root: Path) -> Path | None:
-    """Return the path of the private key that ``cluster.toml`` names; None if it names none or cannot be read."""
+    """Return the path of the private key in ``cluster.toml``; None if the file names no key or cannot be read."""
     try:
         settings = read_settings(root)
     except PlannerError:

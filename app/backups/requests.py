@@ -1,9 +1,9 @@
 """Requests of the command `isoplan backup` for a copy of a database that the app has open.
 
 The command writes the request ``.backup/<id>.ask``. The app copies the database to ``.backup/<id>.duckdb`` and writes
-its answer to ``.backup/<id>.json``. The folder ``.backup`` is in the workspace, belongs to the user of the app, and no
-other user can access it. No port is opened, and a request contains no path. While requests wait, the app updates the
-heartbeat file ``.backup/beat-app`` every second. The command waits as long as this file changes.
+its answer to ``.backup/<id>.json``. The folder ``.backup`` is in the workspace. It belongs to the user of the app, and
+no other user can access it. No port is opened, and a request contains no path. While requests wait, the app updates the
+heartbeat file ``.backup/beat-app`` every second. The command waits while this file changes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ STILL = 60.0
 ASKED = 3
 """Maximum number of requests that one command writes.
 
-The command writes another request if the app removed the last one without an answer. The app does so if it stops or if
-the disk is full.
+The app removes a request without an answer if the app stops or if the disk is full. The command then writes another
+request.
 """
 _ID = re.compile(r"[0-9a-f]{16}")
 
@@ -65,7 +65,7 @@ def answering(db: Database, root: Path) -> Iterator[None]:
     finally:
         ending.set()
         thread.join()
-        with contextlib.suppress(OSError):  # waiting commands keep the folder; they then copy the database
+        with contextlib.suppress(OSError):  # the folder still has requests: their commands copy the database
             (folder / BEAT).unlink(missing_ok=True)
             folder.rmdir()
 
@@ -83,7 +83,7 @@ def _answer_all(db: Database, folder: Path, ending: threading.Event) -> None:
 
 
 def _answer(db: Database, place: Path) -> None:
-    """Copy the database for the request ``place`` and write the answer. The request is removed in every case."""
+    """Copy the database for the request file ``place``, write the answer, and always remove the request."""
     try:
         if (asker := _asker(place)) is not None and asker.alive:
             write_json(place.with_suffix(".json"), _copy(db, place.with_suffix(".duckdb"), asker))
@@ -94,7 +94,7 @@ def _answer(db: Database, place: Path) -> None:
 def _copy(db: Database, target: Path, asker: Owner) -> dict[str, object]:
     """Copy the database to ``target`` and return the answer for the process ``asker``.
 
-    The answer has the contents of the copy under 'contents', or the reason why there is no copy under 'error'.
+    The answer has the key 'contents' with the contents of the copy, or the key 'error' with the reason for a failure.
     """
     try:
         contents = copy_open(db, target)
@@ -108,7 +108,7 @@ def _copy(db: Database, target: Path, asker: Owner) -> dict[str, object]:
 
 
 def _asker(place: Path) -> Owner | None:
-    """Return the process that wrote the request ``place``; None if the file cannot be read or is not a request."""
+    """Return the process that wrote the request file ``place``; None if the file is unreadable or not a request."""
     try:
         return Owner.model_validate_json(place.read_bytes())
     except (OSError, ValidationError):
@@ -116,13 +116,13 @@ def _asker(place: Path) -> Owner | None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return whether ``folder`` is a folder and no link, belongs to this user, and cannot be written by other users."""
+    """Return whether ``folder`` is a real folder of this user, not a link, and no other user can write to it."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the files of earlier requests. A request is kept if the command that wrote it still runs."""
+    """Remove the files of earlier requests, except the requests of commands that still run."""
     for place in folder.iterdir():
         if not _ID.fullmatch(place.stem) and place.name != BEAT:
             continue
@@ -156,9 +156,9 @@ def _beating(place: Path) -> Iterator[None]:
 def database_copy(root: Path, scratch: Path) -> Iterator[tuple[Path, Contents]]:
     """Yield the path of a copy of the database of the workspace ``root``, and the contents of the copy.
 
-    If no process has the database open, the copy is made here in the folder ``scratch``. Otherwise the app that has it
-    open makes the copy. The copy is removed when the context ends. Raises PlannerError if the database is damaged, or
-    if the process that has it open does not answer.
+    If no process has the database open, the copy is made here in the folder ``scratch``. Otherwise, the app with the
+    open database makes the copy. The copy is removed when the context ends. Raises PlannerError if the database is
+    damaged, or if the process that has it open does not answer.
     """
     request = root / FOLDER / f"{secrets.token_hex(8)}.ask"
     try:
@@ -197,7 +197,7 @@ def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
 
 
 def _ask(request: Path) -> bool:
-    """Write the request and return True; return False if there is no folder ``.backup``, so that no app can answer.
+    """Write the request and return True, or return False if the folder ``.backup`` does not exist and no app answers.
 
     Raises PlannerError if the request cannot be written, for example because another user started the app.
     """

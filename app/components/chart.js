@@ -1,10 +1,10 @@
-// Draws a figure into its place with plotly.js and changes it in place from then on.
+// Draws a figure with plotly.js into an element of the page. Later figures change the existing chart.
 
 const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["autoScale2d", "lasso2d", "select2d"] };
 const GRID = "rgba(125, 135, 145, 0.25)";
 const CLEAR = "rgba(0, 0, 0, 0)";
 
-// What the figure leaves open follows the page: its font, its background, a grid that shows on white and on black.
+// Return a Plotly template with the font and background of the page, and a grid that is visible on white and on black.
 function template(place) {
   const style = getComputedStyle(place);
   const axis = { gridcolor: GRID, linecolor: GRID, zerolinecolor: GRID, automargin: true, title: { standoff: 8 } };
@@ -25,17 +25,17 @@ function template(place) {
 async function show(place, { figure, alt }) {
   const { data, layout } = JSON.parse(figure);
   const library = await plotly();
-  if (place.newest !== figure) return; // a later one came while the library loaded
+  if (place.newest !== figure) return; // a newer figure arrived while plotly.js was loading
   place.setAttribute("aria-label", alt);
   layout.template = template(place);
   layout.autosize = true;
   delete layout.width;
-  layout.height = place.layout?.height ?? layout.height; // the height of full screen stays
+  layout.height = place.layout?.height ?? layout.height; // keep the height of full screen
   await library.react(place, data, layout, CONFIG);
   fill(place);
 }
 
-// In full screen, the figure takes the height of the window that the page leaves free.
+// In full screen, increase the height of the figure so that the page fills the window. Otherwise, restore the height.
 function fill(place) {
   const layout = place.layout;
   if (!layout) return;
@@ -62,7 +62,7 @@ function fill(place) {
 
 export default function ({ data, parentElement }) {
   const place = parentElement.querySelector(".isoplan-chart");
-  const refill = () => setTimeout(() => fill(place), 300); // after the page around it has its new height
+  const refill = () => setTimeout(() => fill(place), 300); // wait until the rest of the page has its new height
   document.addEventListener("fullscreenchange", refill);
   const leave = () => document.removeEventListener("fullscreenchange", refill);
   if (place.newest === data.figure) return leave;

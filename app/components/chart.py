@@ -1,4 +1,4 @@
-"""A figure that a slider changes: it is drawn once, and later drawings change it in place.
+"""Figure that changes with a slider: the chart is drawn once, and later drawings update the existing chart.
 
 ``st.plotly_chart`` rebuilds the whole chart whenever its data change. That is slow and resets the zoom.
 """
@@ -22,7 +22,7 @@ _chart = st.components.v2.component(
 def moving_chart(drawing: Drawing, key: str) -> None:
     """Show ``drawing`` on the page.
 
-    If a drawing with the same ``key`` is already shown, only the differences are drawn, and the zoom is kept.
+    If the page already shows a drawing with the same ``key``, only the differences are drawn and the zoom is unchanged.
     """
     height = int(drawing.figure.layout.height)
     _chart(data={"figure": drawing.figure.to_json(), "alt": drawing.alt}, key=key, height=height)

@@ -1,6 +1,6 @@
-// The address bar is current even after a slider moved alone; only a link too long for it comes from the server. Without
-// HTTPS, browsers give pages of another machine no clipboard access, so the text is selected and copied with
-// execCommand.
+// The link is the address in the address bar, which is always current. A link that is too long comes from the server
+// (``data.saved``). Browsers allow clipboard access only on HTTPS and localhost. On other pages, the text is selected
+// and copied with execCommand.
 async function copy(text) {
   if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");

@@ -1,4 +1,4 @@
-// Draws a figure off screen with plotly.js and hands it over as a file.
+// Draws a figure off screen with plotly.js and saves it as an SVG or PDF file.
 
 const done = new Set();
 
@@ -8,7 +8,7 @@ async function svgOf(figure) {
   return decodeURIComponent(address.slice(address.indexOf(",") + 1));
 }
 
-// A page has 72 points to the inch, a screen 96 pixels: the file says its true size either way.
+// Set the physical size of the SVG. One inch has 96 pixels; the caller converts pixels to ``unit`` with ``scale``.
 function sized(svg, { width, height }, scale, unit) {
   const tree = new DOMParser().parseFromString(svg, "image/svg+xml");
   tree.documentElement.setAttribute("width", `${(width * scale).toFixed(3)}${unit}`);

@@ -1,4 +1,4 @@
-"""Figure downloads: SVG and PDF of a chosen width, and the data of the figure as CSV or JSON.
+"""Downloads of a figure: SVG and PDF of a chosen width, and the data of the figure as CSV or JSON.
 
 The browser of the user makes the SVG, so the server needs no browser.
 """

@@ -1,5 +1,5 @@
-// Shows the whole page without the browser around it; the same button leaves. A new screen starts at the top. After a drag
-// of the slider the arrow keys change the screen again: the slider keeps them only if it was reached by the keyboard.
+// A button that switches full screen on and off. Each new screen of a story is shown from its top. After a drag of the
+// slider, the slider loses the focus, so that the arrow keys change the screen of the story again.
 export default function ({ data, parentElement }) {
   if (window.isoplanScreen !== data.screen) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 });
   window.isoplanScreen = data.screen;

@@ -1,4 +1,4 @@
-// plotly.js, fetched from our own server on the first use only.
+// Load plotly.js from the server of Isoplan when it is first used, and only once per page.
 
 const root = window.__streamlit?.BACKEND_BASE_URL ?? new URL("./", window.location.href).href;
 

@@ -1,4 +1,4 @@
-"""Content of a report: an answer with its figures and its sources, before it becomes HTML or PDF."""
+"""Content of a report: an answer with its figures and its sources, independent of the format (HTML or PDF)."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from isoplan.engine.planning.story.screens import RunsPicture, Story
 from isoplan.engine.schema import Runs
 
 Draw = Callable[[Theme], Drawing]
-"""Function that draws a figure in a theme. It is called when the report is written."""
+"""Function that draws a figure in a theme. The function is called when the report is written."""
 PRINTED = 390
-"""Height of the pictures of a story in print, in pixels of a page, so that five of them fit on one page."""
+"""Height of each printed figure of a story in pixels. With this height, the five figures fit on one page."""
 POWER = re.compile(r"(?<=\d)e([+-]\d+)\b")
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A part of a report after the answer: a title, and a text, a figure, or a table of texts."""
+    """A section of a report, placed after the answer: a title with a text, a figure, or a table of texts."""
 
     title: str = ""
     text: str = ""
@@ -56,11 +56,11 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A report: ``title``, the answer as a ``document``, further parts, and the sources that stand at its end.
+    """A report: ``title``, the answer as a ``document``, further sections, and at the end the sources.
 
-    ``standing`` states in a few words how far the answer lies from the runs. ``assumed`` states assumed prices and the
-    source of the runs, directly below the answer. ``made`` states the version of Isoplan and
-    the date.
+    ``standing`` states in a few words how far the answer lies from the runs. ``assumed``, printed
+    directly below the answer, states the assumed prices and the source of the runs. ``made`` states the version of
+    Isoplan and the date.
     """
 
     title: str
@@ -73,12 +73,12 @@ class Report:
 
     @property
     def head(self) -> tuple[str, ...]:
-        """The column headings of the numbers, without columns that are empty in all rows."""
+        """The column headings of the table of numbers, without columns that are empty in all rows."""
         return tuple(name for name in COLUMNS if any(row[name] for row in self._cells))
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The numbers as rows of text, one text for each heading of ``head``; they are those of the page."""
+        """The rows of the table of numbers as on the page; each row has one text per heading of ``head``."""
         return tuple(tuple(readable(row[name]) for name in self.head) for row in self._cells)
 
     @property
@@ -98,7 +98,7 @@ def readable(text: str) -> str:
 def make_report(
     title: str, document: Document, fits: Iterable[Fit] = (), sections: Iterable[Section] = (), standing: str = ""
 ) -> Report:
-    """Return the report of an answer. ``fits`` are the laws that it uses, which the report states as sources."""
+    """Return the report of an answer. ``fits`` are the fits that the answer uses; the report lists them as sources."""
     made = f"Isoplan {version('isoplan')}, {datetime.now(UTC):%d %B %Y}"
     return Report(title, document, tuple(sections), list_sources(document, tuple(fits)), made, standing)
 
@@ -106,9 +106,9 @@ def make_report(
 def report_plan(
     plan: Plan, fit: Fit, title: str = "Plan", runs: Runs | None = None, maps: Iterable[Fit] = ()
 ) -> Report:
-    """Return the report of a plan from its ``fit``: the figure, what other budgets buy, and the comparison of plans.
+    """Return the report of a plan with a figure, a table of other budgets and, if available, a comparison of plans.
 
-    ``maps`` are the fits of metrics, and ``runs`` the runs to draw.
+    The plan was made from ``fit``. ``maps`` are the fits of metrics, and ``runs`` are the runs in the figure.
     """
     shown, metrics = plan.shown, tuple(maps)
 
@@ -126,7 +126,7 @@ def report_plan(
 
 
 def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> Report:
-    """Return the report of an answer to a planner question. Raises PlannerError if it has no document."""
+    """Return the report of an answer to a planner question. Raises PlannerError if the answer has no document."""
     sections = []
     for part in answer.parts:
         if part.chart is not None:
@@ -139,7 +139,7 @@ def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> 
 
 
 def report_recipe(reply: Answer, cards: Cards, evidence: Evidence) -> Report:
-    """Return the report of a recipe: the settings as on their cards, N and D over compute, and all numbers."""
+    """Return the report of a recipe: a table of the settings, a figure of N and D over compute, and all numbers."""
     shown = [card for setting in CARDS for card in cards[setting]]
     metrics = tuple(dict.fromkeys(card.metric for card in shown))
     many = len(metrics) > 1
@@ -156,7 +156,7 @@ def report_recipe(reply: Answer, cards: Cards, evidence: Evidence) -> Report:
 
 
 def _notes(card: Card) -> str:
-    """Return what another choice costs, what another compute rule gives, and why the user's runs do not apply."""
+    """Return the notes of a card: other choices, another compute rule, and why the user's runs are not used."""
     return " ".join(filter(None, (card.what_if, card.caution, card.complaint)))
 
 
@@ -170,7 +170,7 @@ def _path(fit: Fit, theme: Theme) -> Drawing:
 
 
 def report_story(story: Story) -> Report:
-    """Return the report of a story: its five screens, then the numbers and the sources of its plan."""
+    """Return the report of a story: its five screens, followed by the numbers and the sources of its plan."""
     sections = [
         Section(one.title, f"{one.sentence} {one.caption}".strip(), partial(_picture, one.picture))
         for one in story.screens

@@ -23,26 +23,26 @@ from isoplan.engine.errors import PlannerError
 TEMPLATE = Path(__file__).with_name("report.typ")
 MOST_PAGES = 4
 WIDE_MM, NARROW_MM = 172.0, 83.0
-"""Widths of a figure in millimetres: that of the text, and that of one of two columns."""
+"""Widths of a figure in millimetres: the full width of the text, and the width of one of two columns."""
 MOST_WIDE = 2
-"""Largest number of figures that are as wide as the text. More figures stand in two columns."""
+"""Maximum number of figures of the full text width. A report with more figures shows all figures in two columns."""
 FITS = ((9.5, None), (8.5, None), (7.5, None), (7.5, 60), (7.5, 30), (7.5, 12))
-"""Font sizes in points, with the maximum number of source rows, in the order in which they are tried."""
+"""Pairs that are tried in this order: font size in points, and maximum number of source rows (None: no maximum)."""
 NARROWEST, WIDEST = 11, 40
-"""Limits of the relative widths of columns, in letters."""
+"""Minimum and maximum of the relative width of a table column, in letters."""
 PAGES = re.compile(rb"/Type ?/Pages ?/Count (\d+)")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that no font shows, and that JSON or PDF may not contain."""
 
 FOREIGN = re.compile(r"[\u0530-\u1dff\u2c00-\ufefe\U00010000-\U0001fffd\U00020000-\U0003fffd]")
-"""Characters that the fonts of Typst lack, such as Chinese ones. The fonts of the computer are read for these alone."""
+"""Characters that the fonts of Typst lack, such as Chinese. The system fonts are used only if a report has any."""
 
 
 def pdf_report(report: Report) -> bytes:
     """Return ``report`` as a PDF of at most ``MOST_PAGES`` pages.
 
-    Smaller fonts are tried if the report is longer; then the last sources are left out, and the PDF says so. Raises
-    PlannerError if the report is still longer.
+    If the report is longer, smaller fonts are tried. If it is still longer, the last sources are left out and the PDF
+    states this. Raises PlannerError if no attempt is short enough.
     """
     content = _content(report)
     for points, most in FITS:
@@ -54,9 +54,9 @@ def pdf_report(report: Report) -> bytes:
 
 
 def compile_pages(content: dict[str, Any], form: Literal["pdf", "png"] = "pdf") -> bytes:
-    """Return the pages of a report as ``form``; the first page alone if it is "png".
+    """Return a report in the format ``form``: all pages as "pdf", or only the first page as "png".
 
-    The root of the project is a folder with the template alone, so that it cannot read another file.
+    The root folder for Typst contains only the template, so that the template cannot read any other file.
     """
     given = CONTROL.sub(" ", json.dumps(content, ensure_ascii=False))
     with tempfile.TemporaryDirectory() as folder:
@@ -92,7 +92,7 @@ def _content(report: Report) -> dict[str, Any]:
 
 
 def _section(section: Section, width: float) -> dict[str, Any]:
-    """Return a part of the report for the template; its figure is drawn as SVG."""
+    """Return a section of the report as a JSON object for the template, with the figure as SVG."""
     shown: dict[str, Any] = {"title": section.title, "text": readable(section.text), "svg": "", "alt": ""}
     if section.draw is not None:
         drawing = section.draw(paper(width, 9 if width == WIDE_MM else 8))
@@ -106,7 +106,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]
 
 
 def _width(column: Sequence[str]) -> int:
-    """Return the relative width of a column of texts: the length of the longest one, within limits."""
+    """Return the relative width of a table column: the length of its longest text, limited to a minimum and maximum."""
     return min(max(max(map(len, column)) + 2, NARROWEST), WIDEST)
 
 

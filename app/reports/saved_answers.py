@@ -1,4 +1,4 @@
-"""Reports of answers that were saved as JSON, and files of reports."""
+"""Functions that make a report from an answer saved as JSON, and write a report to a file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isoplan.engine.planning.plan.document import LABELS, document, read_plan
 from isoplan.engine.planning.recommender.text import LABELS as SETTINGS
 
 WRITERS = {".html": html_report, ".pdf": pdf_report}
-"""Functions that write a report, by the ending of the file."""
+"""Function that converts a report to a file, for each ending of the file name."""
 PARTS = {"allocation", "derived", "choices", "recipes", "regimes"}
 """Keys of a JSON object that only group its numbers, and are not part of a label."""
 UNLISTED = {"question", "prices", "warnings", "picture", "laws", "evidence", "between", "support", "compute", "bill"}
-"""Keys whose values are no numbers of the answer."""
+"""Keys of an answer whose values do not belong to the numbers of its report."""
 NAMES = LABELS | {"s": SETTINGS["s"], "B": SETTINGS["B"], "K": SETTINGS["K"], "lr": SETTINGS["lr"]}
 ENDS = {"least": "optimistic", "most": "conservative"}
 
@@ -30,8 +30,8 @@ ENDS = {"least": "optimistic", "most": "conservative"}
 def read_report(raw: Mapping[str, Any], fits: Sequence[Fit], title: str = "") -> Report:
     """Return the report of the JSON object ``raw`` of an answer. ``fits`` are the laws that the answer uses.
 
-    The report of a plan has its figure if ``fits`` contains its fit. Raises PlannerError if ``raw`` is no answer, or if
-    ``fits`` are given and none is the fit of the plan.
+    The report of a plan has a figure if ``fits`` contains the fit of the plan. Raises PlannerError if ``raw`` is not an
+    answer, or if ``fits`` is not empty and does not contain the fit of the plan.
     """
     if not isinstance(raw.get("sentence"), str):
         what = "a fit" if "parameters" in raw or "groups" in raw else "no answer of Isoplan"
@@ -76,9 +76,9 @@ def _label(path: tuple[str, ...]) -> str:
 
 
 def write_report(report: Report, path: Path) -> None:
-    """Write ``report`` to ``path``, as HTML or PDF by its ending.
+    """Write ``report`` to ``path``, as HTML or PDF according to the ending of the file name.
 
-    Raises PlannerError for another ending, and for a path that cannot be written.
+    Raises PlannerError if the ending is neither .html nor .pdf, or if the file cannot be written.
     """
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:

@@ -1,4 +1,4 @@
-"""Axes of a figure in SVG: from values to pixels, with grid, ticks, labels and titles."""
+"""Axes of a figure in SVG: conversion of values to pixels, grid, ticks, labels and titles."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from isoplan.engine.quantities import count
 
 Part = Mapping[str, Any]
 DASHES = {"dot": (1.5, 2.5), "dash": (6.0, 4.0), "dashdot": (6.0, 3.0, 1.5, 3.0), "longdash": (10.0, 5.0)}
-"""Lengths of dashes and gaps by the name of a dash, in widths of the line."""
+"""Lengths of the dashes and gaps of each line style, in units of the line width."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis of a figure: its description, the pixels of its ends, and its range (log10 on a log axis)."""
+    """An axis of a figure: its Plotly description, the pixels of its ends, and its range (log10 on a log axis)."""
 
     part: Part
     start: float
@@ -35,14 +35,14 @@ class Scale:
         return self.part.get("type") == "log"
 
     def at(self, values: Any) -> Floats:
-        """Return the pixels of ``values``; NaN where a value has no place on a log axis."""
+        """Return the pixel positions of ``values``. On a log axis, those of zero and negative values are not finite."""
         given = np.asarray(values, float)
         with np.errstate(invalid="ignore", divide="ignore"):
             known = np.log10(given) if self.log else given
         return self.start + (known - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def along(self, share: float) -> float:
-        """Return the pixel of a fraction of the axis."""
+        """Return the pixel position at the fraction ``share`` of the axis, counted from its start."""
         return self.start + share * (self.end - self.start)
 
     def ticks(self) -> list[tuple[float, str]]:
@@ -69,7 +69,7 @@ class Scale:
 
 
 def _even(low: float, high: float) -> list[float]:
-    """Return four to ten round numbers at equal steps from ``low`` to ``high``."""
+    """Return the multiples of a round step (1, 2 or 5 times a power of ten) from ``low`` to ``high``."""
     rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough * 0.999)
@@ -78,7 +78,7 @@ def _even(low: float, high: float) -> list[float]:
 
 
 def read_scales(layout: Part, traces: Sequence[Part], width: float, height: float) -> dict[str, Scale]:
-    """Return the scales by their names, such as x and y2. Margins grow for labels and for a colour bar."""
+    """Return the scales by axis name, such as x and y2. Margins are enlarged for long labels and a colour bar."""
     margin, size = dict(layout["margin"]), float(layout["font"]["size"])
     axes = {key.replace("axis", ""): part for key, part in layout.items() if key[1:5] == "axis"}
     for name, part in axes.items():
@@ -118,7 +118,7 @@ def _scale(part: Part, name: str, traces: Sequence[Part], start: float, end: flo
 
 
 def read_values(given: Any) -> Floats:
-    """Return the numbers of an array of Plotly, which can be packed as base64."""
+    """Return the numbers of a Plotly array, which is a list of numbers or a base64 text."""
     if isinstance(given, Mapping) and "bdata" in given:
         return np.frombuffer(base64.b64decode(given["bdata"]), np.dtype(given["dtype"])).astype(float)
     return np.asarray([] if given is None else given, float)
@@ -130,7 +130,7 @@ def _title(part: Part) -> str:
 
 
 def draw_axis(scales: Mapping[str, Scale], name: str, size: float, ink: str) -> str:
-    """Return the grid, ticks, labels, frame and title of one axis, at the side where its partner starts."""
+    """Return the grid, ticks, labels, frame and title of one axis, placed at the start of the perpendicular axis."""
     scale, partner = scales[name], _partner(scales, name)
     part, upright = scale.part, name.startswith("y")
     small = float((part.get("tickfont") or {}).get("size") or size)
@@ -163,7 +163,10 @@ def draw_axis(scales: Mapping[str, Scale], name: str, size: float, ink: str) -> 
 
 
 def _partner(scales: Mapping[str, Scale], name: str) -> Scale | None:
-    """Return the axis on which the labels of the axis ``name`` stand."""
+    """Return the perpendicular axis of the axis ``name``; None if there is none.
+
+    The labels of the axis ``name`` are drawn at the start of the perpendicular axis.
+    """
     anchor = str(scales[name].part.get("anchor") or ("x" if name[0] == "y" else "y") + name[1:])
     return scales.get(anchor)
 

@@ -1,7 +1,8 @@
-"""Figures as SVG, for a page that is printed: lines, areas, dots, error bars, shapes, notes and axes of Plotly.
+"""Conversion of Plotly figures to SVG for printed reports.
 
-Plotly draws only in a browser, and a report is written without one. The figures of Isoplan use a small part of Plotly,
-which is drawn here; ``draw_svg`` raises ValueError for a trace that is not part of it.
+Plotly itself needs a browser to draw, but a report is written without a browser. This module draws the elements that
+figures of Isoplan use: lines, areas, dots, error bars, shapes, notes and axes. ``draw_svg`` raises ValueError for a
+trace of any other kind.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from isoplan.app.reports.svg_text import LEADING, draw_text, width_of
 from isoplan.engine.arrays import Floats
 
 FONT = "Libertinus Serif"
-"""Font of figures in print. It is part of the typst package, so that no font of the machine is needed."""
+"""Font of printed figures. The typst package contains this font, so no system font is needed."""
 MARKERS = {
     "star": [(math.pi * k / 5, 1.0 if k % 2 == 0 else 0.4) for k in range(10)],
     "diamond": [(math.pi * k / 2, 1.0) for k in range(4)],
     "square": [(math.pi * (2 * k + 1) / 4, 1.25) for k in range(4)],
     "triangle-up": [(2 * math.pi * k / 3, 1.15) for k in range(3)],
 }
-"""Corners of a marker as (angle from the top, distance in radii)."""
+"""Corners of each marker shape as (angle from the top in radians, distance from the centre in marker radii)."""
 
 
 def draw_svg(figure: go.Figure) -> str:
-    """Return ``figure``, which has a width and a height, as SVG. Raises ValueError for a trace that is not drawn."""
+    """Return ``figure``, whose layout has a width and a height, as SVG. Raises ValueError for an unsupported trace."""
     whole = figure.to_plotly_json()
     layout, traces = whole["layout"], whole["data"]
     width, height = float(layout["width"]), float(layout["height"])
@@ -57,7 +58,7 @@ def draw_svg(figure: go.Figure) -> str:
 
 
 def _plots(scales: Mapping[str, Scale]) -> Iterator[tuple[str, Scale, Scale]]:
-    """Yield the name and the two scales of each plot of the figure."""
+    """Yield the name, the x scale and the y scale of each plot of the figure."""
     for name, x in scales.items():
         if name.startswith("x"):
             y = str(x.part.get("anchor") or f"y{name[1:]}")
@@ -67,9 +68,9 @@ def _plots(scales: Mapping[str, Scale]) -> Iterator[tuple[str, Scale, Scale]]:
 
 
 def _of(scales: Mapping[str, Scale], ref: str, value: Any, raw: bool = True) -> float:
-    """Return the pixel of a coordinate of a shape or note: a value, or a fraction of an axis or of the figure.
+    """Return the pixel position of a coordinate of a shape or note: a value on an axis, or a fraction of an axis.
 
-    ``raw`` is False if the value on a log axis is given as its logarithm.
+    ``raw`` is False if a value on a log axis is given as its log10.
     """
     if ref == "paper":
         ref = "x domain"
@@ -135,7 +136,7 @@ def _trace(scales: Mapping[str, Scale], one: Part, size: float, ink: str) -> str
 
 
 def _path(x: Floats, y: Floats, style: str, closed: bool = False) -> str:
-    """Return a path through the points; the line is interrupted where a coordinate is not finite."""
+    """Return an SVG path through the points, with a gap at each point that has a coordinate that is not finite."""
     steps, drawing = [], False
     for a, b in zip(x, y, strict=True):
         if not (math.isfinite(a) and math.isfinite(b)):
@@ -148,7 +149,10 @@ def _path(x: Floats, y: Floats, style: str, closed: bool = False) -> str:
 
 
 def _each(value: Any, n: int, usual: Any) -> list[Any]:
-    """Return ``value`` for each of ``n`` points, if it is not already given for each."""
+    """Return one value per point (n points): the list ``value``, or a single ``value`` repeated.
+
+    If ``value`` is None, the default ``usual`` is repeated.
+    """
     if isinstance(value, Mapping) and "bdata" in value:
         value = read_values(value).tolist()
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
@@ -172,7 +176,7 @@ def _markers(marker: Part, x: Floats, y: Floats) -> list[str]:
 
 
 def _coloured(marker: Part, n: int) -> list[str]:
-    """Return the colour of each point. Numbers are mapped to the nearest colour of the colour scale."""
+    """Return the colour of each point. A number is drawn in the nearest colour of the colour scale."""
     colours = _each(marker.get("color"), n, "#000000")
     scale = marker.get("colorscale")
     if not scale or all(isinstance(c, str) for c in colours):
@@ -204,7 +208,7 @@ def _marker(x: float, y: float, look: Part) -> str:
 
 
 def _bars(one: Part, bar: Part, along: bool, sx: Scale, sy: Scale) -> list[str]:
-    """Return error bars along x if ``along``, else along y, without caps."""
+    """Return error bars without caps: along x if ``along`` is true, else along y."""
     x, y = read_values(one["x"]), read_values(one["y"])
     up = read_values(bar.get("array"))
     down = read_values(bar["arrayminus"]) if bar.get("arrayminus") is not None else up
@@ -236,7 +240,7 @@ def _words(one: Part, x: Floats, y: Floats, size: float, ink: str) -> str:
 
 
 def _colours(one: Part, scales: Mapping[str, Scale], size: float, ink: str) -> str:
-    """Return the colour bar of a trace at the right of the plot; "" if it has none."""
+    """Return the colour bar of a trace at the right of the plot; "" if the trace has no colour bar."""
     marker = one.get("marker") or {}
     if not marker.get("showscale") or not marker.get("colorscale"):
         return ""
@@ -262,7 +266,7 @@ def _colours(one: Part, scales: Mapping[str, Scale], size: float, ink: str) -> s
 
 
 def _legend(layout: Part, traces: Sequence[Part], scales: Mapping[str, Scale], size: float, ink: str) -> str:
-    """Return the legend in lines above the plot."""
+    """Return the legend, drawn above the plot in as many lines as needed."""
     small = float(((layout.get("legend") or {}).get("font") or {}).get("size") or size)
     named = [one for one in traces if one.get("showlegend") is not False and one.get("name")]
     left, right, y = scales["x"].start, scales["x"].end, scales["y"].end - 0.6 * small

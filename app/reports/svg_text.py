@@ -1,4 +1,4 @@
-"""Text of figures as SVG: the few HTML tags that Plotly shows, as lines of ``tspan`` elements."""
+"""Text of figures as SVG: texts with the few HTML tags that Plotly supports become lines of ``tspan`` elements."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from html import escape
 from html.parser import HTMLParser
 
 LEADING = 1.3
-"""Distance of two lines of text, in font sizes."""
+"""Distance between two lines of text, in units of the font size."""
 SMALL = 0.7
-"""Size of a superscript or subscript, in font sizes of the line."""
+"""Font size of a superscript or subscript, in units of the font size of the line."""
 CAPITAL = 0.66
-"""Height of a capital letter, in font sizes."""
+"""Height of a capital letter, in units of the font size."""
 WIDTH = 0.48
-"""Mean width of a letter, in font sizes."""
+"""Mean width of a letter, in units of the font size."""
 ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 COLOUR = re.compile(r"color:\s*(#[0-9a-fA-F]{3,8}|rgba?\([\d., ]+\)|[a-z]+)")
 CONTROL = re.compile("[\x00-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
@@ -32,7 +32,7 @@ class Run:
     colour: str = ""
 
     def as_svg(self, size: float, moved: int) -> str:
-        """Return the ``tspan`` of this piece; ``moved`` is the ``raised`` of the piece before it."""
+        """Return the ``tspan`` element of this piece; ``moved`` is the value ``raised`` of the previous piece."""
         style = ' font-weight="bold"' if self.bold else ""
         style += ' font-style="italic"' if self.italic else ""
         style += f' fill="{self.colour}"' if self.colour else ""
@@ -48,7 +48,7 @@ def _rise(raised: int) -> float:
 
 @dataclass
 class _Reader(HTMLParser):
-    """Parser that collects lines of pieces. Unknown tags are ignored; their text is kept."""
+    """Parser that collects a text as lines of pieces (``Run``). Unknown tags are removed, but not the text inside."""
 
     lines: list[list[Run]] = field(default_factory=lambda: [[]])
     styles: list[tuple[str, Run]] = field(default_factory=lambda: [("", Run(""))])
@@ -89,7 +89,7 @@ def read_lines(text: str) -> list[list[Run]]:
 
 
 def width_of(text: str, size: float) -> float:
-    """Return the approximate width of a text with HTML tags in pixels; of its longest line."""
+    """Return the approximate width in pixels of the longest line of a text with HTML tags."""
     return max(sum(len(run.text) * (SMALL if run.raised else 1) for run in line) for line in read_lines(text)) * (
         WIDTH * size
     )

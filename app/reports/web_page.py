@@ -1,4 +1,4 @@
-"""A report as one HTML file that opens without a network: plotly.js is part of it, and nothing is loaded."""
+"""A report as one HTML file that opens without a network: the file contains plotly.js and loads nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isoplan.app.figures.style.theme import LIGHT, Drawing
 from isoplan.app.reports.content import Report, Section, readable
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
-"""Content security policy of the file: it loads nothing, from a network or from the disk."""
+"""Content security policy of the HTML file: the browser loads nothing from a network or from the disk."""
 STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color: #17242c; background: #fff;
@@ -65,7 +65,7 @@ def html_report(report: Report) -> bytes:
 
 
 def _section(section: Section, i: int) -> str:
-    """Return a part of the report; ``i`` distinguishes its figure from those of other parts."""
+    """Return a section of the report as HTML; ``i`` is the number of the section and names its figure."""
     title = f"<h2>{escape(section.title)}</h2>" if section.title else ""
     text = f"<p>{escape(readable(section.text))}</p>" if section.text else ""
     figure = _figure(section.draw(LIGHT), i) if section.draw is not None else ""
@@ -74,7 +74,7 @@ def _section(section: Section, i: int) -> str:
 
 
 def _figure(drawing: Drawing, i: int) -> str:
-    """Return a figure with the description for readers who cannot see it, and its data as JSON."""
+    """Return a figure as HTML: a text description for readers who cannot see the figure, and its data as JSON."""
     alt, height = escape(drawing.alt), int(drawing.figure.layout.height)
     data = str(drawing.figure.to_json()).replace("<", "\\u003c")
     return (

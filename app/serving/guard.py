@@ -1,4 +1,4 @@
-"""Access control of the server: an ASGI middleware that checks every request, WebSocket and uploads included."""
+"""Access control of the server: an ASGI middleware that checks every request, including WebSockets and uploads."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Guard:
 
     If ``token`` is empty, the Host header must be a name of this machine, such as localhost. This refuses requests from
     a foreign page whose own domain name resolves to 127.0.0.1 (DNS rebinding). If ``token`` is set, any host is
-    accepted, but a request needs the cookie that the first visit with ``?token=`` sets. In both cases a WebSocket, and
-    a request that can change something, must come from a page of this server.
+    accepted, but a request needs the cookie that the first visit with ``?token=`` sets. With and without a token, a
+    WebSocket or a request that can change something must come from a page of this server.
     """
 
     app: ASGIApp
@@ -111,7 +111,7 @@ def _name(host: str) -> str:
 
 
 def _same_origin(scope: Scope, headers: Headers, host: str, shared: bool) -> bool:
-    """Return whether a request comes from a page of this server, or cannot change anything.
+    """Return whether a request comes from a page of this server or cannot change anything.
 
     A request without an Origin header does not come from a page of another site, so it is accepted too. If ``shared``
     is true, a proxy in front of the server can add TLS. The origin can then be https although the request is http.

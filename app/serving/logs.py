@@ -12,18 +12,18 @@ from streamlit.logger import _loggers
 LOG_BYTES = 2_000_000
 LOG_FILES = 5
 QUERY = re.compile(r"(/[^\s\"'?]*)\?[^\s\"']+")
-"""Pattern of the query in an address.
+"""Pattern of the query in an address (URL), from the question mark on.
 
 Whole queries are removed from the logs, because the name of the parameter 'token' can be encoded, for example as
 ``%74oken``.
 """
 
-# Keeps the records that are logged before a workspace is open. They are written to its log file later.
+# Stores the records that are logged before a workspace is open. ``to_file`` writes them to the log file later.
 _early = MemoryHandler(capacity=1000, flushLevel=logging.CRITICAL + 1)
 
 
 class WithoutToken(logging.Filter):
-    """Filter that removes queries from logged addresses, because a query can contain the token of a shared server.
+    """Filter that removes the query (after ?) from logged addresses: it can contain the token of a shared server.
 
     For example, uvicorn logs the whole address of a refused WebSocket.
     """
@@ -36,7 +36,7 @@ class WithoutToken(logging.Filter):
 
 
 class Sentence(logging.Formatter):
-    """Formatter that writes only the first line of a message. The log file has the traceback."""
+    """Formatter that writes only the first line of a message. The traceback is only in the log file."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "isoplan: " + record.getMessage().partition("\n")[0]

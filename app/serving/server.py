@@ -46,7 +46,7 @@ OPTIONS = {
     "logger.enableRich": False,
     "client.toolbarMode": "viewer",
     "runner.magicEnabled": False,
-    "runner.postScriptGC": False,  # a full garbage collection after every run of a page takes a fifth of a second
+    "runner.postScriptGC": False,  # True: after every run of a page, a garbage collection takes 0.2 s
     "server.baseUrlPath": "",
     "server.enableCORS": True,
     "server.enableXsrfProtection": True,
@@ -61,7 +61,7 @@ log = logging.getLogger("isoplan.server")
 
 @dataclass(frozen=True)
 class Start:
-    """Options of ``isoplan app``. If ``port`` is None, the server uses the first free port from 8501 on."""
+    """Options of ``isoplan app``. If ``port`` is None, the server uses the first free port that is at least 8501."""
 
     host: str = "localhost"
     port: int | None = None
@@ -100,7 +100,7 @@ def serve(start: Start) -> None:
     try:
         with listener, suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
-    except SystemExit:  # uvicorn raises SystemExit if the server could not start
+    except SystemExit:  # uvicorn raises SystemExit if the server cannot start
         raise failure[0] if failure else PlannerError("The server did not start.") from None
 
 
@@ -124,7 +124,8 @@ def build(start: Start, settings: workspace.Settings, failure: list[Exception]) 
 def _our_files(file_name: str) -> list[str]:
     """Return the path of Isoplan's own Streamlit configuration file.
 
-    It replaces Streamlit's function, so configuration files of the user or the working directory are ignored.
+    This function replaces the one of Streamlit, so that configuration files of the user and of the working directory
+    are ignored.
     """
     return [str(MAIN.parent / ".streamlit" / file_name)]
 
@@ -176,7 +177,7 @@ async def _health(_request: Request) -> Response:
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """Return a socket that listens on ``port``; if ``port`` is None, on the first free port from 8501 on.
+    """Return a socket that listens on ``port``; if ``port`` is None, on the first free port that is at least 8501.
 
     Raises PlannerError if no such port is free or allowed, or if ``host`` is not an address of this machine.
     """

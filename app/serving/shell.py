@@ -21,16 +21,17 @@ PAGES = ("", "story", "data", "fit", "explore", "plan", "train", "recommender", 
 """Paths of the pages in the address. ``amplitude`` is an older path of the page Precision."""
 FIGURES = ("", "story", "fit", "explore", "plan", "recommender", "precision")
 UNKNOWN = "unknown"
-"""Query parameter of Home: an address that a visitor requested and that is not a page. Home names it in a message."""
+"""Query parameter of Home: the requested address if no page has this address. Home shows a message that names it."""
 SERVICES = frozenset({"_stcore", "api", "app", "component", "healthz", "media", "static", "vendor"})
-"""First parts of paths that are files or services of Streamlit and of this server, not pages."""
+"""First parts of the paths of files and services of Streamlit and of this server. These paths are not pages."""
 STATIC = Path(__file__).parents[1] / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 
 # Without this script, Streamlit's front end first looks for its server below the path of the page (/plan/...), and
 # every first visit of a page logs errors. The colours prevent a white flash in dark mode before the theme is loaded.
-# Streamlit draws a placeholder of 40 pixels for each widget until its code is loaded, and the page would move. It is
-# hidden until all its first widgets are drawn, for at most five seconds, and the space of the menu is kept free.
+# Streamlit draws a placeholder of 40 pixels for each widget until its code is loaded. To avoid a visible change of the
+# layout, the page is hidden until its first widgets are drawn, for at most five seconds. The space of the menu is
+# reserved.
 HEAD = """
     <script>
       const root = new URL("./", window.location.href).href;
@@ -101,10 +102,10 @@ async def _icon(_request: Request) -> Response:
 
 
 class _NoPage(Route):
-    """Route for addresses that a browser opens as a page, but that are neither a page nor a file or service."""
+    """Route for addresses that a browser opens as a page, although no page, file or service has this address."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match if the request accepts HTML and its path does not start with the name of a service."""
+        """Match a request that accepts HTML if its path does not start with a name in ``SERVICES``."""
         match, child = super().matches(scope)
         if match is not Match.FULL or not _is_page(Request(scope)):
             return Match.NONE, {}
@@ -120,7 +121,7 @@ async def _unknown(request: Request) -> Response:
     """Redirect an unknown address to Home, where a message names the address.
 
     An address such as ``plan/`` is redirected to the page ``plan``. Without this route, Streamlit shows its own dialog
-    for an unknown address, and for ``plan/`` a page without its scripts.
+    for an unknown address, and shows ``plan/`` as a page without scripts.
     """
     address = str(request.path_params["address"])
     root, name = "../" * address.count("/") or "./", address.rstrip("/")
@@ -128,7 +129,7 @@ async def _unknown(request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """Return the routes of all pages, of the icon, and of unknown addresses."""
+    """Return the routes of all pages, of the icon, and of addresses without a page."""
     return [
         *(Route(f"/{page}", _page) for page in PAGES),
         Route("/icon.svg", _icon),

@@ -1,7 +1,7 @@
 """Program that reads SVG from standard input and writes PDF to standard output.
 
-It runs in a separate process with limited time and memory (``isoplan.engine.limited``). Before the conversion, it
-checks the size, the elements and the addresses of the drawing.
+The program runs in a separate process with limited time and memory (``isoplan.engine.limited``). Before the conversion,
+the size, the elements and the addresses of the drawing are checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST = 20_000.0
 REFUSED_TAGS = frozenset(
     {"script", "foreignobject", "use", "iframe", "audio", "video", "style", "link", "filter", "mask", "pattern"}
 )
-# A drawing can refer to its own elements and contain pixel images. It is refused if it has other addresses, so the
+# The allowed addresses: elements of the drawing itself and embedded pixel images. Others are refused, so that the
 # converter never loads a file or a page.
 INSIDE = re.compile(r"#|data:image/(png|jpeg);base64,[A-Za-z0-9+/=\s]*\Z")
 ADDRESS = re.compile(r"""(?:url|src)\(\s*["']?\s*([^)"']*)""", re.IGNORECASE)
@@ -30,11 +30,11 @@ INSTRUCTION = re.compile(rb"<\?(?!xml[\s?])")
 TEXT = ("data-", "aria-")
 """Prefixes of attributes that contain only text: the converter ignores these attributes."""
 HIDDEN = re.compile(r"\\|/\*|@import|filter\s*:", re.IGNORECASE)
-"""Pattern of CSS that is refused: escapes and comments (both can hide an address), ``@import`` and filters."""
+"""Pattern of CSS that is refused: ``@import``, filters, and escapes and comments, which can hide an address."""
 
 
 def check(svg: bytes) -> None:
-    """Raise PlannerError if a file is not SVG or can be unsafe to convert.
+    """Raise PlannerError if a file is not SVG or its conversion can be unsafe.
 
     The file must be within the limits of size and depth, and must not refer to addresses outside the drawing.
     """
