@@ -72,7 +72,7 @@ def test_interior_negatives_of_table_6() -> None:
 
 
 def test_memory_binds_at_the_largest_budget() -> None:
-    """At 1e19 FLOPs all metrics improve at K = 2e6 negatives (Sec. 6). Memory limits K unless scores are chunked."""
+    """At 1e19 FLOPs all metrics still improve at K = 2e6 negatives (Sec. 6). Without chunks, memory limits K."""
     devices = Stage2(find_device("H100"), width=188, devices=4, chunk=None)
     for metric in ("val_loss", "recall@10", "NDCG@10", "MRR@10"):
         recipe = recommend(EVIDENCE, 1e19, metric, Settings(stage2=devices)).recipe
