@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _SIZES, _SAMPLES = (1e6, 4e6, 16e6, 64e6, 256e6), (4e8, 16e8, 64e8, 256e8, 1024e8)
 _NOISE = (0.3, -1.0, 0.8, 0.1, -0.6, 1.0, -0.2)
-"""Deviations of the example runs from their law, in units of 0.3 %. They are repeated in this order."""
+"""Relative deviations of the example losses from their law, in units of 0.3 %. The runs use the deviations in turn."""
 
 
 def template() -> bytes:
-    """Return an example of a run table as CSV: 25 invented runs, which a law can be fitted to.
+    """Return an example of a run table as CSV. It contains 25 invented runs, to which a law can be fitted.
 
-    Their loss is 1.7 + 200 / N^0.32 + 400 / D^0.29, with a noise of 0.3 %.
+    The loss is 1.7 + 200 / N^0.32 + 400 / D^0.29 with a noise of 0.3 %, for N parameters and D samples seen.
     """
     lines = ["name,params,tokens,loss"]
     for i, (N, D) in enumerate((N, D) for N in _SIZES for D in _SAMPLES):
@@ -40,8 +40,8 @@ def template() -> bytes:
 def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv") -> bytes:
     """Return the rows of a table as a CSV or Parquet file, with row ids and the original column names.
 
-    If rows are withdrawn, the second column contains the reason. In CSV, the role of a column is appended to its name
-    if they differ: ``params [N]``.
+    If rows are withdrawn, the second column contains the reason. In CSV, the role of a column is appended to a name
+    that differs from the role: ``params [N]``.
     """
     return _csv(db, table_id) if kind == "csv" else _parquet(rows_frame(db, table_id))
 
@@ -58,7 +58,7 @@ def runs(fitted: Runs) -> bytes:
 
 
 def _csv(db: Database, table_id: str) -> bytes:
-    """Return the rows of a table as CSV. DuckDB writes them, because it is many times faster than pandas.
+    """Return the rows of a table as CSV. DuckDB writes the rows, because pandas is many times slower.
 
     The header is written separately, because DuckDB does not keep names that differ only in case.
     """
@@ -86,9 +86,9 @@ def _field(column: Column, position: int) -> str:
 
 
 def _inert(cell: str) -> str:
-    """Return an SQL expression for a text cell in a form that spreadsheets do not run as a formula.
+    """Return an SQL expression that adds an apostrophe to a text cell that a spreadsheet would run as a formula.
 
-    It has the same result as ``isoplan.engine.escaping.as_text``.
+    The expression has the same result as ``isoplan.engine.escaping.as_text``.
     """
     formula = f"left({cell}, 1) IN ({', '.join(map(sql.text, BEGINS))}) AND TRY_CAST({cell} AS DOUBLE) IS NULL"
     return f"CASE WHEN {formula} THEN '''' || {cell} ELSE {cell} END"

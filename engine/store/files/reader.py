@@ -3,9 +3,9 @@
 This file is run as a script by ``isoplan.engine.limited``. ``reader.py SECONDS MEGABYTES list FORMAT FILE`` prints the
 parts of a file (sheets or tables) as JSON. ``reader.py SECONDS MEGABYTES copy FORMAT FILE PART TARGET ROWS COLUMNS``
 writes one part to TARGET and prints the names of its columns as JSON. TARGET is CSV for Excel; otherwise it is Parquet
-with columns ``c0``, ``c1``, ... A damaged file can crash only the child. For an error that the user can correct, the
-script prints one line to standard error and exits with status 1; for any other error it exits with status 2. Views of a
-DuckDB file are never opened, because a view can contain any query.
+with columns ``c0``, ``c1``, ... A damaged file can crash only the child process. For an error that the user can
+correct, the script prints one line to standard error and exits with status 1. For any other error, it exits with status
+2. Views of a DuckDB file are never opened, because a view can contain any query.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _tables(file: str) -> list[str]:
 
 
 def _base_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    """Return displayed name -> (schema, table) for the tables of the attached file.
+    """Return the base tables of the attached file: displayed name -> (schema, table).
 
     If two tables would have the same displayed name, the second one is quoted.
     """
@@ -158,7 +158,7 @@ def _copy_sheet(file: str, part: str, target: str, rows: int, columns: int) -> l
 
 
 def _refuse_rows_out_of_order(part: str) -> None:
-    """Replace a method of openpyxl, so that it raises Refused if a row number does not exceed the previous one.
+    """Change a method of openpyxl: it raises Refused if the number of a row is not larger than the previous number.
 
     The original method skips such rows without an error. The change lasts until the end of this process.
     """

@@ -38,10 +38,10 @@ def parts(upload: Upload) -> tuple[str, ...]:
 
 
 def choose(upload: Upload, asked: str | None, option: str) -> str:
-    """Return the part of the file to import: ``asked`` if it is given, otherwise the only part of the file.
+    """Return the sheet or base table to import: ``asked``, or the only one in the file if ``asked`` is None.
 
-    Raises PlannerError, which lists the parts, if the part does not exist, or if ``asked`` is None and there are
-    several. ``option`` is the terminal option that the error names.
+    The result is empty for formats without sheets or base tables. Raises PlannerError if ``asked`` is not in the file,
+    or if ``asked`` is None and the file has several. The message names ``option``, the terminal option for the choice.
     """
     found = parts(upload)
     if upload.format not in ("excel", "duckdb"):

@@ -1,6 +1,6 @@
 """Read runs directly from a file, for the terminal.
 
-The table is imported into a store in memory, so that the workspace stays free for the app.
+The table is imported into a database in memory. The workspace is not used, so the app can have it open.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ def read_runs(
     extra: tuple[str, ...] = (),
     offered: tuple[str, ...] = (),
 ) -> Runs:
-    """Return the runs of a table file. Its mapping is the suggested one, corrected by ``mapping`` (role -> column).
+    """Read the runs of a table file. ``mapping`` (role -> column) replaces roles of the suggested mapping.
 
     Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run and status. The roles ``metric`` and
     ``hyper`` take several columns joined by ``+``. An empty column (``C=``) removes the suggested column of a role. A
     text column in ``mapping`` is read as numbers by its proposed conversion if this conversion is unambiguous and fits
     every cell. A column in ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) is always converted. ``derived`` maps roles
-    to formulas. ``rows`` selects the row of a run that has several; None means that names and steps determine it.
-    Columns in ``extra`` are read under their own names. Columns in ``offered`` are read in the same way if the table
-    has them and they are numeric. ``repeats``, ``each`` and ``pooled`` are those of ``Roles``. The ``source`` of the
-    runs is the path. Raises PlannerError for an unreadable file, an unknown role or column, or an invalid condition
-    ``where``.
+    to formulas. ``rows`` selects one row of each run that has several rows. If it is None, the last row is selected if
+    run names and steps show that the rows are points of training curves. Columns in ``extra`` become hyperparameters,
+    unless they already have a role. Columns in ``offered`` also become hyperparameters if the table has them and they
+    are numeric. ``repeats``, ``each`` and ``pooled`` are fields of ``Roles``. The ``source`` of the runs is the path.
+    Raises PlannerError for an unreadable file, an unknown role or column, or an invalid condition ``where``.
     """
     with open_table(
         path, mapping, where, agreed=agreed, derived=derived, rows=rows, pooled=pooled, sheet=sheet, inner=inner
@@ -105,10 +105,10 @@ class OpenTable:
     read: Callable[[Roles], Runs]
 
     def waiting(self, sizes: Mapping[str, str]) -> dict[str, str]:
-        """Return role -> reason for each column that is not read because the user has not accepted its conversion.
+        """Return the roles whose column is not read because the user has not accepted its conversion: role -> reason.
 
-        These are columns whose name matches the role, and the columns in ``sizes`` (role -> column). A role with an
-        empty column in ``sizes`` is left out.
+        The column of a role is the column in ``sizes`` (role -> column), or a column whose name matches the role. A
+        role with an empty column in ``sizes`` is left out.
         """
         roles = self.roles.model_copy(update={name: column or None for name, column in sizes.items()})
         found = {role: why for role, why in withheld(self.columns, roles).items() if sizes.get(role) != ""}
@@ -152,9 +152,9 @@ def read_curves(
 ) -> Curves:
     """Return the training curves of a table file, linked to ``runs`` by the names of the runs.
 
-    ``mapping`` is used as in ``read_runs``. Columns in ``extra`` are read under their own names if the file has them;
-    otherwise the run table may contain them. Raises PlannerError in the cases of ``read_runs``, if the curves cannot be
-    linked to the runs, or if no column measures the training progress.
+    ``mapping`` is used as in ``read_runs``. Columns in ``extra`` that the file contains become hyperparameters, unless
+    they already have a role. Raises PlannerError for the same reasons as ``read_runs``. Also raises PlannerError if the
+    curves cannot be linked to the runs, or if no column measures the training progress.
     """
     sent, name = table_bytes(path)
     with memory() as db:
@@ -239,7 +239,7 @@ def with_derived(roles: Roles, derived: Mapping[str, str]) -> Roles:
 def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
     """Parse texts ``COLUMN`` or ``COLUMN:conversion`` and return column -> conversion.
 
-    The conversion is empty if the text has none, which means the proposed one.
+    The conversion is an empty string if the text contains none. The proposed conversion is then used.
     """
     found = {}
     for text in agreed:
@@ -255,14 +255,15 @@ def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
 
 
 def _select_reading(column: Column, how: str) -> str:
-    """Return the conversion ``how`` with the way to read the text of an ambiguous column.
+    """Return the conversion ``how`` for an ambiguous column if it selects one of the two possible number formats.
 
-    Raises PlannerError if ``how`` does not select one of the two possible ways.
+    If points separate thousands, the format "thousands" is returned as "comma". Raises PlannerError if ``how`` selects
+    no number format.
     """
     assert column.conversion is not None
     kind, plus, unit = how.partition("+")
     if kind == "thousands" and kind not in column.conversion.either:
-        return f"comma{plus}{unit}"  # with decimal commas, the thousands separator is the point
+        return f"comma{plus}{unit}"  # in the format "comma", points separate thousands
     if text_kind(how) is not None:
         return how
     options = (shlex.quote(f"{column.name}:{kind}{'+' if how else ''}{how}") for kind in column.conversion.either)
@@ -272,14 +273,14 @@ def _select_reading(column: Column, how: str) -> str:
 
 
 def _certain(conversion: Conversion) -> bool:
-    """Return whether a proposed conversion reads text without a unit, fits every cell and is unambiguous."""
+    """Return whether a proposed conversion contains no unit, can read every cell and is unambiguous."""
     return not conversion.about and conversion.fails == 0 and not conversion.ambiguous
 
 
 def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kinds: Mapping[str, str]) -> None:
-    """Raise PlannerError if a column that the user maps to a size or compute needs a conversion.
+    """Raise PlannerError if the user maps a column to a size or to compute and has not chosen its unit.
 
-    This is the case if its name or values suggest another unit and the user has not chosen a conversion.
+    A choice is necessary only if the name or the values of the column suggest another unit.
     """
     for column in columns:
         roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]

@@ -1,4 +1,4 @@
-"""Files of delimited text: find the encoding, delimiter, header and decimal mark. All reads of a file agree on them."""
+"""Delimited text files: detection of the encoding, the delimiter, the header and the decimal mark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ENCODINGS = {
     "latin-1": "Latin-1",
 }
 _WIDE_SPACES = "\u00a0\u2007\u2009\u202f\u3000"
-"""Space characters from web pages and documents. DuckDB does not read a number that is surrounded by them."""
+"""Space characters from web pages and documents. DuckDB cannot read a number with such a space before or after it."""
 # Texts that other programs write for a missing cell. NaN is not in this list: it is read as a number and later counted
 # as missing.
 MISSING = ("", "#N/A", "<NA>", "NULL", "null")
@@ -57,7 +57,7 @@ class Relation:
 
 
 def relation(path: Path, name: str, scratch: Path) -> Relation:
-    """Return the relation that reads a delimited text file; all its columns are text.
+    """Return the relation (an SQL query) that reads a delimited text file. All columns are text.
 
     A file in another encoding is copied to ``scratch`` in UTF-8. Raises PlannerError if the file is not text, has no
     header with names, or has too many columns.
@@ -76,9 +76,9 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
 
 
 def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
-    """Return a UTF-8 version of the file, and a note if it had another encoding.
+    """Return the path of the file in UTF-8, and a note if its encoding was another one.
 
-    The version is the file itself or a copy in ``scratch``.
+    A file that is not plain UTF-8 is copied to ``scratch`` and converted. Raises PlannerError if the file is not text.
     """
     encoding = _encoding(path, name)
     if encoding == "utf-8":
@@ -176,7 +176,7 @@ def _unmarked_utf16(head: bytes, name: str) -> str:
 def _header(path: Path, name: str) -> tuple[list[str], str, str]:
     """Return the cells of the header, the delimiter, and options of DuckDB's ``read_csv``.
 
-    The options are ``skip``, the number of lines before the header, and ``new_line`` if it must be stated.
+    The options are ``skip``, the number of lines before the header, and ``new_line`` if DuckDB cannot detect it.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         blank, line = 0, file.readline(_CHUNK)
@@ -226,7 +226,7 @@ def _delimiter(line: str) -> str:
 def _check_spaces(header: str, rest: str, delimiter: str, name: str) -> None:
     """Raise PlannerError if only spaces separate the columns.
 
-    Such files are rejected, because names may contain spaces.
+    Such a file is ambiguous, because the names of columns may also contain spaces.
     """
     words, cells = header.split(), rest.partition("\n")[0].split()
     if delimiter not in header and len(words) == len(cells) > 1 and all(_is_number(cell) for cell in cells):
@@ -253,9 +253,9 @@ _THREE = r"^\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*$"
 def find_decimal_marks(cursor: Cursor, relation: Relation) -> Relation:
     """Return the relation of a text file with ``commas`` and ``doubtful`` determined from its cells.
 
-    The file has decimal commas if a column clearly has them, or if ";" separates the cells and no point is clearly a
-    decimal point. In a file with decimal commas, a column is doubtful if exactly three digits follow each of its
-    points.
+    ``commas`` is true if a column clearly contains decimal commas. It is also true if ";" separates the cells and no
+    column clearly contains decimal points. If ``commas`` is true, a column is doubtful if exactly three digits follow
+    each of its points, because these points may separate thousands.
     """
     points = commas = False
     candidates = []
@@ -276,7 +276,7 @@ def find_decimal_marks(cursor: Cursor, relation: Relation) -> Relation:
 
 
 def has_doubtful_points(cursor: Cursor, source: str, column: str) -> bool:
-    """Return whether a text column has points, and exactly three digits follow each of them.
+    """Return whether a text column contains points, and each point is followed by exactly three digits, as in 1.584.
 
     ``source`` is a table or a subquery.
     """
@@ -286,10 +286,10 @@ def has_doubtful_points(cursor: Cursor, source: str, column: str) -> bool:
 
 
 def _count_numbers(column: str) -> str:
-    """Return SQL for a list of six counts over the cells of a column.
+    """Return SQL that counts the numbers of a column by their format, as a list of six counts.
 
-    They count the cells that are present; numbers with a point and three digits after it; numbers that consist of
-    digits; numbers with a point; numbers with a comma; and numbers with groups of three digits separated by commas.
+    The counts are: cells with a value; numbers with a point and three digits after it; numbers that consist of digits;
+    numbers with a point; numbers with a comma; and numbers with groups of three digits separated by commas.
     """
     cells = f"count(CASE WHEN NOT {sql.missing(column)} THEN 1 END)"
     points = ", ".join((_count(column, _GROUPED, "."), _count(column, _WHOLE, ""), _count(column, _POINT, ".")))

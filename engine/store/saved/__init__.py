@@ -1,1 +1,1 @@
-"""Saved fits, plans, answers, and results of runs that were planned."""
+"""Saved fits, plans and answers, and the actual results of planned runs."""

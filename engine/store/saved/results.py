@@ -1,6 +1,6 @@
-"""Saved fits, plans, actual results, answers and views. Each is JSON, stored under a hash of its content.
+"""Saved fits, plans, actual results, answers and views. Each item is JSON, stored under a hash of its content.
 
-If an equal item is saved twice, it is stored once.
+If equal items are saved, only one of them is stored.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def plan(db: Database, hash: str) -> Plan:
 
 
 def save_view(db: Database, view: Mapping[str, Any]) -> str:
-    """Save the state of a page and return its hash. It is used if the state is too long for a link."""
+    """Save the state of a page that is too long for a link, and return the hash of the state."""
     body = as_text(view)
     key = short_hash(body)
     row = [key, now(), body]
@@ -163,7 +163,7 @@ class SavedActual:
 
 
 def save_actual(db: Database, plan_hash: str, actual: Actual) -> str:
-    """Save ``actual`` as a result of a saved plan and return its id. If it was deleted, it is restored.
+    """Save ``actual`` as a result of a saved plan and return its id. If an equal result was deleted, restore it.
 
     A plan may have several results, such as runs with different seeds. Raises PlannerError if the store does not
     contain the plan.
