@@ -1,8 +1,9 @@
 """Targets in a metric: a map predicts the metric from the quantity that the law predicts, such as the loss.
 
-Each resample of the law is paired with one of the map. If both were fitted to the same runs with the same seed,
-resample i of both consists of the same runs, so the two rows i are paired. Otherwise both are independent, and the rows
-of the map are shuffled so that equal seeds do not correlate them.
+Each resample of the law is paired with one resample of the map. If the law and the map were fitted to the same runs
+with the same seed, resample i of the law and resample i of the map consist of the same runs, and these two are paired.
+Otherwise the law and the map are independent. The resamples of the map are then shuffled before pairing, because equal
+seeds would correlate them with the resamples of the law.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ from isoplan.engine.planning.plan.solve import Goal
 from isoplan.engine.quantities import rounded
 
 CHECKED = 400
-"""Number of points at which the code checks whether a map is monotone."""
+"""Number of points at which a map is evaluated to check that it is monotone."""
 
 
 @dataclass(frozen=True, eq=False)
 class Through:
-    """A law, and a map from the y of the law to a metric. ``law`` and ``map`` have equally many, paired resamples.
+    """A law, and a map from the quantity y of the law to a metric.
 
-    ``kept`` (r,) are the indices of these resamples among all resamples of the law.
+    Resample i of ``law`` is paired with resample i of ``map``. ``kept`` (r,) contains the indices of the resamples of
+    ``law`` among all resamples of the original law.
     """
 
     law: Fit
@@ -40,13 +42,14 @@ class Through:
 
     @property
     def draws(self) -> Values:
-        """Parameter values of the map (r,), in the order of the resamples of the law."""
+        """Parameter values of the map for each resample, (r,), in the order of the resamples of the law."""
         return self.map.draws
 
     def goal(self, target: float) -> Goal:
-        """Return the values of the law at which the metric is ``target``, for the best fit and for each resample.
+        """Return the loss at which the metric equals ``target``, for the best fit and for each resample.
 
-        A value is -inf if no possible loss gives the target, and NaN if every loss gives a better metric.
+        A loss is -inf if no possible loss gives the target. It is NaN if every loss gives a metric better than the
+        target.
         """
         low, high = possible(self.law)
         least = low if self.law.sign > 0 else -high
@@ -58,18 +61,18 @@ class Through:
         return Goal(possible_loss(self.map.values), possible_loss(self.draws))
 
     def metric(self, best: Floats, draws: Floats) -> Quantity:
-        """Return the metric, with intervals, at the values ``best`` () and ``draws`` (r,) of the law.
+        """Return the metric with intervals, at the losses ``best`` () of the best fit and ``draws`` (r,) of resamples.
 
-        In these values lower is better: they are negative if larger is better for the quantity of the law.
+        Lower losses are better: if larger values of the law's quantity are better, the losses are its negative values.
         """
         many = self._at(self.draws, draws)
         y = self.map.spec.y
         return measure(self.law, self.at(best), many, y, self.map.data.ranges.get(y), possible(self.map))
 
     def at(self, best: Floats | float) -> float:
-        """Return the metric by the best fits, at the value ``best`` () of the law.
+        """Return the metric that the best fit of the map predicts at the loss ``best`` ().
 
-        In this value lower is better, as in ``metric``.
+        The loss is defined as in ``metric``: lower is better.
         """
         return float(self._at(self.map.values, np.asarray(best)))
 
@@ -90,11 +93,11 @@ class Through:
 
 
 def through(law: Fit, map: Fit, name: str = "") -> Through:
-    """Pair ``map`` with ``law``: the map predicts a metric from the quantity of the law.
+    """Pair the resamples of ``map`` with those of ``law``; the map predicts a metric from the quantity of the law.
 
-    ``name`` is the metric that the user requested; "" accepts any. Raises PlannerError in these cases: the map predicts
-    another metric or from another column, it has no runs, it is not monotone within the range of its runs, or the
-    metric gets worse as the law improves.
+    ``name`` is the metric that the user requested; "" accepts any metric. Raises PlannerError if the map predicts
+    another metric, uses another column than the quantity of the law, or has no runs. Also raises PlannerError if the
+    map is not monotone within the range of its runs, or if the metric gets worse as the loss gets better.
     """
     metric, axes = map.spec.y, map.law.axes
     if name and name != metric:
@@ -128,9 +131,10 @@ def _range(law: Fit, map: Fit) -> Interval:
 
 
 def _monotone(law: Fit, map: Fit) -> None:
-    """Raise PlannerError if a target in the metric has no unique answer.
+    """Raise PlannerError if the map cannot convert a target in the metric to one loss.
 
-    This is so if the map is not monotone within its runs, or if its metric gets worse as the law improves.
+    This happens if the map is not monotone within the range of its runs, or if the metric gets worse as the loss gets
+    better.
     """
     y, metric = law.spec.y, map.spec.y
     at = np.linspace(*_range(law, map), CHECKED)
@@ -157,9 +161,9 @@ def _direction(law: Fit) -> float:
 
 
 def _inverse(law: Law, v: Values, y: Floats, span: Interval) -> Floats:
-    """Return the x at which a ``law`` of one axis equals ``y``; NaN if there is none.
+    """Return the x at which a ``law`` of one axis equals ``y``; NaN if no such x is found.
 
-    The search covers only ``span``, unless the law has an inverse in closed form.
+    If the law has an inverse in closed form, this inverse gives x. Otherwise a search covers the range ``span`` of x.
     """
     if law.inverse is not None:
         return law.inverse(v, y)

@@ -1,13 +1,12 @@
-"""Sensitivity of a plan: the range of N in which the loss is at most 1 % worse, and the shadow prices of its limits.
+"""Sensitivity of a plan: the range of N in which the loss is at most 1 % worse, and the shadow prices of the limits.
 
-The worth (shadow price) of a limit l is the gain per unit if the limit is raised slightly: -dL/dl for a budget,
--d(cost)/dl for a target. The cost is C, or money if an hour of the machine has a price. This money is the cost of
-training, or the total cost if the plan minimises the total.
+The worth (shadow price) of a limit is the gain per unit if the limit is raised slightly. For a budget the gain is the
+decrease of the loss; for a target it is the decrease of the cost. The cost is the compute C, or money if an hour of the
+machine has a price. This money is the cost of training, or the total cost if the plan minimises the total cost.
 
-The slope is computed by solving the question again with slightly more and slightly less of the limit. If the two slopes
-differ, another limit becomes active at this point; the worth is then the slope towards more. A limit that is not
-reached
-has a worth of zero.
+The worth is computed by solving the question again with a slightly larger and with a slightly smaller limit. If these
+two changes give different slopes, another limit is reached at the same point. The worth is then the slope for the
+larger limit. A limit that is not reached has a worth of zero.
 """
 
 from __future__ import annotations
@@ -32,28 +31,29 @@ from isoplan.engine.planning.scenario.limits import LimitName
 
 TOLERANCE = 0.01
 WIDEST = 20.0
-"""Decades on each side of N* that are searched for the ends of the flat range."""
+"""Width in decades of the search for an end of the flat range, on each side of the optimal N."""
 DRAWS = 200
 """Maximum number of resamples for the intervals of sensitivities."""
 SIDES = np.array([[-1.0], [1.0]])
-"""Sign of ln N - ln N* at the lower and at the upper end of the flat range."""
+"""Sign of ln N - ln N* at the lower and at the upper end of the flat range; N* is the optimal N."""
 STEP = 1e-4
-"""Relative change of a limit for the computation of its slope."""
+"""Relative change of a limit for the numerical slope of the gain."""
 MORE = 1.1
 """Factor that raises a limit by ten per cent."""
 BINDS = 1e-6
 """A limit counts as reached if the amount used differs from it by at most this fraction."""
 KINK = 0.05
-"""The slopes towards more and towards less of a limit count as different if they differ by more than this fraction."""
+"""Largest relative difference at which the slopes for a larger and a smaller limit count as equal."""
 NOISE = 1e-11
-"""Relative gain below which a gain counts as zero (rounding)."""
+"""A gain smaller than this fraction of the loss or cost is a rounding error and counts as zero."""
 
 
 def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
     """Return the range of N around the optimum in which the loss is at most 1 % worse.
 
-    It is None for a law that is not a surface over N and D. ``best`` () is the answer of the best fit, ``draws`` (r,)
-    are those of the resamples. At each N, D is the largest that the budget and the limits of ``task`` allow.
+    The result is None for a law that is not a surface over N and D. ``best`` () is the answer of the best fit, and
+    ``draws`` (r,) are the answers of the resamples. At each N, D is the largest number of samples that the budget and
+    the limits of ``task`` allow.
     """
     if not fit.law.is_surface or not np.isfinite(best.N):
         return None
@@ -72,9 +72,10 @@ def _interval(fit: Fit, end: float, draws: Floats) -> Interval | None:
 
 
 def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]:
-    """Return N and D at both ends of the flat range around the answers ``best`` (r,), each (2, r), lower end first.
+    """Return N and D at the ends of the flat range around each answer in ``best`` (r,); both have shape (2, r).
 
-    An end is 0 or infinite if the loss never becomes 1 % worse in its direction.
+    Row 0 is the lower end, row 1 the upper end. The N of an end is 0 or infinite if the loss never becomes 1 % worse in
+    the direction of this end.
     """
     at, loss = np.atleast_1d(best.N), np.atleast_1d(best.loss)
     whole = room(fit.law, task.limits, task.prices)
@@ -84,7 +85,7 @@ def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]
     centre, limit = np.log(at), loss + TOLERANCE * np.abs(loss)
 
     def excess(x: Floats, side: Floats, centre: Floats, limit: Floats, *some: Floats) -> Floats:
-        """Return the loss at ln N = centre + side x, minus the largest loss of the flat range."""
+        """Return the loss at ln N = centre + side * x, minus the largest loss of the flat range."""
         N, here = np.exp(centre + side * x), dict(zip(v, some, strict=True))
         D = most_samples(N, with_unique(whole, here["U"]) if "U" in here else whole, task.rule, rates)
         found = loss_at(fit.law, here, N, np.where(D > 0, D, 1.0))
@@ -103,8 +104,9 @@ def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]
 def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
     """Return the worth of each limit of ``task`` at the answer ``at`` of ``fit``.
 
-    It is empty if there are no limits or no answer. Intervals use at most 200 of the resamples that have an answer.
-    Limits on hours and money are left out if the model is too small for the machine's assumed share of its peak.
+    The result is empty if there are no limits or if ``at`` contains no answer. Intervals use at most ``DRAWS`` of the
+    resamples. Limits on hours and money are omitted if the model is too small to reach the assumed fraction of the
+    machine's peak speed.
     """
     if not set(task.limits) - {"budget"} or not np.isfinite(at.loss) or not np.isfinite(at.C):
         return ()
@@ -130,10 +132,10 @@ def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """Gains from raising each of m limits, for r resamples: arrays (m, r).
+    """Gains from raising each of m limits, for r resamples; all arrays have shape (m, r).
 
-    ``slope`` is the gain per unit, ``ten`` the gain from ten per cent more. ``kink`` states that the slope towards more
-    differs from the slope towards less.
+    ``slope`` is the gain per unit of the limit, and ``ten`` the gain if the limit is ten per cent larger. ``kink``
+    states that the slope for a larger limit differs from the slope for a smaller limit.
     """
 
     slope: Floats
@@ -167,7 +169,7 @@ def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
 
 
 def used(fit: Fit, task: Task, at: Point) -> dict[LimitName, float]:
-    """Return the amount that the answer ``at`` (one point) uses of each limited quantity of ``task``."""
+    """Return how much of each limited quantity of ``task`` the answer ``at`` (one point) uses."""
     N, D, C = float(at.N), float(at.D), float(at.C)
     unique = float(at.U)
     found: dict[LimitName, float] = {

@@ -1,4 +1,4 @@
-"""Variations of a plan: what half of its budget, ten times its budget, and ten per cent more of a limit buy."""
+"""Variations of a plan: plans for half the budget, for ten times the budget, and for limits ten per cent larger."""
 
 from __future__ import annotations
 
@@ -26,17 +26,15 @@ from isoplan.engine.planning.scenario.limits import WORDS, LimitName
 from isoplan.engine.planning.scenario.prices import COMPUTE
 
 FACTORS = {"Half of the {}": 0.5, "Ten times the {}": 10.0}
-"""Factors of the budget, by label; {} stands for "budget" or "money"."""
+"""Factors of the budget, by label; {} is replaced by "budget" or "money"."""
 
 
 @dataclass(frozen=True)
 class Variation:
-    """What another budget or limit buys: its ``label``, N, D, C, loss, ``metrics`` by name, and total ``money``.
+    """Answer for another budget or a larger limit: N, D, C, loss, ``metrics`` by name, and the total ``money``.
 
-    ``money`` is None without prices.
-
-    A quantity has no value, and a note that states why, if the runs do not support the variation or if it has no
-    answer.
+    ``label`` describes the change. ``money`` is None without prices. If the runs do not support the variation, or if
+    the variation has no answer, the quantities have no value and a note with the reason.
     """
 
     label: str
@@ -49,17 +47,18 @@ class Variation:
 
     @property
     def beyond(self) -> str:
-        """Distance from the runs of the farthest of N, D, C and the loss, as text; "-" inside the runs."""
+        """Largest distance of N, D, C and the loss from the runs, as text; "-" inside the range of the runs."""
         far = max(q.beyond for q in (self.N, self.D, self.C, self.loss))
         return decades(far) if far > SEEN else "-"
 
 
 def vary(fit: Fit, plan: Plan, maps: tuple[Through, ...] = ()) -> tuple[Variation, ...]:
-    """Return what half and ten times the budget of ``plan`` buy, and ten per cent more of each limit that is reached.
+    """Return the variations of ``plan``: half the budget, ten times the budget, and larger limits.
 
-    The budget of a plan for a target is its compute, or its money if the plan minimises the money of training, samples
-    and queries. More of a limit lowers the cost of a target, and improves the loss for a budget. ``maps`` add their
-    metrics. The result is empty if ``plan`` has no compute, for example because the runs do not support it.
+    Each limit that is reached is raised by ten per cent, one limit at a time. A larger limit lowers the cost of a plan
+    for a target, and improves the loss of a plan for a budget. The "budget" of a plan for a target is its compute, or
+    its money if the plan minimises the total money. ``maps`` add the metrics that they predict. The result is empty if
+    ``plan`` has no compute, for example because the runs do not support the plan.
     """
     C = plan.allocation["C"].value if plan.question.kind == "target" else plan.question.value
     if C is None or not plan.answers or fit.law.frontier is None:
@@ -77,7 +76,7 @@ def vary(fit: Fit, plan: Plan, maps: tuple[Through, ...] = ()) -> tuple[Variatio
 
 
 def _least_money(plan: Plan) -> float | None:
-    """Return the total money of a plan for a target that minimises it; None for all other plans."""
+    """Return the total money of a plan that reaches a target for the least money; None for all other plans."""
     if plan.question.kind != "target" or plan.prices is None or plan.prices.aim is COMPUTE:
         return None
     total = _total(plan.bill)
@@ -85,7 +84,10 @@ def _least_money(plan: Plan) -> float | None:
 
 
 def _scaled(plan: Plan, C: float, money: float | None, factor: float) -> Task:
-    """Return the task of ``plan`` with ``factor`` times its compute ``C``, or times its ``money`` if that is given."""
+    """Return the task of ``plan`` with its budget multiplied by ``factor``.
+
+    The budget is ``money`` if this is given, otherwise the compute ``C``.
+    """
     limits = plan.question.limits.given
     if money is None or plan.prices is None:
         return Task(plan.compute, {"budget": C * factor, **limits}, prices=plan.prices)
@@ -95,7 +97,7 @@ def _scaled(plan: Plan, C: float, money: float | None, factor: float) -> Task:
 
 
 def _task(fit: Fit, plan: Plan, limits: Mapping[LimitName, float], maps: tuple[Through, ...]) -> Task:
-    """Return the task of ``plan`` with other ``limits``."""
+    """Return the task of ``plan`` with ``limits`` instead of the limits of the plan."""
     asked = plan.question
     if asked.kind == "budget":
         return Task(plan.compute, {"budget": asked.value, **limits}, prices=plan.prices)
@@ -128,7 +130,7 @@ def _vary(fit: Fit, label: str, task: Task, maps: tuple[Through, ...]) -> Variat
 
 
 def _total(lines: Iterable[CostLine]) -> Quantity | None:
-    """Return the total money of a bill; None if it has no money."""
+    """Return the total money of the ``lines`` of a bill; None if no line is in money."""
     return next((line.amount for line in lines if (line.part, line.what) == ("total", "money")), None)
 
 
@@ -138,7 +140,7 @@ def _without(fit: Fit, label: str, note: str, metrics: list[str]) -> Variation:
 
 
 def variation_rows(plan: Plan, variations: tuple[Variation, ...]) -> list[dict[str, str | Quantity]]:
-    """Return the ``plan`` itself and its ``variations`` as table rows: a label, then quantities by column heading."""
+    """Return ``plan`` and its ``variations`` as rows of a table; each row has a label and quantities, by column."""
     N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
     names = list(variations[0].metrics) if variations else []
     own = {name: plan.derived[name] for name in names if name in plan.derived}
@@ -155,7 +157,10 @@ def variation_rows(plan: Plan, variations: tuple[Variation, ...]) -> list[dict[s
 
 
 def variation_lines(plan: Plan, variations: tuple[Variation, ...]) -> list[str]:
-    """Return the table of ``variations`` as lines for a terminal, with "-" for a missing value; empty without them."""
+    """Return the table of ``plan`` and its ``variations`` as lines for a terminal; "-" replaces a missing value.
+
+    The result is empty if there are no variations.
+    """
     if not variations:
         return []
     rows = cell_texts(variation_rows(plan, variations))
