@@ -40,11 +40,14 @@ OUT_OF_REACH = (math.inf, math.inf)
 class Quantity:
     """A number of an answer in ``unit``, with its 68 % and 95 % intervals.
 
-    ``value`` is None if the best fit does not give a value: the target is out of reach, or the law does not determine
-    this quantity. An interval is None if it is unknown. An infinite end means that the interval has no bound on this
-    side. Two ends of +inf mean that almost no resample reaches the target. ``beyond`` is the distance from the range
-    of the runs in decades; it is 0 inside this range and if the range is unknown. ``note`` states why the value or the
-    interval is missing, or is "given" for a number from the question.
+    ``value`` is None if the answer gives no number. For example, the best fit does not reach the target, the law does
+    not determine the quantity, or the runs do not support the answer. An interval is None if it is unknown. An infinite
+    end means that the interval is unbounded on this side. The interval (inf, inf) means that almost no resample reaches
+    the target.
+
+    ``beyond`` is the distance of the number from the range of the runs, in decades. It is 0 inside this range, and if
+    the range is unknown. ``note`` states why the value or the interval is missing. It is "given" for a number from the
+    question.
     """
 
     value: float | None
@@ -171,8 +174,9 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
 def to_json(q: Quantity) -> dict[str, Any]:
     """Return a number as a JSON object. A missing value, a missing interval and an infinite end are null.
 
-    An interval of two nulls means "out of reach" if ``value`` is null. If ``value`` is a number, it means "unbounded at
-    both ends". In an exception to this rule, the key ``unreachable`` lists the intervals that are out of reach.
+    An interval [null, null] is either out of reach (inf, inf) or unbounded (-inf, inf). By default it is out of reach
+    if ``value`` is null, and unbounded otherwise. If this default is wrong, the object has the key ``unreachable``: a
+    list of the names of all intervals that are out of reach.
     """
     ends = {name: getattr(q, name) for name in INTERVALS}
     endless = [name for name, ci in ends.items() if ci is not None and math.isinf(ci[0]) and math.isinf(ci[1])]

@@ -183,10 +183,12 @@ def _by_law(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) 
 
 
 def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reachability:
-    """Return whether the target can be reached, estimated from the fraction of resamples that reach the target.
+    """Return whether the target can be reached, estimated from the resamples that reach the target.
 
-    If the floor is not resolved, resamples with a floor and those without one are counted separately. A verdict is
-    stated only if both groups agree.
+    If the runs resolve the floor, the probability is the fraction of resamples that reach the target. If not, this
+    fraction is computed for resamples with a floor above zero and for resamples without a floor. The verdict is then
+    "reachable" or "out of reach" only if the fractions of both groups give this verdict. A law without a confidence
+    curve gets the verdict of ``_unanimous``.
     """
     within = " within the limits" if limited else ""
     if fit.confidence is None:
@@ -227,8 +229,9 @@ def _stated(p: float, able: str) -> Reachability:
 def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, float]) -> Reachability:
     """Return the verdict if the objective of the fit and least squares give different floors.
 
-    ``both`` are the two probabilities of reaching the target, one for each floor. A verdict is stated only if the two
-    probabilities agree.
+    ``both`` contains two probabilities of reaching the target: one from the confidence curve of the least-squares
+    floor, and one from the resamples of the fit. The verdict is "reachable" if both are at least 95 %, "out of reach"
+    if both are at most 5 %, otherwise "not determined".
     """
     name, floors = known.name, f"{rounded(float(fit.values[known.name]))} and {rounded(known.upper(0.5))}"
     text = f"The objective {fit.spec.objective} and least squares differ about the floor {name}: {floors}."

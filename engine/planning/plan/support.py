@@ -210,9 +210,9 @@ def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval])
 
 
 def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> dict[str, float]:
-    """Return the N, D and C of cells (training runs) to add, so that the runs support the plan.
+    """Return the N, D and C of training runs to add, so that the runs then support a plan of ``quantities``.
 
-    The result is empty if N, D or C would be below one.
+    The N and D of a run cost its C by ``rule``. The result is empty if N, D or C is below one or infinite.
     """
     known = ((name, _stated(quantities[name]), fit.data.ranges.get(name)) for name in SIZES if name in quantities)
     found = {name: _toward(_outermost(stated, span), span) for name, stated, span in known if stated and span}
