@@ -11,14 +11,14 @@ from isoplan.engine.store.database.database import Database, memory
 from isoplan.engine.store.tables import tables
 
 MARK = "width_used"
-"""Column that only tables of amplitude cells have. A table with it and the columns of ``NEEDED`` is read."""
+"""Column that only tables of amplitude cells have. Tables with this column and the columns ``NEEDED`` are read."""
 
 
 def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
     """Return the amplitude cells of the bundled scans of D and of the user's run tables in ``db``.
 
-    Withdrawn rows are left out. The other bundled tables are not used: they scan C at a single D and have no cell with
-    half the compute of their longest cell, so the law of D would use this longest cell.
+    Withdrawn rows are left out. The bundled scans of C are not used: each has a single D, and no cell has half the
+    compute of its longest cell. The law of D would therefore use the longest cell.
     """
     found = [trained_cells()]
     for table in (one for one in tables.all(db) if not one.read_only):
@@ -29,7 +29,7 @@ def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
 
 
 def of_file(path: Path) -> tuple[TrainedCell, ...]:
-    """Return the amplitude cells of a table file. Raises PlannerError if it cannot be read or has no such cells."""
+    """Return the amplitude cells of a table file. Raises PlannerError if the file is unreadable or has none."""
     if not path.is_file():
         raise PlannerError(f"There is no file {path}: check the path.")
     with memory() as db:

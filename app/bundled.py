@@ -1,4 +1,4 @@
-"""Bundled run tables: they are part of Isoplan and available, read-only, in every workspace."""
+"""Bundled run tables, which are part of Isoplan and available, read-only, in every workspace."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TASKS = {
     "jet": "jets",
     "amplitude": "amplitudes",
 }
-"""Name of each task, by the other names that families of cells, bundled tables and published laws use for it."""
+"""Name of a task, for each other name that families of cells, bundled tables or published laws use."""
 
 
 def load_bundled(database: Database) -> None:
     """Add each bundled table that the workspace does not contain yet, with the roles of its columns.
 
-    Bundled tables of an earlier version of Isoplan are marked as deleted, but their fits keep working. The first table
-    of the list is added last, so that it is the newest: a page opens with the newest table if its link names none.
+    Bundled tables of an earlier version of Isoplan are marked as deleted, but their fits keep working. A page whose
+    link names no table opens with the newest table. Therefore, the first table of the list is added last.
     """
     kept = []
     for demo in reversed(BUNDLED):
@@ -37,7 +37,7 @@ def load_bundled(database: Database) -> None:
 def opening(table: TableInfo) -> Demo | None:
     """Return the catalogue entry of a bundled table; None for any other table.
 
-    The entry names, among others, the default law of the table.
+    The entry contains, for example, the default law of the table.
     """
     return next((demo for demo in BUNDLED if table.read_only and demo.name == table.name), None)
 
@@ -45,8 +45,8 @@ def opening(table: TableInfo) -> Demo | None:
 def task_of(db: Database, table_id: str) -> str:
     """Return the name of the task that the runs of a table were trained on, such as 'jets'.
 
-    A table of cells gets the task of their family, and a bundled table the task in its name. Returns "" for any other
-    table, because its task is unknown.
+    The task is that of the family for a table of trained cells, and the one in the name for a bundled table. For any
+    other table, the task is unknown and the function returns "".
     """
     table = next((t for t in tables.all(db) if t.id == table_id), None)
     if table is None:

@@ -1,7 +1,7 @@
-"""Cells of a workspace in its database, and the service of the server that trains them.
+"""Cells (training runs) of a workspace: their rows in the database, and the server's service that trains them.
 
 The service adds finished cells to the run tables as rows, and starts a runner while cells wait. Only the process that
-has the database open does this; it reads the cells from their folder.
+has the database open does this. It reads the cells from the folder ``cells`` of the workspace.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ from isoplan.trainers.backend.store.record import Record
 LEAST_DISK = 20e6
 """Minimum free disk space in bytes for writing rows.
 
-If the disk became full during a write, the database would have to be opened again.
+A disk that becomes full during a write forces the server to open the database again.
 """
 LOOK = 1.0
 """Interval in seconds at which the service reads the folder of cells."""
 ENDING = 5.0
-"""Maximum time in seconds that the server, when it stops, waits for running cells to write their checkpoints."""
+"""Maximum time in seconds for which a stopping server waits until running cells have written checkpoints."""
 SOON, LATE = 5.0, 60.0
 """Delays in seconds before a new runner replaces one that ended early.
 
-They are the first delay and the maximum. The delay doubles each time.
+``SOON`` is the first delay and ``LATE`` the maximum. The delay doubles each time.
 """
 LIVED = 15.0
-"""Minimum runtime in seconds of a runner that has not ended early.
+"""Runtime in seconds below which the end of a runner counts as early.
 
-A runner without work waits this long for new cells before it ends.
+A runner without work waits for this time for new cells before it ends.
 """
 OPEN = ("queued", "running", "stopping")
 _folder_and_table = threading.Lock()
-"""Lock for adding finished cells to the tables, and for deleting cells. Both must not run at the same time."""
+"""Lock that prevents adding cells to run tables and deleting cells at the same time."""
 
 log = logging.getLogger("isoplan.cells")
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Contents of the folder of cells at one read: the record of each cell by its name, and the sweeps."""
+    """Contents of the folder of cells at one read: the records of the cells by cell name, and the sweeps."""
 
     cells: Mapping[str, Record]
     sweeps: tuple[Sweep, ...]
@@ -69,7 +69,7 @@ class Seen:
 def queue_of(folder: Path) -> Queue:
     """Return the queue of cells of the workspace ``folder``.
 
-    The server and its pages share this object and its cache.
+    The server and its pages share the queue and its cache.
     """
     return Queue(folder)
 
@@ -116,9 +116,8 @@ def ingest_if_free(root: Path) -> int:
 def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
     """Delete cells and return the number of freed bytes. Existing fits keep the rows of deleted cells.
 
-    The rows are withdrawn first. If the deletion is interrupted after that, a cell that still exists gets its row again
-    at the next read of the folder. Raises PlannerError if a cell is running; the cells before it in ``names`` are
-    deleted.
+    The rows are withdrawn first. If the deletion is then interrupted, the next read of the folder adds the rows of the
+    remaining cells again. Raises PlannerError if a cell is running; cells that precede it in ``names`` are deleted.
     """
     with _folder_and_table:
         wanted = list(names)
@@ -155,14 +154,14 @@ def as_row(record: Record, sweep: str = "") -> CellRow | None:
 
 
 def _numbers(raw: Any) -> dict[str, float]:
-    """Return the numeric values of a JSON object by key; other values are dropped, and any other input gives {}."""
+    """Return the numeric values of a JSON object by key, without other values; {} if ``raw`` is not a JSON object."""
     if not isinstance(raw, dict):
         return {}
     return {str(k): float(x) for k, x in raw.items() if isinstance(x, int | float) and not isinstance(x, bool)}
 
 
 def _moment(raw: Any) -> datetime | None:
-    """Parse an ISO time and return it as the store needs it: in UTC, without a time zone; None if it is not valid."""
+    """Parse an ISO time and return it in UTC without a time zone, as the store needs; None if the text is not valid."""
     try:
         found = datetime.fromisoformat(str(raw))
     except ValueError:
@@ -174,9 +173,9 @@ def _moment(raw: Any) -> datetime | None:
 class Watch:
     """State of the service thread.
 
-    ``seen`` is the last read of the folder. ``pid`` and ``begun`` are the process id and start time of the last runner
-    that it started. ``pause`` is the delay in seconds before the next runner. ``said`` has the last logged message of
-    each fault.
+    ``seen`` is the result of the last read of the folder. ``pid`` and ``begun`` are the process id and start time of
+    the last runner that the service started. ``pause`` is the delay in seconds before the next runner. ``said`` maps
+    each fault to its last logged message.
     """
 
     runs_cells: bool
@@ -191,7 +190,7 @@ class Watch:
 def looking_after(db: Database, folder: Path, runs_cells: bool) -> Iterator[None]:
     """Run the service for the cells of the workspace ``folder`` until the context ends.
 
-    If ``runs_cells`` is false, the service starts no runner. It still adds cells that another runner finishes as rows.
+    If ``runs_cells`` is false, the service starts no runner. It still adds rows for cells that other runners finish.
     """
     ending, watch = threading.Event(), Watch(runs_cells)
     thread = threading.Thread(target=_look_after, args=(db, queue_of(folder), watch, ending), name="cells", daemon=True)
@@ -217,7 +216,7 @@ def _look_after(db: Database, queue: Queue, watch: Watch, ending: threading.Even
 
 
 def _keep_running(queue: Queue, seen: Seen, watch: Watch) -> None:
-    """Start a runner if cells wait and no runner works. If the last runner ended early, wait for a delay first.
+    """Start a runner if cells wait and no runner is active. If the last runner ended early, first wait for a delay.
 
     Raises PlannerError if the runner cannot be started.
     """
@@ -255,9 +254,9 @@ def _end_runner(folder: Path, watch: Watch) -> None:
 
 @contextlib.contextmanager
 def _fault(what: str, watch: Watch) -> Iterator[None]:
-    """Log an error of the block instead of raising it, so that the service continues.
+    """Log an error of the ``with`` block instead of raising it, so that the service continues.
 
-    The same message is logged again only after the block has succeeded or has failed with another message.
+    A repeated message is logged only if the block has succeeded, or failed with another message, in between.
     """
     try:
         yield

@@ -1,7 +1,7 @@
 """Command line of Isoplan: ``isoplan app``, ``isoplan fit``, ``isoplan plan`` and the other commands.
 
-Each command has its module in ``app/commands``. The module is imported when the command is called, so that no command
-waits for the imports of another.
+Each command has its own module in ``app/commands``. The module is imported only when the command is called, which
+keeps the start of every command fast.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ COMMANDS = {
 }
 """Commands of the terminal by name.
 
-The commands of the planner questions, such as ``smaller``, are added in ``commands``.
+The function ``commands`` adds the commands of the planner questions, such as ``smaller``.
 """
 BEFORE_QUESTIONS = "plan"
 
 
 def commands() -> dict[str, Command]:
-    """Return all commands by name, in the order of the help. The planner questions come directly after ``plan``."""
+    """Return all commands by name, in the order of the help text. Planner questions come directly after ``plan``."""
     asked = {name: Command("questions", question.summary) for name, question in find_questions().items()}
     listed: dict[str, Command] = {}
     for name, command in COMMANDS.items():

@@ -1,4 +1,4 @@
-"""Errors on a page: the page shows a sentence and, if the user opens them, details. The log has the traceback."""
+"""Errors on a page: the page shows one sentence and a closed list of details. The traceback is only in the log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger("isoplan.page")
 
 
 def show_error(error: Exception) -> bool:
-    """Show an error of a page, and return True, so that Streamlit shows nothing itself.
+    """Show an error of a page. Return True, which tells Streamlit not to show the error itself.
 
     An error that the user can correct (PlannerError) is shown as its own message. Any other error is logged with its
     traceback and a short incident number. The page then shows this number and lines that the user can copy into a
@@ -41,8 +41,8 @@ def show_error(error: Exception) -> bool:
 def details(error: Exception, incident: str) -> str:
     """Return a few lines for an error report.
 
-    They are the incident number, the versions of the main packages, the type of the error, and its last three places in
-    the code.
+    The lines contain the incident number, the versions of the main packages, the type of the error, and up to
+    three places in the code (file, line and function) where it was raised.
     """
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "site-packages" not in f.filename]
     place = [

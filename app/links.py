@@ -1,7 +1,7 @@
 """Links to a page in its current state: the page, the hashes of the table and the fit, and the values of the widgets.
 
-Streamlit writes the values of bound widgets to the address and reads them back. This module returns the address for
-copying, shortens links that are too long, and shows a message for each value that the page cannot use.
+Streamlit writes the values of bound widgets to the address (URL) and reads them from the address. This module returns
+the address for copying, shortens long links, and shows a message for each value that the page cannot use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isoplan.engine.store.saved import results
 LONGEST = 1500
 """Maximum length of a query in characters.
 
-Mail and chat programs can cut longer queries, so these become a saved view.
+Mail and chat programs can cut longer queries, so longer queries are replaced by a saved view.
 """
 PAGES = {"": "home", "amplitude": "precision"} | {
     name: name for name in ("story", "data", "fit", "explore", "plan", "train", "recommender", "precision")
@@ -65,7 +65,7 @@ def follow_view() -> None:
 
 
 RENAMED = "choices_renamed"
-"""Session key of the names in the link whose value was replaced by the present name of the same choice."""
+"""Session key of the parameters whose value in the link is an old name of a choice and was replaced by the new name."""
 
 
 @contextmanager
@@ -89,8 +89,8 @@ def named_faults() -> Iterator[None]:
 def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any) -> list[str]:
     """Return a sentence for each value of the link that a widget did not accept or changed.
 
-    ``given`` is the query of the link, ``left`` the query after the run, and ``state`` the values of the widgets. A
-    value that equals the default is missing in ``left``; it was accepted and gives no sentence.
+    ``given`` is the query of the link, ``left`` the query after the page has run, and ``state`` the widget values. A
+    value that equals the default is not in ``left`` although the widget accepted it; no sentence is returned for it.
     """
     found = []
     for name, values in given.items():
@@ -104,7 +104,7 @@ def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any)
 
 
 def _code(text: str) -> str:
-    """Return text from a link as Markdown code, at most 80 characters, so that no Markdown in it takes effect."""
+    """Return text from a link as Markdown code, at most 80 characters, so that Markdown in the text has no effect."""
     return f"`{text[:80].replace('`', '').strip() or ' '}`"
 
 

@@ -24,8 +24,8 @@ PAGES = [
 OLD = st.Page(lambda: None, title="Precision", url_path="amplitude", visibility="hidden")
 """Hidden page that redirects the older address ``amplitude`` to the page Precision."""
 
-# This call must come before the navigation. Otherwise the icon of a page replaces the icon of the browser tab, and the
-# browser loads it from another server.
+# This call must precede the navigation. Otherwise, the browser tab shows the icon of the page instead of the icon of
+# Isoplan, and the browser loads the icon of the page from another server.
 st.set_page_config(page_icon=ICON, layout="wide")
 st.logo(LOGO, size="large", icon_image=ICON)
 st.html(f"<style>{STYLE}</style>")

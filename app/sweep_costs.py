@@ -1,6 +1,7 @@
 """Costs of a sweep: the cap that a user typed, and training times of bundled cells.
 
-A cap is money and a price per device hour ("50 EUR" and "2 EUR"), or device hours ("20 h").
+A cap limits the cost of a sweep. It is money with a price per device hour ("50 EUR" and "2 EUR"), or device hours
+("20 h").
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from isoplan.trainers.backend.queue.sweep import Cap
 ON_PAGES = ("cap of the sweep", "price of a device hour")
 """Names that error messages on a page use for the two fields: the cap, and the price per device hour."""
 NO_LIMIT, NO_PRICE = "no limit", "none"
-"""Words for an empty cap and for an empty price."""
+"""Words that a user can type instead of an empty cap and of an empty price."""
 DEVICE_HOURS = ("device hour", "device h", "gpu hour", "gpu h", "core hour", "core h", "cpu hour", "cpu h")
 BUNDLED = ("grids", "grids/games")
 """Folders of ``data`` with the tables of bundled cells."""
@@ -26,8 +27,8 @@ BUNDLED = ("grids", "grids/games")
 def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap", "option --hour-price")) -> Cap:
     """Return the cap of a sweep in device hours, from two typed texts: the cap and the price per device hour.
 
-    Either text can be empty, or the word for it. Error messages use ``called`` as the names of the two fields. Raises
-    PlannerError if a text cannot be read, or if the cap is money and no price is given.
+    Either text can be empty; ``NO_LIMIT`` and ``NO_PRICE`` also mean empty. Error messages use ``called`` as the names
+    of the two fields. Raises PlannerError if a text cannot be read, or if the cap is money and no price is given.
     """
     cap = "" if cap.strip().lower() == NO_LIMIT else cap
     hour_price = "" if hour_price.strip().lower() == NO_PRICE else hour_price

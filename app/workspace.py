@@ -1,6 +1,6 @@
 """The workspace that this server has open, and the settings of the server.
 
-Pages use both and open no workspace themselves.
+Pages get the database and the settings from this module. They do not open a workspace.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isoplan.engine.store.database.database import Database
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a running server. ``shared`` is true if other people use the server through a link with a token."""
+    """Settings of a running server. ``shared`` is true if other people can open the server by a link with a token."""
 
     url: str = "http://localhost:8501"
     shared: bool = False
@@ -66,9 +66,9 @@ def is_open() -> bool:
 def default_folder() -> Path:
     """Return the default workspace folder and create it.
 
-    It is ``$XDG_DATA_HOME/isoplan`` or, if that cannot be written, ``~/.isoplan``. A user without a home folder, such
-    as a service account or a container, gets a private folder in the system's temporary folder. Raises PlannerError if
-    that folder belongs to another user.
+    The folder is ``$XDG_DATA_HOME/isoplan`` or, if this is not writable, ``~/.isoplan``. For a user without a home
+    folder, such as a service account or a container, it is a private folder in the system's temporary folder. Raises
+    PlannerError if the private folder belongs to another user.
     """
     for folder in _homes():
         if _writable(folder):
@@ -81,15 +81,15 @@ def default_folder() -> Path:
 
 
 def usual_folder() -> Path:
-    """Return the default workspace folder; it is not created if the user has a home folder.
+    """Return the default workspace folder without creating it if the user has a home folder.
 
-    Without a home folder, the result is the temporary folder of ``default_folder``, which is created.
+    Without a home folder, the function creates and returns the temporary folder of ``default_folder``.
     """
     return next(_homes(), None) or default_folder()
 
 
 def existing_folder() -> Path:
-    """Return the default workspace folder that exists. Raises PlannerError if the user has none yet."""
+    """Return the existing default workspace folder. Raises PlannerError if the home folder has no workspace."""
     found = [folder for folder in _homes() if folder.is_dir()]
     if not found and (usual := next(_homes(), None)) is not None:
         raise PlannerError(f"There is no workspace at {usual}: name its folder with --workspace.")

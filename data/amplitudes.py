@@ -1,4 +1,4 @@
-"""Published laws of amplitude surrogates for each process, for plans before training (amplitudes, Tables 2 to 15)."""
+"""Published laws of amplitude surrogates by process, for plans before training (amplitude paper, Tables 2 to 15)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from isoplan.engine.planning.amplitude.cells import TrainedCell, read_cells
 from isoplan.engine.planning.amplitude.evidence import Axis, PublishedLaw
 
 RAW = ("2", "3", "4")
-"""Numbers of the tables of ttH whose networks were trained on amplitudes without the logarithm."""
+"""Numbers of the paper tables for the process ttH with networks trained on amplitudes instead of their logarithm."""
 
 
 @cache
 def published_laws() -> tuple[PublishedLaw, ...]:
     """Return all 81 fits of the paper, in the order of its tables.
 
-    Each fit contains the laws of the same process and network for the other axes.
+    The field ``beside`` of each fit contains the laws of its process and network for the other axes (N, D or C).
     """
     alone = _alone()
     return tuple(replace(law, beside=_beside(law, alone)) for law in alone)
@@ -33,7 +33,7 @@ def published_laws() -> tuple[PublishedLaw, ...]:
 def _beside(law: PublishedLaw, others: Sequence[PublishedLaw]) -> tuple[PublishedLaw, ...]:
     """Return the laws of the same process and network for the other axes (N, D or C).
 
-    For each axis, this is the law at the largest value of the quantity that is fixed along the scan.
+    If an axis has several laws, the law at the largest value of the quantity that is fixed along the scan is used.
     """
     own = [o for o in others if (o.process, o.network) == (law.process, law.network) and o.axis != law.axis]
     best = {o.axis: o for o in sorted(own, key=lambda o: o.held_value)}
@@ -42,7 +42,7 @@ def _beside(law: PublishedLaw, others: Sequence[PublishedLaw]) -> tuple[Publishe
 
 @cache
 def _alone() -> tuple[PublishedLaw, ...]:
-    """Return the fits of the paper's tables; ``beside``, the laws for the other axes, is still empty."""
+    """Return the fits of the paper's tables without the laws for other axes: ``beside`` is empty."""
     particles = {row["process"]: int(row["n_f"]) for row in records("papers/amplitudes/processes.csv")}
     return tuple(
         PublishedLaw(
@@ -60,7 +60,7 @@ def _alone() -> tuple[PublishedLaw, ...]:
 
 
 def card_of(row: Mapping[str, str]) -> str:
-    """Return the file name of the card of a printed fit; the names of data-scaling fits do not contain the axis."""
+    """Return the file name of the card of a published fit. For fits over D, the name does not contain the axis."""
     along = [] if row["x"] == "D" else [row["x"]]
     kept = row["fixed"] + row["fixed_value"]
     parts = [row["process"], row["architecture"].split("-")[0], row["training_loss"], *along, kept]
@@ -69,9 +69,9 @@ def card_of(row: Mapping[str, str]) -> str:
 
 @cache
 def best_laws() -> tuple[PublishedLaw, ...]:
-    """Return one law of the MLP per process and axis: the one at the largest value of the fixed quantity.
+    """Return one law of the MLP per process and axis: the law at the largest value of the fixed quantity.
 
-    Laws of networks that were trained on raw targets are left out.
+    Networks that were trained on amplitudes instead of their logarithm are left out.
     """
     rows = records("papers/amplitudes/tables02_15_fits.csv")
     found: dict[tuple[str, str], tuple[float, PublishedLaw]] = {}
@@ -87,8 +87,8 @@ def published_law(process: str, axis: str = "D", held: str = "", network: str = 
     """Return the published law of ``process`` along ``axis``, with the other quantity fixed at ``held`` ("N = 1e6").
 
     If ``held`` is empty, the law at the largest fixed value is returned. ``network`` is an architecture and its
-    training loss; some processes also have "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE". Raises PlannerError if
-    the paper has no such law; the error lists the available processes, networks or fixed values.
+    training loss. Some processes also have the networks "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE". Raises
+    PlannerError if the paper has no such law; the error lists the available processes, networks or fixed values.
     """
     named = [law for law in published_laws() if law.process == process]
     if not named:
@@ -106,21 +106,21 @@ def published_law(process: str, axis: str = "D", held: str = "", network: str = 
 
 @cache
 def trained_cells() -> tuple[TrainedCell, ...]:
-    """Return the cells that Isoplan trained for the bundled scans of D."""
+    """Return the cells (training runs) that Isoplan trained for the bundled scans of D."""
     tables = listed("grids", "amplitudes_data", ".csv")
     return tuple(cell for table in tables for cell in read_cells(records(table), table))
 
 
 @cache
 def trained_along(axis: Axis) -> tuple[TrainedCell, ...]:
-    """Return the cells that Isoplan trained for the bundled scan of N or C; empty if the scan is not bundled."""
+    """Return the cells (training runs) of the bundled scan of N or C; empty if the scan is not bundled."""
     table = f"grids/amplitudes_{'size' if axis == 'N' else 'compute'}.csv"
     return read_cells(records(table), table) if is_there(table) else ()
 
 
 @cache
 def published_exponents(held: str = "N = 1e5") -> tuple[DataExponent, ...]:
-    """Return the published exponents of D for the MLP at ``held``, one per process.
+    """Return the published exponents of D for the MLP, one per process; ``held`` is the quantity that the scan fixes.
 
     Source: amplitudes, Fig. 10 left and Tables 2 to 15.
     """

@@ -1,6 +1,6 @@
 """Catalogue of the bundled data: simulated demo tables, published run tables and law cards.
 
-``data/README.md`` describes every file. The import of this module reads only two small files.
+``data/README.md`` describes every file. Importing this module reads only two small files.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", 
 class Demo:
     """A bundled run table: its display name, its file under ``data``, its mapping and its provenance.
 
-    ``spec`` is the specification of the fit with which the table opens: the law, the error of the losses, and the
-    parameters that its groups share.
+    ``spec`` is the specification of the default fit of the table: the law, the error of the losses, and the parameters
+    that all groups share.
     """
 
     name: str
@@ -50,8 +50,8 @@ JETS = ComputeRule(rule="6npND", n_p=40)
 def _roles(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
     """Return a mapping with metrics and other roles.
 
-    ``metrics`` are columns for which larger is better, and ``smaller`` those for which smaller is better. ``more`` are
-    the columns of other roles.
+    ``metrics`` are columns for which larger is better, and ``smaller`` those for which smaller is better. ``more`` maps
+    other roles to columns.
     """
     larger = [Metric(column=name) for name in metrics]
     listed = (*larger, *(Metric(column=name, direction="min") for name in smaller))
@@ -94,8 +94,8 @@ SWEEPS = (
     ("negatives", "log-parabola", "negatives", "local", "extra negatives of stage 2",
      "evaluated on all items, `local_...` batch-locally. Filter to one budget"),
 )  # fmt: skip
-"""Sweeps of recommender cells: name, law, axis, prefix of the metrics on the other kind of candidates, quantity that
-varies, and text on the evaluation.
+"""Sweeps of recommender cells: name, law, axis, prefix of metrics on the other kind of candidates (batch-local or all
+items), quantity that varies, and text on the evaluation.
 """
 
 
@@ -104,8 +104,8 @@ def _recommender(
 ) -> Demo:
     """Return a sweep of recommender cells on one log of events.
 
-    Its metrics are evaluated on the sweep's own kind of candidates. Metrics with the prefix ``other`` ("full", "local")
-    are evaluated on the other kind.
+    A sweep ranks either batch-local candidates or all items. Metrics with the prefix ``other`` ("full" or "local") are
+    evaluated on the other kind of candidates.
     """
     metrics = (*RANKING, *(f"{other}_{name}" for name in RANKING))
     roles = _roles(
@@ -126,15 +126,15 @@ RECOMMENDER = tuple(
     for folder, log in (("grids", "synthetic"), ("grids/games", "video games"))
     for sweep in SWEEPS
 )
-"""Sweeps of recommender cells; a sweep is offered if its table exists. ``isoplan.data.trained`` reads the training
-curves of the batch sweeps.
+"""Sweeps of recommender cells. A sweep is listed only if its table exists. The training curves of the batch sweeps are
+read by ``isoplan.data.trained``.
 """
 
 
 def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str, **more: object) -> Demo:
     """Return a scan of amplitude surrogates along ``axis``.
 
-    Its metrics are the relative errors and ``metrics``; ``more`` sets further roles.
+    The metrics of the scan are relative errors and ``metrics``; ``more`` maps further roles to columns.
     """
     errors = ("relative_median", "relative_mean", "epsilon", *metrics)
     shared = {**AXES, "loss": "loss", "seed": "seed", "run": "run", "hyper": ("d", "updates", "epochs")}
@@ -179,13 +179,13 @@ AMPLITUDES = (
         hyper=("d", "sqrt_s", "updates", "epochs", "dimension", "dimension_spread", "dimension_inputs"),
     ),
 )  # fmt: skip
-"""Scans of amplitude surrogates; a scan is offered if its table exists."""
+"""Scans of amplitude surrogates. A scan is listed only if its table exists."""
 
 
 def _jets(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
-    """Return the mapping of a table of jets that Isoplan trained; ``more`` sets further roles.
+    """Return the mapping of a table of jet cells that Isoplan trained; ``more`` maps further roles to columns.
 
-    The compute rule is C = 6 n_p N D with n_p = 42 particles per jet.
+    The compute rule is C = 6 n_p N D in FLOPs, with n_p = 42 particles per jet.
     """
     compute = ComputeRule(rule="6npND", n_p=42)
     return _roles(*metrics, smaller=smaller, N="N", C="C", loss="loss", seed="seed", run="run", compute=compute, **more)
@@ -256,6 +256,6 @@ PUBLISHED = (
 )
 
 BUNDLED = (*TRAINED, *DEMOS, *PUBLISHED)
-"""All bundled tables in the order in which they are listed. Pages open with the first one."""
+"""All bundled tables in the order of the lists on pages. A page opens with the first table."""
 
 CARDS = tuple(Card(**entry) for entry in json.loads(path("cards/index.json").read_text(encoding="utf-8")))

@@ -19,7 +19,7 @@ def path(name: str) -> Traversable:
 
 
 def is_there(name: str) -> bool:
-    """Return whether the bundled file ``name`` exists. The table of a grid that is not trained does not exist."""
+    """Return whether the bundled file ``name`` exists. A grid without trained cells has no table."""
     return files("isoplan.data").joinpath(*name.split("/")).is_file()
 
 
@@ -30,5 +30,5 @@ def listed(folder: str, start: str, end: str) -> tuple[str, ...]:
 
 
 def records(name: str) -> list[dict[str, str]]:
-    """Return the rows of a bundled CSV file, every cell as text; an empty cell is the empty string."""
+    """Return the rows of a bundled CSV file as dictionaries from column to text; an empty entry is the empty string."""
     return list(csv.DictReader(path(name).read_text(encoding="utf-8").splitlines()))

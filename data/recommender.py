@@ -1,7 +1,7 @@
-"""Evidence that the behavioural paper publishes for each setting of a recipe, and its rank correlations.
+"""Published evidence of the behavioural paper for each setting of a recipe, and the published rank correlations.
 
-The paper shows the curves behind Tables 2 and 6 only in figures. Therefore these optima have no curves and no
-intervals.
+The paper shows the curves behind Tables 2 and 6 only in figures. The optima of these tables therefore have no curves
+and no intervals.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from isoplan.engine.schema import Metric, Roles, Runs
 
 SHARE_COLUMNS = ("s_star_percent", "grid_winner_percent")
 SHARES = (0.01, 0.5)
-"""Smallest and largest embedder share of the sweep in Table 2. If the best run has one of these shares, the optimum may
-lie outside the range on that side.
+"""Smallest and largest embedder share of the sweep in Table 2. If the best run has one of these two shares, the true
+optimum may lie outside the range.
 """
 NEGATIVES = (16e3, 2e6)
 """Smallest and largest number K of extra negatives of the sweep in Table 6. The sweep also contains K = 0."""
@@ -61,12 +61,12 @@ def published_evidence() -> Evidence:
 
 
 def critical_batch(metric: str) -> Fit:
-    """Fit eq. 3 to the training steps of Table 3, by linear least squares as published."""
+    """Fit eq. 3 to the training steps in Table 3 (behavioural paper) by linear least squares, as in the paper."""
     return fit(FitSpec(law="critical-batch", axis="batch_size", y="updates", objective="ols"), batch_runs(metric))
 
 
 def batch_runs(metric: str) -> Runs:
-    """Return Table 3 for ``metric``: the training steps (column ``updates``) to the target at each ``batch_size``."""
+    """Return Table 3: the training steps (column ``updates``) to the target of ``metric``, for each ``batch_size``."""
     rows = [r for r in records("papers/behavior/table03_updates_to_target.csv") if r["metric"] == metric]
     columns = {name: np.array([float(r[name]) for r in rows]) for name in ("batch_size", "updates")}
     roles = Roles(metrics=(Metric(column="updates", direction="min"),), hyper=("batch_size",))
@@ -81,10 +81,10 @@ def minima() -> tuple[tuple[float, float, float], ...]:
 
 @cache
 def published_agreement() -> tuple[Agreement, ...]:
-    """Return Tables 16 and 17 as rank agreement of the loss with each metric, one result per stage and budget.
+    """Return Tables 16 and 17: the rank correlation of the loss with each metric, one result per stage and budget.
 
     Metrics are oriented so that larger is better. Stage 1 is evaluated batch-locally, stage 2 on the full catalogue.
-    Correlations between two metrics other than the loss are not printed in the paper and are NaN.
+    Correlations between two metrics are NaN, because the paper prints only correlations with the loss.
     """
     stages = (("batch-local", "table16_spearman_stage1"), ("full catalogue", "table17_spearman_stage2"))
     columns = list(dict.fromkeys(c for _, t in stages for c in records(f"papers/behavior/{t}.csv")[0] if "loss_" in c))
@@ -108,8 +108,8 @@ def _agreement(name: str, row: dict[str, str], columns: list[str], metrics: tupl
 def _optima(table: str, columns: tuple[str, str], scale: float, span: Interval, source: str) -> tuple[Optimum, ...]:
     """Return the optima of a published table; ``scale`` converts its numbers.
 
-    ``columns`` names two columns: the optimum, and the best value of the sweep. If the optimum is at an edge of the
-    sweep, the best value shows at which edge.
+    ``columns`` names two columns: the optimum, and the value of the best run. If the optimum lies outside the range
+    ``span`` of the sweep, the value of the best run shows on which side.
     """
     column, winner = columns
     return tuple(

@@ -1,7 +1,7 @@
-"""Stories of the bundled domains: title, question, run table, fit, target and prices of each.
+"""Stories of the bundled domains. A story has a title, a question, a run table, a fit, a target and prices.
 
-The titles of the domains on all pages come from here. The prices are examples with their assumptions, so that a story
-shows money; every other number of a story comes from the fit.
+All pages read the titles of the domains from this module. The prices of a story are examples with stated assumptions.
+Every other number of a story comes from the fit.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["DEMO", "DOMAINS", "Domain", "find_domain", "read_fits"]
 class Domain:
     """A domain and its story.
 
-    ``key`` is the task of its tables and names it in links; ``title`` names it on pages. ``icon`` is a Material symbol,
-    and ``text`` the text of its card. The story fits ``spec`` to the rows ``where`` of the bundled table ``demo``. With
-    ``map_spec``, the ``target`` is a value of the metric that this map predicts. ``prices`` are typed values by the
-    names of their fields, ``assumed`` states where they come from, and ``source``
-    where the runs come from.
+    ``key`` is the task of the domain's tables and its name in links; ``title`` is its name on pages. ``icon`` is a
+    Material symbol, and ``text`` is the text of the domain's card. The story fits ``spec`` to the rows ``where`` of the
+    bundled table ``demo``. If ``map_spec`` is given, ``target`` is a value of the metric that this map predicts.
+    ``prices`` maps the names of input fields to typed values. ``assumed`` states the source of the prices, and
+    ``source`` the source of the runs.
     """
 
     key: str
@@ -49,12 +49,12 @@ class Domain:
 
     @property
     def note(self) -> str:
-        """The assumed prices and the source of the runs, for an audience."""
+        """The sentences on the assumed prices and on the source of the runs, as one text."""
         return f"{self.assumed} {self.source}"
 
 
 REFITS = 400
-"""Number of resamples of the fits of the stories. Their JSON files stay below 60 kB each."""
+"""Number of resamples of each fit of a story. With this number, a fit has a JSON file of less than 60 kB."""
 JETS, SWEEP = DEMOS[0], DEMOS[1]
 DOMAINS = (
     Domain(
@@ -127,22 +127,22 @@ DOMAINS = (
         where="process = 'Zggg'",
     ),
 )
-"""The domains in the order in which pages list them."""
+"""All domains in the order of the lists on pages."""
 DEMO = DOMAINS[0]
-"""The domain of the demo. Home shows its picture, and the button "Open the demo" opens its table and fit."""
+"""Domain of the demo. Home shows the figure of this domain; the button "Open the demo" opens its table and fit."""
 
 
 def read_fits(domain: Domain) -> tuple[Fit, Fit | None]:
-    """Return the bundled fit of a story and its map, None without one.
+    """Return the bundled fit and the bundled map of a story. The map is None if the story has none.
 
-    ``python -m benchmarks.bundled.stories`` writes them. A test repeats the fits.
+    ``python -m benchmarks.bundled.stories`` writes fits and maps. A test repeats the fits.
     """
     law, *maps = (read_fit(raw) for raw in json.loads(path(f"fits/{domain.key}.json").read_text(encoding="utf-8")))
     return law, maps[0] if maps else None
 
 
 def find_domain(key: str) -> Domain:
-    """Return the domain with this key. Raises PlannerError, which names the known keys, if there is none."""
+    """Return the domain with this key. If there is none, raises PlannerError that lists all keys."""
     found = next((one for one in DOMAINS if one.key == key), None)
     if found is None:
         known = ", ".join(one.key for one in DOMAINS)

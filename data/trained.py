@@ -1,9 +1,9 @@
 """Evidence from the recommender cells that Isoplan trained, for each setting of a recipe.
 
-A folder contains ``behavior_share.csv``, ``behavior_batch.csv``, ``behavior_allocation.csv``,
+The folder of a log of events contains ``behavior_share.csv``, ``behavior_batch.csv``, ``behavior_allocation.csv``,
 ``behavior_negatives.csv`` and ``behavior_curves.csv``, which ``isoplan.trainers.bundle`` writes. ``Evidence.missing``
-names absent tables. Stage 1 is evaluated batch-locally and stage 2 on the full catalogue, as in the behavioural paper.
-C is computed by the step formula. The size of the cells of one budget is chosen by the same formula.
+names missing tables. Stage 1 is evaluated batch-locally and stage 2 on the full catalogue, as in the behavioural paper.
+C is computed by the step formula, which also determines the size of the cells of each budget.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ COLUMNS: dict[str, tuple[str, Direction]] = {
     "MRR@10": ("MRR@10", "max"),
     "coverage@10": ("coverage@10", "max"),
 }
-"""Name of a metric in the paper -> (its column in the tables, its better direction)."""
+"""For each metric of the paper: its column in the bundled tables, and its better direction ("max" or "min")."""
 SWEEPS: dict[Setting, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "negatives"}
 SWEPT: dict[Setting, str] = {"s": "s", "B": "batch", "K": "negatives"}
-"""The column that each sweep varies. The allocation sweep varies N and has no such column."""
+"""The column that each sweep varies. The allocation sweep is missing, because it varies the role N instead."""
 CANDIDATES: dict[Setting, str] = {"s": "batch-local", "B": "batch-local", "N": "batch-local", "K": "whole catalogue"}
 """Candidate items among which the cells of each sweep are evaluated."""
 WORDS = ("run", "data", "softmax", "schedule", "version")
@@ -55,7 +55,7 @@ WORDS = ("run", "data", "softmax", "schedule", "version")
 def evidence(folder: Path, metric: str) -> Evidence:
     """Return the evidence of the tables in ``folder`` for ``metric``.
 
-    ``missing`` of the result contains the reason for each setting without evidence.
+    The field ``missing`` of the result contains the reason for each setting that has no evidence.
     """
     found, missing = Evidence(), dict[Setting, str]()
     for setting in SWEEPS:
@@ -73,9 +73,9 @@ def evidence(folder: Path, metric: str) -> Evidence:
 
 
 def confounded(folder: Path) -> str:
-    """Return a sentence on the quantities that change with N in the allocation sweep; empty if none changes.
+    """Return a sentence on other quantities that change with N in the allocation sweep; empty if there are none.
 
-    If one changes, the fitted exponent a is not the exponent of N alone.
+    If such quantities exist, the fitted exponent a is not the exponent of N alone.
     """
     every = rows(folder, SWEEPS["N"])
     N, h, layers = (numbers(every, name) for name in ("N", "h_used", "layers_used"))
@@ -111,9 +111,9 @@ def counting(folder: Path) -> list[tuple[str, ...]]:
 
 
 def _built(folder: Path, setting: Setting, metric: str) -> Built:
-    """Return the evidence of the sweep of ``setting``.
+    """Return the evidence of the sweep that varies ``setting``.
 
-    Raises PlannerError if the sweep is not trained or if its cells do not measure ``metric``.
+    Raises PlannerError if the sweep is not trained or its cells do not contain ``metric``.
     """
     runs = cells(folder, setting, metric)
     curves = _curves(folder, runs, metric) if setting == "B" else None
@@ -144,13 +144,13 @@ def _read(every: Sequence[Mapping[str, str]], name: str, folder: Path, roles: Ro
 
 
 def budget(folder: Path) -> float | None:
-    """Return the largest nominal budget (FLOPs) in the sweeps of s, N and K; None if none of them is trained."""
+    """Return the largest nominal budget in FLOPs of the sweeps of s, N and K; None if no such sweep is trained."""
     settings: tuple[Setting, ...] = ("s", "N", "K")
     return max((float(row["budget"]) for setting in settings for row in rows(folder, SWEEPS[setting])), default=None)
 
 
 def rows(folder: Path, sweep: str) -> list[dict[str, str]]:
-    """Return the rows of a sweep's file, every cell as text: one row per trained cell, or per point for ``curves``.
+    """Return the rows of a sweep's file as text: one row per trained cell, or one per curve point for "curves".
 
     The result is empty if the sweep is not trained.
     """
@@ -178,10 +178,10 @@ def cells(folder: Path, setting: Setting, metric: str) -> Runs:
 
 
 def updates(folder: Path, metric: str) -> Runs:
-    """Return the training steps that each batch size needs to reach a common target of ``metric``.
+    """Return one run per batch size with the training steps that it needs to reach a target of ``metric``.
 
-    The target is the best value of the metric that all cells reach. The training steps replace the values of the metric
-    in its column. Raises PlannerError if the batch sweep is not trained, or if its curves do not contain the metric.
+    The target is the best value that all cells reach. The column of the metric contains the training steps. Raises
+    PlannerError if the batch sweep is not trained, or if its curves do not contain the metric.
     """
     runs = cells(folder, "B", metric)
     return shaped(_batch_spec(metric), runs, _curves(folder, runs, metric))
@@ -190,8 +190,8 @@ def updates(folder: Path, metric: str) -> Runs:
 def behind(folder: Path, setting: Setting, metric: str) -> Runs:
     """Return the runs to which the curve of a setting is fitted.
 
-    For the batch size B they are the training steps of each batch size (``updates``), for other settings the trained
-    cells. Raises PlannerError as ``updates`` does.
+    For the batch size B, these are the runs of ``updates``; for any other setting, the trained cells. Raises
+    PlannerError if the sweep is not trained or does not contain ``metric``.
     """
     return updates(folder, metric) if setting == "B" else _built(folder, setting, metric).runs[setting]
 
@@ -214,7 +214,7 @@ def _roles(y: str, direction: Direction, swept: tuple[str, ...]) -> Roles:
 def numbers(every: Sequence[Mapping[str, str]], column: str) -> Floats:
     """Return a column as numbers (n,), with NaN for each empty cell.
 
-    If a column is empty for all cells, the table does not contain it; the result is then NaN for every row.
+    A column that is empty for all cells is not in the table. The result is then NaN for every row.
     """
     return np.array([float(row.get(column) or "nan") for row in every])
 
