@@ -144,7 +144,7 @@ class Comparison:
 
 
 def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Comparison:
-    """Compare the allocation, the risk and the bill at ``prices`` of all plans.
+    """Compare saved plans: their allocation, their risk, and their bill at ``prices``.
 
     Raises PlannerError if there are no plans or if two plans have the same name.
     """

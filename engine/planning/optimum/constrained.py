@@ -78,7 +78,7 @@ def money(N: Floats, D: Floats, C: Floats, U: Floats | float, rates: Rates) -> F
 def spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
     """Return the D for which training N parameters costs exactly ``C`` FLOPs by ``rule``.
 
-    D is 0 if N parameters cost more than C even with hardly any samples, and ``MOST_SAMPLES`` if no D costs C.
+    D is 0 if even ``FEWEST_SAMPLES`` samples cost more than C, and ``MOST_SAMPLES`` if no D costs as much as C.
     """
     D = rule.samples(C, N)
     too_large = rule.flops_anywhere(N, np.full(np.shape(N), FEWEST_SAMPLES)) > C

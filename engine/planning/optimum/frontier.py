@@ -28,8 +28,8 @@ order of ``STEP`` squared.
 def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
     """Return the N, D, C and loss of lowest loss at ``C`` FLOPs; ``values`` and ``C`` broadcast.
 
-    N or D is NaN if the law does not determine its value. All numbers are NaN if a term of the law has vanished
-    (amplitude 0), and if no N and D cost exactly ``C``. Raises PlannerError for a law without a frontier.
+    N or D is NaN if the law does not determine this number. All numbers are NaN if a term of the law has vanished
+    (amplitude 0) or if no N and D cost exactly ``C``. Raises PlannerError for a law without a frontier.
     """
     if law.frontier is None:
         raise PlannerError(
@@ -114,7 +114,7 @@ def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point
     C = np.asarray(C, float)
 
     def imbalance(x: Floats, C: Floats, ratio: Floats, alpha: Floats, beta: Floats) -> Floats:
-        """Return the logarithm of the ratio of two gains per FLOP, at ln N = x: more samples / more parameters.
+        """Return ln(gain per FLOP from more samples / gain per FLOP from more parameters) at ln N = x.
 
         The result increases with x and is zero at the optimum.
         """
@@ -155,10 +155,10 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
 
 
 def spend(at: Point, rule: ComputeRule) -> Point:
-    """Replace the D of the frontier points ``at`` by the D for which N* parameters cost exactly C by ``rule``.
+    """Replace the D of the frontier points ``at`` by the D for which N parameters cost exactly C by ``rule``.
 
-    N, C and loss do not change. This is for laws whose N* and D* were fitted separately (isoflop), so that N* and D*
-    may not cost exactly C. The loss does not change because such a law gives only the loss of the frontier. D is NaN
+    N, C and loss do not change. The replacement is needed for laws with separately fitted N and D (isoflop): the fitted
+    N and D may not cost exactly C. Such a law gives no loss for other D, so the loss of the frontier is kept. D is NaN
     if C pays for no sample.
     """
     return Point(at.N, rule.samples(at.C, at.N), at.C, at.loss)
@@ -167,9 +167,9 @@ def spend(at: Point, rule: ComputeRule) -> Point:
 def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
     """Return the frontier points ``at`` of ``fit`` with a D that is valid under ``rule``; any shape.
 
-    The points of a law over N and D already depend on the rule and do not change. A law on C alone gives the D* of its
-    runs. This D* is valid only under the compute rule of the runs; under any other rule D is computed from C and N*.
-    All numbers of a point are NaN if its C pays for no sample at N*.
+    The points of a law over N and D already depend on the rule and do not change. The D of a law on C alone is valid
+    only under the compute rule of the fit; under any other rule D is computed from C and N. All numbers of a point are
+    NaN if C pays for no sample at this N.
     """
     if fit.law.axes != ("C",) or rule == fit.compute:
         return at

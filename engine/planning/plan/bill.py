@@ -23,7 +23,7 @@ from isoplan.engine.quantities import count
 
 UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"
 OF = {"training": "C", "inference": "N", "simulation": "D"}
-"""Quantity to which each part of the bill is proportional."""
+"""Quantity of the plan that determines the cost of each part of the bill."""
 
 SMALL_MODEL = "small-model"
 PRICE = "The price of a FLOP"
@@ -87,10 +87,10 @@ def unknown(unit: str, note: str = FOLLOWS) -> Quantity:
 
 
 def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> tuple[CostLine, ...]:
-    """Remove amounts from the ``lines`` of a bill if a model of ``N`` parameters has no known time on its machine.
+    """Return the ``lines`` of a bill without the amounts that need an unknown time of a model of ``N`` parameters.
 
     The time is unknown if the model is too small to reach the assumed fraction of the machine's peak speed. The amounts
-    that are computed from the time, and the total money, then have no value. If N is None or NaN, no line changes.
+    computed from this time, and the total money, then have no value. If N is None or NaN, no line changes.
     """
     of = machines(prices)
     lost: dict[Part, str] = {part: note for part, machine in of.items() if (note := why_unknown(machine, N))}

@@ -25,7 +25,7 @@ from isoplan.engine.quantities import count, flops
 
 APART, IN_USE = "cost-mismatch", "rule-in-use"
 COSTS_APART = 0.05
-"""Largest relative difference between the cost of the fitted N* and D* and the budget that causes no warning."""
+"""A warning is shown if the cost of the fitted N* and D* differs from the budget by more than this fraction."""
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ class Through:
     def metric(self, best: Floats, draws: Floats) -> Quantity:
         """Return the metric with intervals, at the losses ``best`` () of the best fit and ``draws`` (r,) of resamples.
 
-        Lower losses are better: if larger values of the law's quantity are better, the losses are its negative values.
+        Lower losses are better. If larger values of the law's quantity are better, a loss is the negative of its value.
         """
         many = self._at(self.draws, draws)
         y = self.map.spec.y
@@ -156,7 +156,7 @@ def _monotone(law: Fit, map: Fit) -> None:
 
 
 def _direction(law: Fit) -> float:
-    """Return 1 if smaller values are better for the quantity that the law predicts, -1 if larger ones are."""
+    """Return 1 if smaller values of the quantity that the law predicts are better, -1 if larger values are better."""
     return -1.0 if law.larger_is_better else 1.0
 
 

@@ -41,7 +41,7 @@ STEP = 1e-4
 MORE = 1.1
 """Factor that raises a limit by ten per cent."""
 BINDS = 1e-6
-"""A limit counts as reached if the amount used differs from it by at most this fraction."""
+"""A limit counts as reached if the amount used is below the limit by at most this fraction."""
 KINK = 0.05
 """Largest relative difference at which the slopes for a larger and a smaller limit count as equal."""
 NOISE = 1e-11

@@ -140,7 +140,7 @@ def _without(fit: Fit, label: str, note: str, metrics: list[str]) -> Variation:
 
 
 def variation_rows(plan: Plan, variations: tuple[Variation, ...]) -> list[dict[str, str | Quantity]]:
-    """Return ``plan`` and its ``variations`` as rows of a table; each row has a label and quantities, by column."""
+    """Return ``plan`` and its ``variations`` as table rows. A row maps each column heading to a label or a quantity."""
     N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
     names = list(variations[0].metrics) if variations else []
     own = {name: plan.derived[name] for name in names if name in plan.derived}

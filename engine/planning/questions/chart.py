@@ -14,11 +14,11 @@ Colour = Literal["law", "second", "text", "training", "simulation", "inference"]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from ``low`` to ``high``, linear or (``log``) logarithmic.
+    """An axis from ``low`` to ``high``, logarithmic if ``log`` is true.
 
-    ``ticks`` are the values with tick labels on a logarithmic axis; empty means the default ticks. The tick labels of a
-    linear axis are signed percentages, with a line at zero, if ``share`` is true. They are short texts such as 1.5M and
-    2B if ``short`` is true.
+    ``ticks`` are the values with tick labels on a logarithmic axis; empty means the default ticks. On a linear axis,
+    ``share`` shows values as signed percentages, with a line at zero. On a linear axis, ``short`` shows values in short
+    form, such as 1.5M and 2B.
     """
 
     label: str
@@ -37,8 +37,8 @@ class Curve:
 
     ``within`` is true at points that the limits allow, and ``seen`` at points that the runs support. The line is solid
     where both are true and dashed elsewhere. ``band`` contains the lower and the upper ends of the 68 % intervals of
-    ``y``. ``hover`` is a Plotly hover template; ``texts`` contains the value of its variable ``text`` for each point.
-    ``name`` is the name of the line in the hover text, and ``key`` its text in the legend.
+    ``y``. ``hover`` is a Plotly hover template; ``texts`` contains, for each point, the text that replaces %{text} in
+    the template. ``name`` is the name of the line in the hover text, and ``key`` is the text in the legend.
     """
 
     x: Floats
@@ -115,7 +115,7 @@ class Shade:
 class Chart:
     """A chart of areas, curves and points over two axes.
 
-    ``alt`` describes the chart for readers who cannot see it. ``name`` is its file name without the extension.
+    ``alt`` describes the chart for readers who cannot see it. ``name`` is the file name without the extension.
     ``uprights`` are vertical lines: each has its x, its text, and an additional text that a small figure omits.
     ``columns`` contains the numbers of the chart, for the table below the chart.
 

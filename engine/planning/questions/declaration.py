@@ -114,7 +114,7 @@ class PlannerQuestion:
 
     @property
     def losses(self) -> tuple[Field, ...]:
-        """The fields for the budget and the target loss. Exactly one of them must be given."""
+        """The fields for the budget and the target loss. The user must fill in exactly one of these fields."""
         return self._of(LOSS)
 
     @property

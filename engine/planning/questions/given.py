@@ -1,4 +1,4 @@
-"""Inputs of a question after reading: loss, limits, prices, queries, compute rule, and its own fields."""
+"""Values of all inputs of a question: budget or target, limits, prices, queries, compute rule and other fields."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Place = Literal["page", "terminal", "python"]
 """Where the user types a field. Messages name the field by its label (page), ``--name`` (terminal) or ``name``."""
 Texts = Mapping[str, str]
-"""Typed texts by the name of their field. A field that is not given is missing or has an empty text."""
+"""Typed texts by the name of their field. If a field is not given, its name is missing or its text is empty."""
 EUR = "EUR"
 """Default currency of prices."""
 

@@ -74,7 +74,7 @@ NO_LIMITS = Limits()
 
 
 def read_limits(raw: Mapping[str, Any]) -> Limits:
-    """Read limits from a JSON object. Raises PlannerError if it has an unknown limit."""
+    """Read limits from a JSON object. Raises PlannerError if the object contains an unknown limit."""
     unknown = [name for name in raw if name not in get_args(LimitName)[1:]]
     if unknown:
         raise PlannerError(f"The limit {unknown[0]!r} is not known: use {', '.join(get_args(LimitName)[1:])}.")

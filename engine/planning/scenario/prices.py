@@ -111,7 +111,7 @@ class Rates:
     """Coefficients of a cost that is linear in training compute, unique samples and parameters.
 
     The cost is ``flop`` * C + ``sample`` * U + ``parameter`` * N + ``fixed``, for C FLOPs of training, U unique samples
-    and N parameters. Its unit is the currency, or FLOPs for ``COMPUTE``.
+    and N parameters. The unit of the cost is the currency, or FLOPs for ``COMPUTE``.
     """
 
     flop: float
@@ -192,9 +192,9 @@ class Prices:
     def aim(self) -> Rates:
         """Rates of the cost that a plan for a target minimises.
 
-        If the total money depends on samples or parameters, these are the rates of the total money. Otherwise they are
-        ``COMPUTE``: the plan of least compute is then also the cheapest plan. They are also ``COMPUTE`` if an hour of
-        the training machine has no price.
+        The result is the rates of the total money if this money depends on samples or parameters. Otherwise the result
+        is ``COMPUTE``, because the plan of least compute is then also the cheapest plan. The result is also ``COMPUTE``
+        if an hour of the training machine has no price.
         """
         rates = self.rates if self.machine.price is not None else COMPUTE
         return rates if rates.weighs else COMPUTE
