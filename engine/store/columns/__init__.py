@@ -1,1 +1,1 @@
-"""Columns of a run table: profiles, suggested roles, units and conversions. Only the profiles read the database."""
+"""Columns of a run table: profiles of the values, suggested roles, units, and conversions of units."""

@@ -22,11 +22,11 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor
 
 MOST_VALUES = 12
-"""Maximum number of different values of a category. Most comparisons need 2 to 8; the rest is for groups with few
-runs.
+"""Maximum number of different values of a category. Most comparisons need 2 to 8 values. A larger limit also allows
+more groups with few runs.
 """
 MOST_COLUMNS = 24
-"""Maximum number of category columns that are read. Those with a meaning (dataset, split, flag) are read first."""
+"""Maximum number of category columns that are read. Columns of datasets, splits and flags are read first."""
 LABEL_LENGTH = 80
 
 _DATASETS = {"dataset", "datasets", "data_set", "dataset_name", "dataset_id", "data_name", "train_dataset"}
@@ -57,8 +57,8 @@ _SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "bool": "BOOLEAN"}
 def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints) -> dict[str, Category]:
     """Return the categories of a table: its columns with 2 to ``MOST_VALUES`` different values, by column name.
 
-    The codes are for the rows ``ids``. Datasets, splits and flags come first. Numeric columns that a law reads, seeds,
-    states and metrics are left out.
+    The codes of a category are the indices of its values in the rows ``ids``; -1 for a missing value. Datasets, splits
+    and flags come first. Numeric columns that a law uses, seeds, states and metrics are left out.
     """
     used = {name for role, name in uses(roles) if role in _NOT_COMPARED}
     categories = [
@@ -133,12 +133,12 @@ _MAX_GROUPS = 200
 
 
 def find_budgets(C: Floats) -> Floats:
-    """Return the nominal budget (FLOPs) of each run, NaN for a run without a group.
+    """Group runs of similar compute, and return the nominal budget of each run (n,) in FLOPs; NaN without a group.
 
-    ``C`` is (n,) in FLOPs. The sorted log10 C is cut at its widest gaps, and the number of cuts with the clearest
-    groups is used: those with the largest ratio of the smallest gap to the width of the widest group. This ratio must
-    exceed ``_CLEAR``. At least two groups of ``MIN_RUNS`` or more runs must exist and contain half of all runs. The
-    nominal budget is the median C of a group. If there are no such groups, all budgets are NaN.
+    ``C`` is (n,) in FLOPs. The sorted values of log10 C are cut at the widest gaps. The number of cuts maximizes the
+    ratio of the smallest gap to the width of the widest group, and this ratio must exceed ``_CLEAR``. At least two
+    groups must have ``MIN_RUNS`` or more runs, and these groups must contain at least half of all runs. Otherwise all
+    budgets are NaN. The nominal budget of a group is the median of its C.
     """
     nominal = np.full(len(C), np.nan)
     usable = np.flatnonzero(np.isfinite(C) & (C > 0))
@@ -181,8 +181,8 @@ _WORDS |= {"durchschnitt", "somme", "moyenne", "suma", "totale", "somma", "media
 def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.bool_], str]:
     """Return a mask (n,) of the summary rows, and a phrase with their names for a note (empty without such rows).
 
-    Summary rows are the last rows of a table. Each of them has a different name from ``_WORDS``, such as "total", and
-    no other row has a name from ``_WORDS``. If the runs have no names, the names of their groups are used.
+    Summary rows are the last rows of a table, with different names from ``_WORDS``, such as "total" and "mean". No
+    other row may have a name from ``_WORDS``. If the runs have no names, the names of their groups are used.
     """
     names = labels.get("run", labels.get("group"))
     mask = np.zeros(n, dtype=bool)

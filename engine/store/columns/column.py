@@ -1,7 +1,7 @@
-"""Columns of a table, and conversions of their cells to numbers. This module reads no table.
+"""Columns of a table, and conversions of their cells to numbers. This module does not read the database.
 
-A conversion is a short text in a mapping. It is a way to read text (``suffix``, ``comma``, ``point`` or ``thousands``),
-a unit of numbers (``millions``, ``pf-days``, ``log10``, ``perplexity``, ``H100@40%``, ``1e6``), or both
+A conversion is a short text in a mapping. It consists of a number format of text (``suffix``, ``comma``, ``point`` or
+``thousands``), a unit (``millions``, ``pf-days``, ``log10``, ``perplexity``, ``H100@40%`` or ``1e6``), or both
 (``thousands+millions``).
 """
 
@@ -64,8 +64,8 @@ FUNCTIONS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
 class Reading:
     """A parsed conversion.
 
-    ``text`` is the way to read text cells, None for a numeric column. ``unit`` is the unit of the numbers, empty
-    without one. ``number`` is the number after "@", such as 0.4 for ``H100@40%``, None without one.
+    ``text`` is the number format of text cells, or None for a numeric column. ``unit`` is the unit of the numbers, or
+    empty. ``number`` is the number after "@", such as 0.4 for ``H100@40%``, or None.
     """
 
     text: TextKind | None
@@ -115,7 +115,7 @@ class Reading:
 def read_conversion(text: str, column: str) -> Reading:
     """Parse the conversion ``text`` of the column ``column``.
 
-    Raises PlannerError, which lists the valid conversions, if ``text`` is not one.
+    Raises PlannerError if ``text`` is not a valid conversion. The message lists the valid conversions.
     """
     kind, plus, unit = text.partition("+")
     if kind in TEXT_KINDS:
@@ -145,7 +145,7 @@ def read_conversion(text: str, column: str) -> Reading:
 
 
 def text_kind(text: str | None) -> TextKind | None:
-    """Return the way to read text in a stored conversion, such as "comma"; None if it has none (numeric column)."""
+    """Return the number format in a stored conversion, such as "comma"; None for a conversion of a numeric column."""
     return next((kind for kind in TEXT_KINDS if text is not None and text.partition("+")[0] == kind), None)
 
 
@@ -171,12 +171,11 @@ def _number(text: str, column: str) -> float:
 class Conversion:
     """A conversion that is proposed for a column, to get the numbers that a law needs. It is not applied yet.
 
-    ``kind`` is the conversion as the mapping stores it. For a column of text, ``changes`` counts the cells that it
-    reads differently from a plain number, and ``fails`` counts the cells that it cannot read, which would count as
-    missing. ``ambiguous`` is true if the text has two possible readings: a comma may be a decimal comma or a thousands
-    separator, and in a file with decimal commas a point may be a decimal point or a thousands separator. ``about``
-    describes the unit, empty for text without one. ``needed`` is true if the column gets the role that its name
-    suggests only after the user has accepted the conversion.
+    ``kind`` is the conversion as the mapping stores it. For a column of text, ``changes`` counts the cells for which
+    the conversion gives a new or a different number. ``fails`` counts the cells that the conversion cannot read; they
+    would be missing. ``ambiguous`` is true if a comma or a point may be a decimal mark or a thousands separator.
+    ``about`` describes the unit; it is empty without a unit. ``needed`` is true if the column gets the role that its
+    name suggests only after the user has accepted the conversion.
     """
 
     kind: str
@@ -206,7 +205,7 @@ class Conversion:
 
     @property
     def either(self) -> tuple[TextKind, TextKind]:
-        """The two possible ways to read an ambiguous column."""
+        """The two possible number formats of an ambiguous column."""
         return ("comma", "point") if text_kind(self.kind) == "comma" else ("comma", "thousands")
 
 
@@ -214,11 +213,11 @@ class Conversion:
 class Column:
     """One column of a stored table, with its name in the file.
 
-    ``missing`` counts empty cells and NaN, and ``infinite`` counts infinities. ``minimum`` and ``maximum`` are those of
-    the finite numbers (None if there are none), and ``whole`` is true if all finite numbers are whole. ``distinct`` is
-    an estimate of the number of different values. ``guess`` is the role that the name and the values suggest, and
-    ``why`` gives the reason for it. ``unread`` is the row id and the text of the first cell of a text column that
-    cannot be read as a number (None if there is no such cell).
+    ``missing`` counts empty cells and NaN, and ``infinite`` counts infinities. ``minimum`` and ``maximum`` are the
+    smallest and the largest finite number (None if there is none). ``whole`` is true if all finite numbers are whole.
+    ``distinct`` is an estimate of the number of different values. ``guess`` is the role that the name and the values
+    suggest, and ``why`` is the reason. For a text column, ``unread`` is the row id and the text of the first cell that
+    is not a number (None if there is no such cell).
     """
 
     name: str
@@ -283,7 +282,7 @@ class Column:
 def convert_options(name: str, hows: tuple[str, ...]) -> str:
     """Return the terminal options that convert the column ``name``, one for each conversion in ``hows``.
 
-    An empty conversion stands for the proposed one.
+    An empty conversion means the proposed conversion of the column.
     """
     return " or ".join(f"--convert {shlex.quote(f'{name}:{how}' if how else name)}" for how in hows)
 

@@ -1,4 +1,4 @@
-"""Comparison of a table's column of compute C with the rule by which plans compute C from N and D."""
+"""Comparison of the compute C in a table with the compute rule, which gives C for N parameters and D samples."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.columns.units import off_rule, unit_of_compute
 
 FAR = 3.0
-"""Median ratio of C and the compute rule, or its inverse, above which the user is asked which of them is right."""
+"""Limit for the median of (C of the table) / (C of the rule) and for its inverse. Above it, the user is asked."""
 SCATTERED = 0.3
-"""Scatter of ln C about C = zeta N D above which exponents of N and D are fitted as well."""
+"""Maximum scatter of ln C about C = zeta N D. If the scatter is larger, exponents of N and D are also fitted."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ComputeGap:
         return _right(self.measured.rule)
 
     def with_column(self, roles: Roles) -> Roles:
-        """Return the mapping in which plans compute C by the rule that is fitted to the column."""
+        """Return the mapping with the rule that is fitted to the column. Plans then compute C by this rule."""
         return roles.model_copy(update={"compute": self.measured.rule})
 
     def with_rule(self, roles: Roles) -> Roles:
@@ -70,7 +70,7 @@ def compute_gap(runs: Runs) -> ComputeGap | None:
     known = np.all([np.isfinite(x) & (x > 0) for x in sizes], axis=0)
     try:
         measured = _fitted(*(x[known] for x in sizes))
-    except PlannerError:  # a constant out of range is due to a unit, about which other notes inform
+    except PlannerError:  # a fitted constant out of range is due to a wrong unit, which other notes report
         return None
     return ComputeGap(str(runs.roles.C), 10**middle, runs.roles.compute, measured)
 

@@ -1,6 +1,6 @@
-"""Roles that are computed by a formula over the columns: formulas are parsed, checked, evaluated and proposed.
+"""Formulas that compute a role from columns, such as D = steps * batch_size: parsing, checks, evaluation, proposals.
 
-This module reads no table.
+This module does not read the database.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ def inputs(roles: Roles) -> tuple[str, ...]:
 def compute(roles: Roles, columns: Mapping[str, ArrayLike], ids: Ints) -> dict[str, Floats]:
     """Compute the values (n,) of each role that has a formula.
 
-    Raises PlannerError, which names the row, if a formula has no finite value in a row.
+    Raises PlannerError if a formula has no finite value in a row. The message names the row.
     """
     return {role: parse_formula(text)(columns, ids) + 0.0 * ids for role, text in roles.derived.items()}
 
 
 def proposals(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Return formulas that could give D and the loss if the mapping has no columns for them: role -> formula.
+    """Propose formulas for D (samples seen) and the loss if the mapping does not contain them: role -> formula.
 
     D is epochs times the size of the dataset, or steps times the batch size (times the sequence length). The loss is
     one minus an accuracy, or an error rate. The formulas are only proposed, not applied.
@@ -131,9 +131,9 @@ def _samples(columns: Sequence[Column]) -> str:
 
 
 def _error(column: Column) -> str:
-    """Return a formula that computes the loss from one column; empty if the column gives none.
+    """Return a formula that computes the loss from ``column``: one minus an accuracy, or an error rate.
 
-    The formula is one minus an accuracy, or an error rate.
+    The formula is empty if the column is not an accuracy or an error rate.
     """
     own, share = words(column.name), quoted(column.name) + (" / 100" if is_percent(column) else "")
     if column.minimum is None or column.minimum < 0:

@@ -28,8 +28,8 @@ def with_metric(roles: dict[str, str], column: str) -> dict[str, str]:
 def with_direction(table: Measured, column: str, direction: str, option: str) -> Measured:
     """Return the runs or curves with the better direction of the metric ``column`` set in their mapping.
 
-    The direction is ``direction`` or, if this is empty, the one that the name of the column implies. Raises
-    PlannerError, which names ``option``, if both are missing.
+    If ``direction`` is empty, the mapping is unchanged. Raises PlannerError if ``direction`` is empty and the name of
+    the metric does not imply a direction. The message names the terminal option ``option``.
     """
     from isoplan.engine.store.columns.guess import known_direction
 

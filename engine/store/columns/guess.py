@@ -1,4 +1,4 @@
-"""Suggest the roles of columns from their names and values. This module reads no table."""
+"""Suggest the roles of columns from their names and values. This module does not read the database."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ RUN_IDS = ("run", "run_name", "run_id", "run_uuid", "trial_id", "trial_number", 
 STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
 _PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes")
 COUNTED = tuple(f"{prefix}{word}" for word in ("samples", "tokens", "examples") for prefix in ("", "n_", "num_"))
-"""Names of columns that may count the samples of the dataset or the samples that a run sees. The two differ in a table
-that also counts epochs.
+"""Names of columns that count either the samples of the dataset or the samples that a run sees. These two numbers
+differ if runs make several epochs.
 """
 _NOT_QUALITY = {
     "std",
@@ -104,9 +104,9 @@ def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
-    """Return the conversion to propose for ``column``: a way to read its text, its unit ``how``, or both.
+    """Return the conversion to propose for ``column``: a number format for its text, the unit ``how``, or both.
 
-    Returns None if neither is needed.
+    Returns None if the column needs no conversion.
     """
     of_text = column.conversion if column.kind == "text" else None
     if not how or column.kind not in ("number", "text") or (column.kind == "text" and of_text is None):
@@ -132,7 +132,7 @@ def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[
     for column in columns:
         usable = column.kind in ("number", "bool") or column.name in conversions
         waits = column.conversion is not None and column.conversion.needed and column.name not in conversions
-        # Such a column is a metric until the user accepts its conversion.
+        # A loss that needs a conversion is a metric until the user accepts the conversion.
         if column.guess is Role.LOSS and waits and column.kind == "number":
             metrics.append(Metric(column=column.name, direction=better(column.name)))
             continue
@@ -152,7 +152,8 @@ def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[
 def agreed_conversions(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
     """Return column -> conversion for the columns in ``agreed``.
 
-    If ``agreed`` gives no conversion for a column, its proposed conversion is used; without a proposal it is left out.
+    If ``agreed`` contains no conversion for a column, its proposed conversion is used. A column without a proposed
+    conversion is left out.
     """
     asked = dict(agreed) if isinstance(agreed, Mapping) else dict.fromkeys(agreed, "")
     units = {c.name: unit.how for c in columns if c.kind == "number" and (unit := named_unit(c)) is not None}
@@ -163,7 +164,7 @@ def agreed_conversions(columns: Sequence[Column], agreed: Mapping[str, str] | It
 def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
     """Return the mapping that the names and values suggest for a table of training curves.
 
-    It is the mapping of ``guess_roles`` with a column of training steps added.
+    The result is the mapping of ``guess_roles`` with a column of training steps added.
     """
     roles = guess_roles(columns, agreed)
     named = {c.name: plain(c.name) for c in columns if c.kind == "number"}
@@ -174,7 +175,7 @@ def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Ite
 
 
 def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Return role -> reason for each column that has a matching name but is not used.
+    """Return the roles for which a column has a matching name but is not used: role -> reason.
 
     The reason is that the user has not confirmed the unit or the meaning of the column.
     """
@@ -201,10 +202,10 @@ def why_not(column: Column) -> str:
 
 
 def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
-    """Return the columns of epochs and of samples if the meaning of the samples is unclear; otherwise None.
+    """Return the columns of epochs and of samples if it is unclear what the column of samples counts; otherwise None.
 
-    The column may count the samples that each run sees, or the samples of the dataset. If its value is constant, it
-    counts the samples of the dataset.
+    It is unclear if the number of samples varies: the column may count the samples that each run sees, or the samples
+    of the dataset. A constant column counts the samples of the dataset.
     """
     sized = any(counts_data_set(c.name) or _score(c, Role.U) > 0 for c in columns)
     epochs, varying = _epochs(columns, _PASSES), [c for c in _counted(columns) if c.minimum != c.maximum]
@@ -254,7 +255,8 @@ def better(name: str) -> Direction:
 def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> dict[str, Role]:
     """Return column name -> role, for the roles that only one column can have.
 
-    The pair of column and role with the highest score is assigned first; equal scores are in the order of the file.
+    The pair of column and role with the highest score is assigned first. For equal scores, the column that is first in
+    the file is assigned first.
     """
     scores = ((_score(c, role, units.get(c.name)), i, role) for i, c in enumerate(columns) for role in NAMES)
     sizes = dict.fromkeys(_data_sets(columns), 90.0)
@@ -279,7 +281,7 @@ def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> 
 def _copies_of_loss(columns: Sequence[Column]) -> set[str]:
     """Return the names of held-out losses that have the same cells as a column named ``loss``.
 
-    The column ``loss`` is used instead of them.
+    The column ``loss`` is used instead of such a copy.
     """
     losses = [c for c in columns if plain(untracked(c.name)) == "loss"]
     return {c.name for c in columns if held_out(c.name) and any(same_cells(c, loss) for loss in losses)}
@@ -312,7 +314,7 @@ def _data_sets(columns: Sequence[Column]) -> set[str]:
 def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
     """Return how well a column fits a role that only one column can have; 0 or less means that it does not fit.
 
-    ``unit`` is the unit in the name of the column. It is removed from the name first.
+    ``unit`` is the unit in the name of the column. The score is also computed for the name without the unit.
     """
     score = max(name_score(name, role) for name in variants(column.name))
     if unit is not None and role in unit.roles:
@@ -329,7 +331,8 @@ def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
 def _unit_score(unit: NamedUnit, role: Role) -> float:
     """Return the score for ``role`` of a column whose name contains a unit.
 
-    Perplexity and bits score below every name of a loss. A name with a unit of compute needs no other word for C.
+    Perplexity and bits have a lower score than the usual names of a loss. A unit of compute in the name is sufficient
+    for the role C.
     """
     if role is Role.LOSS:
         return 50.0
@@ -389,6 +392,6 @@ def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
 
 
 def _is_rejection(column: Column) -> bool:
-    """Return whether a column is a background rejection by its name, such as R_top, and its values of at least 1."""
+    """Return whether a column is a background rejection: it has a name such as R_top, and no value is below 1."""
     named = re.fullmatch(r"R_[A-Za-z]\w*", untracked(column.name)) is not None
     return named and column.kind == "number" and column.minimum is not None and column.minimum >= 1

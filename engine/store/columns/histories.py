@@ -1,4 +1,4 @@
-"""Tables with several rows per run: recognise them by run names and steps, and select one row of each run."""
+"""Tables with several rows per run: detection of such tables, and selection of one row of each run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ TIMES = ("step", "epochs", "D", "C")
 NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
 """Names of columns that count the progress within a run. A plural name usually counts the steps of a whole run."""
 RISING = 0.9
-"""Rows are points of training curves if at least this share of them has a time that differs from all other rows of its
-run, and if the loss falls in at least this share of the runs.
+"""Minimum fraction of rows with a time that no other row of the same run has, and of runs with a falling loss. Rows
+below this limit are not points of training curves.
 """
 SHARED = 1.5
 """If the number of different times in the table is at most this multiple of the mean number of rows per run, all runs
@@ -35,7 +35,7 @@ LOOKED_AT = 20_000
 MOST_NAMES = 20
 """Maximum number of columns that are tested as run names."""
 MANY = 1.8
-"""Minimum number of rows per name (an estimate). If it is smaller, the exact counts are not computed."""
+"""Minimum estimate of the rows per run name. If the estimate is smaller, the exact counts are not computed."""
 _OF_RUN = frozenset({"seed", "batch", "bsz", "width", "depth", "layers", "heads", "hidden", "vocab", "dim"})
 """Words in the names of settings. A setting is constant within a run."""
 
@@ -64,9 +64,9 @@ class _Groups:
     def curves(self) -> bool:
         """Whether the rows are points of training curves, and not the runs of a grid.
 
-        This test is used if neither the name of the run column nor that of the time column is conclusive. It requires
-        that within a name the loss falls and the settings are constant, and that there are more names than model sizes:
-        in a grid, each model name has its own size.
+        The loss must fall and the settings must be constant within the rows of a name. There must also be more names
+        than model sizes, because in a grid each model name has its own size. This test is used if the names of the run
+        column and the time column are not conclusive.
         """
         return self.repeat and self.falling >= RISING * self.runs and self.fixed and self.runs > max(self.every_size, 1)
 
@@ -77,12 +77,12 @@ class _Groups:
 
 
 def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles) -> Roles:
-    """Return ``roles`` with ``rows`` set to "last" if the rows of the table are points of training curves.
+    """Return the mapping ``roles`` with ``rows`` set to "last" if the rows are points of training curves.
 
-    They are points of curves if a column of run names repeats, N is constant within a run, and a step or an epoch
-    differs within a run. If there is no step or epoch, D or C may differ instead. If there are no run names, another
-    text column, or N with D, may identify the runs. In these two cases the loss must also fall within runs, and the
-    rows must not look like a grid. Otherwise ``roles`` is returned unchanged.
+    Rows are points of curves if run names repeat, N is constant within a run, and a step or an epoch differs within a
+    run. If there is no step or epoch, D or C may differ instead. If there are no run names, another text column, or the
+    pair of N and D, may identify the runs. In these two cases, the loss must also fall within runs, and the rows must
+    not look like a grid. If the rows are not points of curves, ``roles`` is returned unchanged.
     """
     named = next((c.name for c in columns if plain(untracked(c.name)) in RUN_IDS), roles.run)
     strict = named is None or plain(untracked(named)) not in RUN_IDS
@@ -104,8 +104,8 @@ def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: R
 def _last(roles: Roles, run: str | None, time: str) -> Roles:
     """Return the mapping that selects the last row of each run.
 
-    ``run`` is the column of run names; if it is None, N and D identify a run. ``time`` is the column that orders its
-    rows.
+    ``run`` is the column of run names; if it is None, N and D identify a run. ``time`` is the column that orders the
+    rows of a run.
     """
     free: dict[str, object] = {"group": None} if run is not None and roles.group == run else {}
     changes = free | {"rows": "last", "run": run}
@@ -176,12 +176,12 @@ def _grouped(
 def one_row_each(
     cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles, n: int
 ) -> tuple[Ints, list[str]]:
-    """Return the positions of the rows that stand for the runs, one row per run in ascending order, and notes.
+    """Select one row per run, and return the positions of the selected rows in ascending order, and notes.
 
-    ``roles.rows`` selects the row: "last" is the row with the largest step, epoch, D or C, "best" the row with the
-    smallest loss. A row without a loss is selected only if no row of its run has one. Without a column of run names,
-    rows with equal N and D are one run. If no run has several rows, or if ``roles.rows`` is "all", all ``n`` rows are
-    returned.
+    ``roles.rows`` determines the row: "last" is the row with the largest step, epoch, D or C, and "best" is the row
+    with the smallest loss. A row without loss and metrics is selected only if its run has no other rows. Without a
+    column of run names, rows with equal N and D are one run. If no run has several rows, or if ``roles.rows`` is "all",
+    all ``n`` rows are selected.
     """
     every = np.arange(n, dtype=np.int64)
     time = next((cells[t] for t in TIMES if t in cells and roles.column(Role(t)) is not None), None)
@@ -220,9 +220,9 @@ def _all_differ(N: Floats, D: Floats) -> bool:
 
 
 def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles) -> list[str]:
-    """Return a note if every row counts as a run although the rows may be points of training curves.
+    """Return a note if every row counts as a run, but the rows are probably points of training curves.
 
-    This is likely if run names repeat, or if N repeats while a step changes.
+    Rows are probably points of curves if run names or N repeat while a step changes.
     """
     names = labels.get("run")
     if "N" not in cells or (names is not None and _unique(names)):
@@ -252,7 +252,7 @@ def _unique(names: NDArray[np.str_]) -> bool:
 def _repeat(of: NDArray[Any], N: Floats, time: Floats, least: float) -> bool:
     """Return whether rows with the same name repeat with different times, as in training curves.
 
-    ``of`` (n,) are the names. Each name must have one N and several times, and at least the share ``least`` of its rows
+    ``of`` (n,) are the names. Each name must have one N and several times. At least the fraction ``least`` of all rows
     must have different times.
     """
     import pandas as pd

@@ -1,4 +1,4 @@
-"""Checks of a mapping: does it fit the table, and could another column take a role?"""
+"""Checks of a mapping (role -> column): whether it fits the table, and whether other columns also fit a role."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
 
 
 def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:
-    """Return the mapping of a curve table with conversions and formulas from the mapping of the run table.
+    """Add conversions and formulas of the run table's mapping ``runs`` to ``curves``, the mapping of a curve table.
 
-    They are taken over for columns that have the same name in both tables.
+    Only conversions and formulas of columns in ``columns``, the columns of the curve table, are added. Returns the
+    resulting mapping.
     """
     names = {c.name for c in columns}
     kinds = {name: how for name, how in runs.conversions.items() if name in names}
@@ -108,7 +109,7 @@ _EMBEDDING = {"embedding", "embeddings", "embed", "emb"}
 
 
 def choice_notes(columns: Sequence[Column], roles: Roles) -> list[str]:
-    """Return notes on columns that could also have a mapped role but mean something else, such as a training loss."""
+    """Return notes on columns that also fit a mapped role but have another meaning, such as a training loss."""
     numbers = [c for c in columns if c.kind == "number" or c.name in roles.conversions]
     return [*_losses(numbers, roles), *_parameters(numbers, roles), *_samples(numbers, roles)]
 

@@ -12,8 +12,8 @@ NOT_A_SIZE = frozenset(
     | {"err", "sd", "util", "utilisation", "utilization", "mfu", "peak", "rule", "budget", "init", "initial"}
     | {"scale", "coef"}
 )
-"""Words that show that a column is not a size, although its name contains a word for one: tokens_per_second,
-init_params.
+"""Words that show that a column is not a size, although its name contains a word for a size, such as "tokens" in
+tokens_per_second.
 """
 LARGER = frozenset(
     {"accuracy", "acc", "auc", "auroc", "recall", "ndcg", "mrr", "map", "precision", "f1", "hit", "hits", "hr"}
@@ -50,9 +50,10 @@ def untracked(name: str) -> str:
 
 
 def variants(name: str) -> tuple[str, ...]:
-    """Return the forms of a column name that are compared with known names: without the prefix of a tracker, and whole.
+    """Return the forms of a column name that are compared with known names.
 
-    The whole name is included if the prefix ends with "_", because "_" may be a part of the name itself.
+    The first form has no prefix of an experiment tracker, such as ``config.``. The second form is the whole name. It is
+    included only if the prefix ends with "_", because the prefix may then be a word of the name.
     """
     bare = untracked(name)
     return (bare, name) if name.strip()[: -len(bare) or None].endswith("_") else (bare,)
@@ -66,7 +67,7 @@ SECONDS = frozenset(
         *("elapsed_s", "runtime", "gpu_seconds", "gpu_s", "gpu_time_s", "device_seconds", "run_seconds"),
     }
 )
-"""Names (as returned by ``plain``) of columns that contain the duration of a run in seconds; W&B names it
+"""Names (as returned by ``plain``) of columns that contain the duration of a run in seconds. W&B calls this column
 ``_runtime``.
 """
 
@@ -184,16 +185,16 @@ def held_out(name: str) -> bool:
 
 
 def of_training(name: str) -> bool:
-    """Return whether a name denotes a training loss. Call it only for tables that also have a held-out loss.
+    """Return whether a name denotes a training loss, in a table that also has a held-out loss.
 
-    A column named ``loss`` counts as a training loss, because another column is the held-out one.
+    A column named ``loss`` counts as a training loss, because another column is the held-out loss.
     """
     own = words(untracked(name))
     return own == {"loss"} or ("loss" in own and bool(own & {"train", "training"}) and not own & NOT_A_SIZE)
 
 
 def counts_data_set(name: str) -> bool:
-    """Return whether a name denotes the size of a dataset, which is not D in a table that counts epochs.
+    """Return whether a name denotes the size of a dataset. In a table with epochs, this size is not D (samples seen).
 
     >>> counts_data_set("train_set_size"), counts_data_set("dataset_examples"), counts_data_set("train_samples")
     (True, True, False)

@@ -25,8 +25,8 @@ def profile(
 ) -> tuple[Column, ...]:
     """Return the columns of a data table (``c0``, ``c1``, ...) with their statistics but without suggested roles.
 
-    ``semicolons`` is true if ";" separates the cells of the file, so that a comma between digits is a decimal comma.
-    ``commas`` is true if the file has decimal commas, so that a point may be a thousands separator.
+    ``semicolons`` is true if ";" separates the cells of the file; a comma between digits is then a decimal comma.
+    ``commas`` is true if the file has decimal commas; a point may then be a thousands separator.
     """
     counted = _statistics(cursor, table, types)
     head = cursor.execute(f"SELECT * EXCLUDE (rid) FROM {table} WHERE rid < 50 ORDER BY rid").fetchall()
@@ -44,9 +44,9 @@ def propose(
 ) -> Conversion | None:
     """Return the conversion that reads most cells of a text ``column`` as numbers.
 
-    Returns None if less than half of the cells can be read. If the commas may be decimal or thousands separators,
-    ``semicolons`` selects decimal commas, unless other cells have a decimal point. ``commas`` is true if the file has
-    decimal commas, so that a point may be a thousands separator.
+    Returns None if less than half of the cells can be read. If commas may be decimal commas or thousands separators and
+    ``semicolons`` is true, they are read as decimal commas, unless other cells have a decimal point. ``commas`` is true
+    if the file has decimal commas; a point may then be a thousands separator.
     """
     sample = f"(SELECT {column} FROM {table} WHERE {_there(column)} LIMIT {_SAMPLE})"
     cells, counts = _readable(cursor, sample, column)
@@ -82,7 +82,7 @@ def propose(
 
 
 def _there(column: str) -> str:
-    """Return the SQL condition that a text cell is present (neither empty nor a marker such as "NA")."""
+    """Return the SQL condition that a text cell has a value: the cell is not empty and not a marker such as "NA"."""
     return f"{column} IS NOT NULL AND NOT {sql.missing(column)}"
 
 
@@ -106,7 +106,7 @@ def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | No
 
 
 def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[TextKind, int]]:
-    """Return the number of cells that are present, and for each conversion the number of cells that it can read."""
+    """Return the number of cells with a value, and the number of cells that each number format can read."""
     fields = ", ".join(f"count({sql.number(column, kind)})" for kind in _TYPES_ORDER)
     row = first(cursor, f"SELECT count(CASE WHEN {_there(column)} THEN 1 END), {fields} FROM {relation}")
     assert row is not None
@@ -116,7 +116,7 @@ def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[Tex
 def _statistics(cursor: Cursor, table: str, types: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the statistics of each column: missing cells, range, different values.
 
-    They are computed for a limited number of columns per query, because DuckDB plans thousands of aggregates slowly.
+    Each query has a limited number of columns, because DuckDB is slow to plan a query with thousands of aggregates.
     """
     found: list[dict[str, Any]] = []
     for start in range(0, len(types), _AT_ONCE):

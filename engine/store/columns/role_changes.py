@@ -1,4 +1,4 @@
-"""Changes of a mapping in which a column that gets a new role leaves its previous role."""
+"""Changes of a mapping of roles to columns. A column that gets a new role loses its previous role."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def change_roles(roles: Roles, changes: Mapping[str, Any]) -> tuple[Roles, tuple
 def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Resolve conflicts: return ``changes`` in which no column has two roles, and a message per column that moved.
 
-    A column that gets a new role leaves its previous role. The previous role receives the column that the new role had
-    before, if both roles take the same kind of column; otherwise it is left without a column.
+    A column that gets a new role loses its previous role. If the two roles need the same kind of column, they exchange
+    their columns. Otherwise the previous role then has no column.
     """
     made, lines = dict(changes), list[str]()
     for name in [role.value for role in LABELS if role.value in changes]:
@@ -42,9 +42,9 @@ def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 
 def _leave(roles: Roles, made: dict[str, Any], name: str, column: str, before: str | None) -> list[str]:
-    """Remove ``column`` from every role but ``name``, and give ``before`` to the role that it leaves.
+    """Remove ``column`` from all roles except ``name``, and assign the column ``before`` to its previous role.
 
-    ``made`` contains the changes and is updated. ``before`` is the former column of ``name``. Returns the messages.
+    ``before`` is the former column of ``name``. ``made`` contains the changes and is updated. Returns the messages.
     """
     lines = []
     for role in LABELS:
@@ -68,9 +68,9 @@ def _leave(roles: Roles, made: dict[str, Any], name: str, column: str, before: s
 
 
 def _line(column: str, left: str, name: str, swapped: str | None) -> str:
-    """Return ``loss_ptb moved from the metrics to L: loss. The metrics now have val_loss.``
+    """Return a message such as ``loss_ptb moved from the metrics to L: loss. The metrics now have val_loss.``
 
-    ``left`` is the previous role, ``name`` the new role, and ``swapped`` the column that the previous role receives.
+    ``left`` is the previous role, ``name`` the new role, and ``swapped`` the new column of the previous role.
     """
     to = next((text for role, text in LABELS.items() if role.value == name), f"the {LISTS.get(name, name)}")
     has = "have" if left.startswith("the ") else "has"

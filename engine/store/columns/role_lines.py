@@ -49,7 +49,7 @@ _ROWS = {"last": "the last row of each run is used", "best": "the best row of ea
 
 @dataclass(frozen=True)
 class RoleLine:
-    """One line of a mapping: ``label`` (role), the names of its ``columns``, and a ``text`` such as "50 M to 7 B"."""
+    """One line of a mapping: the role (``label``), the names of its columns, and a text such as "50 M to 7 B"."""
 
     label: str
     columns: tuple[str, ...]
@@ -61,8 +61,8 @@ def role_lines(
 ) -> tuple[RoleLine, ...]:
     """Return the mapping of a table in short lines: N, D, C and loss, then metrics and other roles that have a column.
 
-    ``columns`` are the columns of the table, and ``settings`` the titles of settings that have their own line, by
-    column.
+    ``columns`` are the columns of the table. ``settings`` maps each column that gets its own line to the title of this
+    line.
     """
     by_name = {c.name: c for c in columns}
     lines = [_main(role, label, by_name, roles) for role, label in MAIN.items()]
@@ -97,9 +97,9 @@ def role_lines(
 def duration_lines(
     columns: Sequence[Column], roles: Roles, settings: Mapping[str, str] = NO_SETTINGS
 ) -> tuple[RoleLine, ...]:
-    """Return the line of the column with the duration of each run, and the line of the columns that are not used.
+    """Return the line of the column of run durations, and the line of the columns that are not used.
 
-    The columns of ``settings``, as in ``role_lines``, are used.
+    Columns in ``settings`` (column -> title) count as used.
     """
     time = seconds_column([c.name for c in columns if c.kind == "number"])
     used = {roles.column(role) for role in Role} | {m.column for m in roles.metrics} | {*roles.hyper, *inputs(roles)}
@@ -113,7 +113,7 @@ def duration_lines(
 
 
 def span_of(column: Column, roles: Roles, role: Role) -> str:
-    """Return the range of a column as text, after the conversion that the mapping contains: ``50 M to 7 B``.
+    """Return the range of a column as text, such as ``50 M to 7 B``, after the conversion in the mapping.
 
     For a column without numbers, return up to two examples.
     """

@@ -18,7 +18,7 @@ MOST = {Role.N: 1e15, Role.D: 1e19, Role.U: 1e19}
 FEWEST = 1e5
 """Numbers of parameters or samples below this value that are not whole must be in a larger unit, such as millions."""
 MANY = 1e5
-"""Samples per parameter, above the mean of any real sweep. A larger ratio means that N is in a larger unit."""
+"""Upper limit of the samples per parameter of a real sweep. A larger ratio means that N is in a larger unit."""
 LARGEST_LOG = 100.0
 """Upper limit of a logarithm in any base. Base 2 gives the largest logarithms, and 2^100 exceeds the FLOPs of any
 run.
@@ -41,7 +41,7 @@ _POWER = re.compile(r"(?:^|_)(?:1e|10_|x10_)_?(\d{1,2})(?=_|$)")
 _LOG = re.compile(r"(?:^|_)(log_?10|log_?2|log|lg|ln)(?=_|$|[ndcu](?:_|$))")
 _BASES = {"log10": "log10", "log_10": "log10", "log2": "log2", "log_2": "log2", "ln": "ln"}
 _SHORT = {"k": "1e3", "m": "millions", "b": "billions", "t": "trillions", "mil": "millions", "bn": "billions"}
-_SHORT |= {"thousand": "1e3"}  # not "thousands": this conversion reads text with separators
+_SHORT |= {"thousand": "1e3"}  # not "thousands", which is the number format with thousands separators
 _BITS = re.compile(r"(?:^|_)(?:bpb|bpc|bpt|bits_(?:per_)?(?:byte|token|char|character|word))(?=_|$)")
 
 _RIGHT = frozenset(
@@ -124,10 +124,10 @@ def _multiple(name: str, top: float | None) -> NamedUnit | None:
 
 
 def suspected(columns: Mapping[Role, Column]) -> dict[Role, str]:
-    """Return role -> unit for columns without a unit in their names whose values suggest one.
+    """Return the units that only the values of columns suggest, not their names: role -> unit.
 
-    Numbers of parameters and samples are whole. If they are not whole and below 1e5, they are decimal logarithms (if
-    their range is narrow) or counts in millions or billions. Small values of N are in a larger unit as well if D is in
+    Numbers of parameters (N) and samples (D, U) are whole. Values below 1e5 that are not whole are decimal logarithms
+    (if their range is narrow) or counts in millions or billions. Small values of N are also in a larger unit if D is in
     a larger unit, or if there would be more than 1e5 samples per parameter.
     """
     found = {role: _of_values(c) for role, c in columns.items() if role in COUNTS}

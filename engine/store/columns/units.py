@@ -1,6 +1,7 @@
 """Notes on units: which units are converted, which values do not fit their role, and whether C fits the compute rule.
 
-This module reads no table.
+N is the number of parameters, D the samples seen, U the unique samples and C the compute in FLOPs. This module does not
+read the database.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from isoplan.engine.store.columns.names import ERRORS, LARGER, SMALLER, words
 from isoplan.engine.store.columns.unit_names import in_percent, is_bits, named_unit
 
 _WORDS = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
-_EMPTY = 1.5  # Minimum gap, in decades, between two parts of a column that are in different units.
+_EMPTY = 1.5  # Minimum gap, in decades, between small and large values of a column if they are in different units.
 _NEAR = 0.5  # Maximum distance, in decades, of a ratio from a power of 1000.
 _FEWEST = 2e3
 """If the largest N or D is below this number, the column is probably in a larger unit, such as millions."""
 _FEWEST_OF_TEXT = {"N": 1e5, "D": 1e7}
-"""The limits of _FEWEST for language models, whose N and D are larger. They apply if the losses look like theirs."""
+"""Limits like ``_FEWEST`` for language models, which have larger N and D. Used if losses look like cross-entropies."""
 _FEWEST_FLOPS, _MOST_FLOPS = 1e9, 1e27
 _TYPICAL = 20.0
-"""Samples per parameter of many training runs (Hoffmann et al. 2022). The unit that comes closest is proposed."""
+"""Samples per parameter of many training runs (Hoffmann et al. 2022). The unit with the closest ratio is proposed."""
 PER_PARAMETER = (1e-3, 1e7)
 """Range of samples per parameter in real training runs. A ratio outside this range means that a unit is wrong."""
 _MOST_PARAMETERS = 1e15
@@ -55,8 +56,8 @@ def reading_notes(roles: Roles) -> list[str]:
 def unit_notes(runs: Runs) -> tuple[str, ...]:
     """Return one sentence for each column whose unit seems wrong or mixed.
 
-    The checks are: parts of N, D, U or C that differ by a power of 1000; C that differs from the compute rule; C that
-    gives less than one sample; and sizes that are too small to be counted in units of 1.
+    The checks search for: values of N, D, U or C that differ by a power of 1000; a C that differs from the compute
+    rule; a C that gives less than one sample; and an N or D that is too small to be counted in units of 1.
     """
     mixed = [note for role in ("N", "D", "U", "C") if getattr(runs.roles, role) for note in _mixed(runs, role)]
     against = [*_against_rule(runs), *_few_flops(runs)]
@@ -78,11 +79,11 @@ def percent_note(runs: Runs, y: str) -> list[str]:
 
 
 def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
-    """Return the reason why D cannot be derived from C and N: the unit of C is unknown. Empty if D can be derived.
+    """Return the reason why D cannot be derived from C and N if the unit of C is unknown; otherwise an empty text.
 
-    It is also empty if D is a column. The unit of C is known if the column name contains FLOPs, if the user accepted a
-    conversion, or if a formula gives C. Otherwise the derived D must be within the usual range of samples per
-    parameter. A derived D below one sample is rejected in all cases.
+    The text is also empty if D is a column. The unit of C is known if the column name contains FLOPs, if the user
+    accepted a conversion, or if a formula computes C. If the unit is not known, the derived D must be within the usual
+    range of samples per parameter. A derived D below one sample is rejected in all cases.
     """
     if "D" in values or not {"C", "N"} <= values.keys():
         return ""
@@ -102,7 +103,7 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
 
 
 def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
-    """Return the reason why no law can use C: if C is in FLOPs, most runs see less than one sample. Otherwise empty."""
+    """Return a reason not to use C if most runs would see less than one sample with C in FLOPs; otherwise empty."""
     name = roles.C
     if name is None or name in roles.conversions or not {"C", "N"} <= values.keys():
         return ""
@@ -130,9 +131,9 @@ def _likely_compute(per_parameter: Floats) -> str:
 
 
 def _nearest(per_parameter: float, powers: Mapping[str, float]) -> str:
-    """Return the unit of ``powers`` that brings the samples per parameter closest to ``_TYPICAL``.
+    """Return the unit in ``powers`` for which the samples per parameter are closest to ``_TYPICAL``.
 
-    ``powers`` maps a unit to its log10.
+    ``powers`` maps a unit to log10 of its factor.
     """
     return min(powers, key=lambda unit: abs(math.log10(per_parameter / _TYPICAL) + powers[unit]))
 
@@ -171,10 +172,7 @@ def _few_flops(runs: Runs) -> list[str]:
 
 
 def _unlikely(runs: Runs) -> Iterator[str]:
-    """Yield notes on implausible values.
-
-    They are too many parameters, less than one sample, or a loss that is another measure.
-    """
+    """Yield notes on implausible values: too many parameters, less than one sample, or another measure as the loss."""
     N, D, loss = (runs.values[r][np.isfinite(runs.values[r])] if r in runs else np.empty(0) for r in ("N", "D", "loss"))
     if len(N) and N.max() > _MOST_PARAMETERS:
         yield f"{_column(runs, 'N')} reaches {N.max():.3g}, more parameters than any model has: check its unit."
@@ -262,7 +260,7 @@ def _against_rule(runs: Runs) -> list[str]:
 def off_rule(runs: Runs) -> Floats:
     """Return log10 of (C of the table / C of the compute rule), for the runs in which both are finite.
 
-    The result is empty if the table lacks a column of C, N or D.
+    The result is empty if the table has no column of C, N or D, or if the rule is not proportional to N D.
     """
     rule: ComputeRule = runs.roles.compute
     if runs.roles.C is None or not {"N", "D"} <= runs.values.keys() or runs.roles.D is None or not rule.proportional:
