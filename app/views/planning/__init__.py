@@ -1,1 +1,1 @@
-"""The Plan page: one module per question, and the parts that all questions use: prices, limits and compute rule."""
+"""Sections of the Plan page: questions with their answers, saved plans, their comparison, and shared input fields."""

@@ -1,4 +1,4 @@
-"""Input fields that several questions of the Plan page use: the choice of budget or target, and the field of each."""
+"""Input fields that several questions of the Plan page use: budget, target, and a choice between the two."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WAYS = ("Budget", "Target")
 def choose_way(fit: Fit) -> str:
     """Show the choice of "Budget" or "Target" and return the chosen one.
 
-    A law without a frontier allows only "Target". The choice in the link is then not changed, so that another fit uses
-    it.
+    A law without a frontier (the optimal N and D for each budget) allows only "Target". The choice in the link then
+    stays unchanged and applies again when a fit with a frontier is selected.
     """
     if fit.law.frontier is None:
         return WAYS[1]
@@ -44,9 +44,9 @@ def as_budget(C: float) -> str:
 
 @st.cache_resource(max_entries=200, show_spinner=False)
 def _starts(fit_hash: str, _fit: Fit) -> tuple[str, str]:
-    """Return the budget and the target with which the fields of a fit start, as texts.
+    """Return the initial text of the budget field and of the target field for a fit.
 
-    The target is empty for a law that does not determine the cost of a target.
+    The text of the target is empty if the law cannot compute the cost of a target.
     """
     target = "" if _fit.law.least_compute is None else f"{usual_target(_fit):g}"
     return as_budget(largest_inside(_fit)), target
@@ -55,28 +55,31 @@ def _starts(fit_hash: str, _fit: Fit) -> tuple[str, str]:
 def budget_blank(fit: Fit) -> str:
     """Show the input field of a budget and return its text.
 
-    It starts with the largest budget whose plan lies inside the runs.
+    The initial value is the largest budget for which the planned N, D and C are inside the ranges of the runs.
     """
     field = FIELDS["budget"]
     return blank(field.label, _starts(fit.hash, fit)[0], field.name, 150, hint=field.hint)
 
 
 def typed_budget(fit: Fit) -> str:
-    """Return the text of the budget before its field is drawn; "" if the question is for a target."""
+    """Return the typed budget before its input field is drawn; "" if the question has a target instead of a budget."""
     if fit.law.frontier is None or typed("ask", WAYS[0]) == WAYS[1]:
         return ""
     return typed("budget", "")
 
 
 def own_values(db: Database, fit: Fit) -> None:
-    """State that the typed budget and the stated plan belong to the task of ``fit``; those of another are removed."""
+    """Link the typed budget and the user's own plan (N and D) to the task of ``fit``.
+
+    Values that were typed for another task are removed from the page.
+    """
     belong("plan", owner_of_fit(db, fit.hash), remembered=("budget", *OURS))
 
 
 def own_target(db: Database, fit: Fit, quantity: str) -> None:
     """Store that the typed target is a value of ``quantity`` (a column name) for the task of ``fit``.
 
-    If it was typed for another quantity or task, the target is removed from the page.
+    A target that was typed for another quantity or another task is removed from the page.
     """
     belong("target", f"{owner_of_fit(db, fit.hash)} {quantity}", remembered=("target",))
 
@@ -84,8 +87,8 @@ def own_target(db: Database, fit: Fit, quantity: str) -> None:
 def target_blank(db: Database, fit: Fit, label: str, quantity: str, start: str = "") -> str:
     """Show the input field of a target of ``quantity`` and return its text.
 
-    It starts with ``start``, by default a value that the largest budget inside the runs reaches. A target that was
-    typed for another quantity or another task is not shown.
+    The initial value is ``start``. Without ``start``, it is a value that the law predicts for the largest budget inside
+    the ranges of the runs. A target that was typed for another quantity or another task is not shown.
     """
     own_target(db, fit, quantity)
     return blank(label, start or _starts(fit.hash, fit)[1], "target", 150)

@@ -1,4 +1,4 @@
-"""Compare: saved plans side by side, with the same prices for all. Sliders change these prices."""
+"""Section that compares saved plans side by side, with the same prices for all plans. Sliders change these prices."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 
 MOST = 12
-"""Maximum number of plans that are compared if the user has chosen none."""
+"""Maximum number of plans that the page compares before the user has selected plans."""
 FACTORS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
-"""Factors that the sliders of the price and of the simulation speed can have."""
+"""Factors that the user can select with the sliders for the device price and the simulation speed."""
 UNPRICED = "Enter a device and its price per hour under Machine and prices to compare the costs of plans."
 
 
 def show(db: Database) -> None:
-    """Show the choice of plans, the prices, and the comparison."""
+    """Show the selection of saved plans, the price fields, and the comparison of the selected plans."""
     kept = {one.hash: one.name for one in results.plans(db)}
     with sentences():
         if not kept:
@@ -55,9 +55,9 @@ def show(db: Database) -> None:
 
 
 def _choose(kept: dict[str, str]) -> list[str]:
-    """Show the selection of plans and return the hashes of the chosen ones.
+    """Show the selection of saved plans and return the hashes of the selected plans.
 
-    It starts with the plans of the link, or with the newest plans if the link has none.
+    The plans in the link are selected at first. If the link names no plan, the newest plans are selected.
     """
     asked = [key for key in recall("plans").split(",") if key]
     gone = [key for key in asked if key not in kept]
@@ -76,9 +76,9 @@ def _choose(kept: dict[str, str]) -> list[str]:
 
 @st.fragment
 def _compare(db: Database, plans: list[tuple[str, str, Plan]], prices: Prices | None) -> None:
-    """Compare the plans at the prices that the sliders give. A moved slider reruns only this function.
+    """Compare the plans at the prices that the sliders set. A moved slider reruns only this function.
 
-    ``plans`` contains hash, name and plan.
+    ``plans`` contains one tuple per plan: its hash, its name and the plan.
     """
     with sentences():
         moved = None if prices is None else _scenario(prices)
@@ -88,7 +88,7 @@ def _compare(db: Database, plans: list[tuple[str, str, Plan]], prices: Prices | 
 
 
 def _scenario(prices: Prices) -> Prices:
-    """Show the sliders and return ``prices`` with the values of the sliders."""
+    """Show sliders for price, utilisation and simulation speed; return ``prices`` changed by the sliders."""
     grid = st.grid(3, min_column_width=220)
     machine, hour, speed = prices.machine, 1.0, 1.0
     if machine.price is not None:
@@ -108,9 +108,9 @@ def _times(place: Any, label: str, key: str) -> float:
 
 
 def _share(place: Any, start: float) -> float:
-    """Show a slider of the utilisation in percent and return it as a fraction.
+    """Show a slider for the utilisation in percent and return the utilisation as a fraction.
 
-    It starts at ``start``. If ``start`` changes, the slider is set to the new value.
+    The initial value is the fraction ``start``. If ``start`` changes, the slider is set to the new value.
     """
     if st.session_state.get("share_of") not in (None, start):
         st.session_state["share"] = 100 * start
@@ -121,9 +121,9 @@ def _share(place: Any, start: float) -> float:
 
 
 def _answer(key: str, folder: str, db: Database, plan: Plan) -> Answer | None:
-    """Compute the answer of a saved plan again from its fit.
+    """Compute the answer of a saved plan again from its fit and its map (a fit that predicts a metric from the loss).
 
-    Returns None if the fit or map is not in this workspace, or if the question has no answer.
+    Returns None if the fit or the map is not in this workspace, or if the question has no answer.
     """
     try:
         map = fit_of(db, plan.maps[0]) if plan.question.metric and plan.maps else None
@@ -138,9 +138,9 @@ def _asked_again(key: str, folder: str, _plan: Plan, _fit: Fit, _map: Fit | None
 
 
 def _show(found: Comparison, unknown: list[str]) -> None:
-    """Show the comparison: sentence, figure, table, warnings.
+    """Show a comparison of plans: sentence, figure, table, warnings.
 
-    ``unknown`` are the names of the plans whose answer could not be computed again.
+    ``unknown`` contains the names of the plans for which the answer could not be computed again.
     """
     if said := sentence(found):
         with st.container(border=True):

@@ -1,4 +1,4 @@
-"""Selection of the fits that a planner question needs: one law, and for some questions a second fit of its task."""
+"""Selection of the fits that a planner question needs: one law, or two laws of the same task."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from isoplan.engine.quantities import parse_number
 from isoplan.engine.store.database.database import Database
 
 SAME_FLOOR = 0.1
-"""Maximum relative difference between the floors of two laws that are assumed to describe the same task."""
+"""Maximum relative difference of the floors (irreducible losses) of two laws that are assumed to describe one task."""
 
 
 def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
-    """Show the selections of fits that ``question`` needs; return the chosen fits by the name of the input.
+    """Show one selection for each fit that ``question`` needs; return the selected fits by the name of the input.
 
-    If a fit is missing, the result is empty and a message states which one. If the question needs two fits, another
-    choice of the first fit resets the other inputs, because they belong to its task.
+    If a fit is missing, the result is empty and a message names the missing fit. If the question needs two fits, a
+    change of the first fit resets the other inputs, because these inputs belong to the task of the first fit.
     """
     first, *others = question.needed
     if not others:
@@ -79,18 +79,18 @@ def _say_published(name: str) -> None:
 
 
 def _partners(db: Database, first: FitInput, second: FitInput) -> dict[str, list[str]]:
-    """Return the hashes of the fits that can be the second fit, by the hash of the first fit.
+    """Return, for the hash of each possible first fit, the hashes of the fits that can be the second fit.
 
-    First fits without a second fit of the same task are left out.
+    A first fit is omitted if no second fit of the same task exists.
     """
     found = {name: _of_same_task(db, fit_of(db, name), second) for name in fit_names(db, first.laws)}
     return {name: near for name, near in found.items() if near}
 
 
 def _own_without_partner(db: Database, first: FitInput, partners: Mapping[str, Sequence[str]]) -> str:
-    """Return the hash of the open fit if it is a fit of an own table that has no second fit; otherwise "".
+    """Return the hash of the open fit if it was fitted to a user's table that has no second fit; otherwise "".
 
-    The page then starts with this fit and states what its table lacks, instead of with laws of another task.
+    The page then selects this fit and states that a second fit is missing, instead of laws of another task.
     """
     name = recall("fit")
     own = name in fit_names(db, first.laws) and name not in partners and not task_of_fit(db, name)
@@ -98,9 +98,9 @@ def _own_without_partner(db: Database, first: FitInput, partners: Mapping[str, S
 
 
 def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
-    """Return the hash of the fit with which the first selection starts; "" if no fit is suitable.
+    """Return the hash of the default first fit; "" if no fit is suitable.
 
-    It is the first fit for which a second fit of the same task has nearly the same floor; the open fit is tried first.
+    A fit is suitable if a second fit of the same task has nearly the same floor. The open fit is tested first.
     """
     for name in sorted(partners, key=lambda name: name != recall("fit")):
         one = fit_of(db, name)
@@ -112,7 +112,7 @@ def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
 def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
     """Return the hashes of the fits that can be the second fit: laws that ``second`` allows, for the task of ``one``.
 
-    Laws without repeated samples are excluded if ``second`` needs them.
+    If ``second.repeated`` is true, laws that do not describe repeated samples are excluded.
     """
     near = _same_task(db, one, second)
     return [key for key in near if not second.repeated or fit_of(db, key).law.repetition is not None]
@@ -121,7 +121,7 @@ def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
 def _same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
     """Return the hashes of the fits of the laws of ``second`` for the task and the quantity of ``one``.
 
-    If the task of ``one`` is not known, only fits of own tables whose task is not known either are returned.
+    If the task of ``one`` is unknown, the result contains only fits to user tables that also have no known task.
     """
     kinds = {key: fit_of(db, key) for key in fit_names(db, second.laws)}
     apt = [key for key, fit in kinds.items() if fit.spec.y == one.spec.y]
@@ -135,7 +135,7 @@ def _same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
 def _usual_second(db: Database, one: Fit, near: Sequence[str]) -> str | None:
     """Return the hash of the fit in ``near`` whose floor is nearest to the floor of ``one``; "" if ``near`` is empty.
 
-    Returns None if the task of ``one`` is not known and the two floors differ by more than ``SAME_FLOOR``.
+    Returns None if the task of ``one`` is unknown and the two floors differ by more than ``SAME_FLOOR``.
     """
     nearest = _nearest(db, one, near)
     known = not nearest or task_of_fit(db, one.hash) or _is_alike(fit_of(db, nearest), one)
@@ -145,13 +145,13 @@ def _usual_second(db: Database, one: Fit, near: Sequence[str]) -> str | None:
 def _nearest(db: Database, one: Fit, others: Sequence[str]) -> str:
     """Return the hash of the fit in ``others`` whose floor is nearest to the floor of ``one``; "" if there is none.
 
-    Similar floors indicate that two laws have the same inputs and the same task.
+    Similar floors (irreducible losses) indicate that two laws have the same inputs and the same task.
     """
     return min(others, key=lambda name: abs(_floor(fit_of(db, name)) - _floor(one)), default="")
 
 
 def _is_alike(other: Fit, one: Fit) -> bool:
-    """Return whether two laws have nearly the same floor, so that they can describe the same task."""
+    """Return whether two laws have nearly the same floor (irreducible loss) and can describe the same task."""
     return math.isclose(_floor(other), _floor(one), rel_tol=SAME_FLOOR)
 
 
@@ -160,9 +160,9 @@ def _floor(fit: Fit) -> float:
 
 
 def show_target_of_plan(db: Database, fit: Fit) -> None:
-    """Show the loss that corresponds to the target metric of the open plan, as a hint for a target that is a loss.
+    """Show the loss that corresponds to the target metric of the open plan. The user can enter it as the target.
 
-    Nothing is shown unless the open plan has a target of a metric.
+    Nothing is shown if the open plan has no target metric.
     """
     map, target = recall("map"), recall("target")
     if recall("ask") != "Target" or recall("fit") != fit.hash or not map or not target:

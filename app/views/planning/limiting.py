@@ -1,6 +1,6 @@
-"""Limits of a question, such as a maximum memory. Each selected limit adds an input field to the question.
+"""Limits of a planner question, such as a maximum memory. Each selected limit adds an input field to the question.
 
-The link contains the value of a limit under the name of its field.
+The link to the page stores the value of each limit under the name of its input field.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isoplan.engine.quantities import as_typed
 
 
 def choose() -> list[Field]:
-    """Show the buttons that select limits; return the selected limits in the order of ``LIMITS``."""
+    """Show one button per limit; return the selected limits in the order of ``LIMITS``."""
     chosen = st.pills(
         "Limits", [limit.label for limit in LIMITS], selection_mode="multi", key="limits", bind="query-params",
         width="content", label_visibility="collapsed",
@@ -29,7 +29,7 @@ def choose() -> list[Field]:
 def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
     """Show the input fields of the ``chosen`` limits and return their texts by field name.
 
-    The words ``first`` come before the first field. ``unit`` is the name of a training sample, such as "tokens".
+    The text ``first`` appears before the first field. ``unit`` is the name of a training sample, such as "tokens".
     """
     after = {
         "unique": f"unique {unit}",

@@ -1,4 +1,4 @@
-"""Metrics of a plan: saved fits that map the quantity of a law (its loss) to a metric, such as background rejection."""
+"""Maps of the Plan page: saved fits that predict a metric, such as background rejection, from the loss of a law."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from isoplan.engine.store.saved.results import SavedFit
 from isoplan.engine.store.tables import tables
 
 SIZES = {"N", "D", "C", "U", "epochs", "budget", "step"}
-"""Columns that determine the cost of a run. A fit over one of them is a scaling law and not a map."""
+"""Columns that determine the cost of a run. A fit whose inputs are all such columns is a scaling law, not a map."""
 UNMAPPED = "metric "
-"""Beginning of the key of a metric without a map. The other keys are hashes."""
+"""Prefix of the key of a metric that has no map yet. The key of a metric with a map is the hash of the map."""
 
 
 def maps_of(db: Database, fit: Fit) -> dict[str, str]:
-    """Return the saved fits that map the quantity of ``fit`` to a metric: names by hash, fits of the same table first.
+    """Return the saved fits that predict a metric from the quantity of ``fit``: their names by hash.
 
-    The result is empty for a published law, because its runs are not available. A map of another task is excluded;
-    tables whose task is not known count as one task.
+    Fits to the table of ``fit`` come first. Maps of another task are excluded. Tables with an unknown task count as one
+    task. The result is empty for a published law, because its runs are not available.
     """
     if published(fit):
         return {}
@@ -48,9 +48,9 @@ def maps_of(db: Database, fit: Fit) -> dict[str, str]:
 
 
 def is_map(db: Database, fit_hash: str) -> bool:
-    """Return whether a saved fit is a map, such as accuracy from loss: a metric as a function of measured quantities.
+    """Return whether a saved fit is a map: a quantity as a function of measured quantities, such as accuracy from loss.
 
-    A plan cannot use a map alone, because the map does not contain the cost.
+    A plan needs a law in addition to a map, because a map does not determine the cost.
     """
     saved = next((one for one in results.fits(db) if one.hash == fit_hash), None)
     if saved is None:
@@ -64,15 +64,15 @@ def is_map(db: Database, fit_hash: str) -> bool:
 
 
 def plannable(db: Database) -> list[SavedFit]:
-    """Return the saved fits that are not maps, newest first. The Plan page offers them."""
+    """Return the saved fits that the Plan page offers, newest first: all fits that are not maps."""
     return [one for one in results.fits(db) if not is_map(db, one.hash)]
 
 
 def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
-    """Return the hash of the law that belongs to ``map``; "" if there is none.
+    """Return the hash of a law that describes one of the columns ``y``; "" if no such law is saved.
 
-    The law is a fit of the table of the map or of its task, and describes a quantity in ``y`` (by default, an input of
-    the map). Fits of the same table come first, then laws with a frontier, then newer fits.
+    The default of ``y`` are the inputs of ``map``. The law must be a fit to the table of ``map`` or to a table of the
+    same task. Fits to the same table are preferred, then laws with a frontier, then newer fits.
     """
     own, wanted = table_of_fit(db, map.hash) or "", {*(y or map.law.axes)}
     task = task_of(db, own)
@@ -88,8 +88,8 @@ def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
 def follow_map(db: Database) -> Fit | None:
     """If the open fit is a map, open the law of its input instead, with the metric of the map as the target.
 
-    If there is no such law, open a law of the output of the map, such as the loss of a map from accuracy to loss.
-    Returns the map if there is no law of either, otherwise None.
+    If no such law is saved, open a law of the output of the map, such as the loss of a map from accuracy to loss.
+    Returns the map if neither its input nor its output has a law. Otherwise returns None.
     """
     wanted = recall("fit")
     if not is_map(db, wanted):
@@ -104,7 +104,7 @@ def follow_map(db: Database) -> Fit | None:
 
 
 def offer_law(db: Database, map: Fit) -> None:
-    """State that a map needs a law of its input, and show a link to the page Fit that fits one."""
+    """State that ``map`` needs a law of its input, and show a link to the page Fit, where the user can fit this law."""
     y, x, table = map.spec.y, ", ".join(map.law.axes), table_of_fit(db, map.hash)
     x_name, y_name = escape_markdown(x), escape_markdown(y)
     st.info(f"This fit maps {x_name} to {y_name}, so it does not give a cost. Fit a law of {x_name} to the "
@@ -116,29 +116,29 @@ def offer_law(db: Database, map: Fit) -> None:
 
 
 def described(db: Database, fit: Fit, map: str) -> Fit:
-    """Return the fit whose quantity has the target: the ``map`` of the metric, or ``fit`` itself without a map."""
+    """Return the saved fit that describes the target quantity: the fit with hash ``map``, or ``fit`` without a map."""
     return saved_fit(db, map) if map else fit
 
 
 def quantity(db: Database, fit: Fit, map: str) -> str:
-    """Return the column name of the quantity that has a target: the metric of ``map``, or the quantity of ``fit``."""
+    """Return the column of the target quantity: the metric of ``map``, or the quantity of ``fit`` if ``map`` is ""."""
     return _describes(map, str(db.folder), db)[0] if map else fit.spec.y
 
 
 def published(fit: Fit) -> bool:
-    """Return whether ``fit`` is a published law, whose parameters are copied from a paper."""
+    """Return whether ``fit`` is a published law: its parameters are copied from a paper and not fitted here."""
     return fit.objective is None
 
 
 @st.cache_resource(max_entries=2000, show_spinner=False)
 def _describes(fit_hash: str, folder: str, _db: Database) -> tuple[str, tuple[str, ...]]:
-    """Return the column that a saved fit describes, and the columns of its axes."""
+    """Return the output column of a saved fit and its input columns."""
     fit = results.fit(_db, fit_hash)
     return fit.spec.y, tuple(fit.law.axes)
 
 
 def unmapped(db: Database, fit: Fit, maps: Mapping[str, str]) -> dict[str, str]:
-    """Return the metrics of the table of ``fit`` that no map predicts yet: their names by the key of the selection."""
+    """Return the metrics in the table of ``fit`` that have no map yet: their names by key (``UNMAPPED`` + name)."""
     table = table_of_fit(db, fit.hash)
     if table is None or published(fit):
         return {}
@@ -148,9 +148,9 @@ def unmapped(db: Database, fit: Fit, maps: Mapping[str, str]) -> dict[str, str]:
 
 
 def made_map(db: Database, fit: Fit, chosen: str) -> str:
-    """Return the hash of the chosen map; a map of a metric that has none is fitted now, to the runs of ``fit``.
+    """Return the hash of the selected map. If the selected metric has no map, fit one to the runs of ``fit``.
 
-    The result is "" if the map cannot be fitted, and a message states why.
+    If the map cannot be fitted, a message states why and the result is "".
     """
     if not chosen.startswith(UNMAPPED):
         return chosen
@@ -161,7 +161,7 @@ def made_map(db: Database, fit: Fit, chosen: str) -> str:
 
 
 def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
-    """Show the choice of the quantity that has a target; return the hash of its map, "" for the quantity of the law.
+    """Show the selection of the target quantity; return the hash of its map, or "" for the quantity of the law.
 
     Messages, such as a missing map, are shown in ``notes``.
     """
@@ -185,9 +185,9 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
 def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
     """Return the hash of the map in the link if it belongs to ``fit``, otherwise of a map with the same metric.
 
-    It is a key of ``unmapped`` if the table of ``fit`` has this metric, but no map of it. Otherwise "" is returned and
-    a message in ``notes`` states it. The typed target is then removed, because it is a value of the missing metric and
-    not of the law's quantity.
+    If the table of ``fit`` has this metric but no map of it, the result is a key of ``unmapped``. If the table does not
+    have the metric, the result is "" and a message in ``notes`` reports the missing map. The typed target is then
+    removed, because it is a value of the missing metric and not of the quantity of the law.
     """
     asked = recall("map")
     belong("map", owner_of_fit(db, fit.hash), remembered=("map",))
@@ -219,9 +219,9 @@ def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGene
 
 
 def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> list[str]:
-    """Show the selection of metrics that a plan for a budget predicts; return the hashes of their maps.
+    """Show the selection of the metrics that a plan for a budget predicts; return the hashes of their maps.
 
-    If the link names a map that does not belong to the law, a message in ``notes`` states it.
+    If the link names a map that does not belong to the law, a message in ``notes`` names this map.
     """
     belong("maps", owner_of_fit(db, fit.hash), remembered=("maps",))
     asked = [name for name in recall("maps").split(",") if name]
@@ -245,15 +245,15 @@ def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGe
 
 
 def open_map(db: Database, fit: Fit, fit_hash: str) -> Through:
-    """Return the map with the hash ``fit_hash``, joined to the law ``fit``.
+    """Pair the law ``fit`` with the map that has the hash ``fit_hash``.
 
-    Raises PlannerError if the fit is not a map, or if it is not monotone over the range of its runs.
+    Raises PlannerError if the saved fit is not a map of the quantity of ``fit``, or is not monotone over its runs.
     """
     return through(fit, saved_fit(db, fit_hash))
 
 
 def why(fit: Fit) -> str:
-    """Return one or two sentences: why a plan with ``fit`` has no metric, and how to get one."""
+    """Return one or two sentences that state why a plan with ``fit`` predicts no metric, and what the user can do."""
     y = escape_markdown(fit.spec.y)
     if published(fit):
         return (

@@ -1,4 +1,4 @@
-"""The fit with which the page Plan opens, and a fit that is made on the spot if the open table has none."""
+"""Initial fit of the page Plan, and a button that fits a law if the open table has no fit."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from isoplan.engine.store.tables.tables import TableInfo
 
 
 def choose_law(db: Database, name: str = "fit", label: str = "Fit", laws: Collection[str] = ()) -> Fit | None:
-    """Show the selection of a fit and return the chosen one, which starts with the best fit of this workspace.
+    """Show the selection of a fit and return the selected fit. The initial selection is the fit of ``best_fit``.
 
-    If the open table has no fit, a button fits one, and the result is None until then.
+    If the open table has no fit, a button to fit a law is shown, and the result is None.
     """
     fit = choose_fit(db, name, label, laws, None if recall(name) else best_fit(db))
     if fit is None and not recall(name):
@@ -34,10 +34,11 @@ def choose_law(db: Database, name: str = "fit", label: str = "Fit", laws: Collec
 
 
 def best_fit(db: Database) -> str | None:
-    """Return the hash of the fit with which the page opens; None if the open table has no law yet.
+    """Return the hash of the initial fit of the page; None if the open table has no law yet.
 
-    It is the newest law of the open table. Without an open table it is the newest law of the user's tables, otherwise
-    of a bundled table, otherwise the law of the demo, which is fitted now. Laws that can spend a budget come first.
+    If a table is open, the result is its newest law. If no table is open, the result is the newest law of the user's
+    tables, or else of a bundled table, or else of the demo, which is then fitted. Laws with a compute-optimal frontier
+    are preferred to newer laws.
     """
     fits, table = metrics.plannable(db), _open_table(db)
     if table is not None:
@@ -55,7 +56,7 @@ def best_fit(db: Database) -> str | None:
 
 
 def _demo_fit(db: Database, table: TableInfo) -> str:
-    """Return the hash of the law of the demo; it is fitted if it is not saved yet."""
+    """Return the hash of the law of the demo table ``table``. Fit this law if it is not saved yet."""
     with st.spinner("Fitting the demo"):
         return make_fit(db, table, "", BUNDLED[0].spec)
 
@@ -65,9 +66,9 @@ def _open_table(db: Database) -> TableInfo | None:
 
 
 def offer_fit(db: Database) -> None:
-    """State that the open table has no law, and show a button that fits the suggested one.
+    """State that the open table has no law, and show a button that fits the suggested law.
 
-    If the table allows no law, or if no table is open, a link to the page Fit is shown instead.
+    If no table is open or no law can be fitted to the table, only a link to the page Fit is shown.
     """
     table = _open_table(db)
     if table is None:
@@ -88,7 +89,7 @@ def offer_fit(db: Database) -> None:
 
 
 def _suggested(db: Database, table: TableInfo, where: str) -> FitSpec | None:
-    """Return the specification of the law that is suggested for a table; None if the table allows no law."""
+    """Return the specification of the suggested law for a table; None if the table allows no law for a plan."""
     runs = runs_of(db, table, where)[1]
     measured = [m.column for m in runs.roles.metrics]
     y = next((name for name in (recall("y"), "loss", *measured) if name and not runs.lacks(name)), "")

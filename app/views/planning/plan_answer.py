@@ -1,4 +1,4 @@
-"""The answer of the section "Budget or target": sentence with chip, figure, short table, other budgets, details."""
+"""Answer of the section "Budget or target": sentence, chip with its reliability, figure, tables and details."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from isoplan.engine.store.saved import results
 
 
 def show(fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> None:
-    """Show the sentence with its chip, the figure, the short table, the warnings, and what other budgets buy."""
+    """Show a plan: its sentence, a chip, the figure, a short table, the warnings, and the plans of other budgets."""
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
         st.markdown(chip(standing_of(plan)))
@@ -62,7 +62,7 @@ def show(fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> 
 
 
 def show_saving(plan: Plan) -> None:
-    """Show the comparison with the stated plan: its sentence and a table of both plans."""
+    """Show the comparison of the user's own plan with the cheapest plan for the same loss: a sentence and a table."""
     if plan.saving is None:
         return
     st.markdown(f"**{readable(plan.saving.sentence)}**")
@@ -70,7 +70,7 @@ def show_saving(plan: Plan) -> None:
 
 
 def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
-    """Show the remaining numbers and remarks in an expander, and the form that saves the plan."""
+    """Show further numbers and remarks of the plan in an expander, and the form that saves the plan."""
     with st.expander("Details", icon=":material/list:", key="plan_details"):
         if plan.answers and plan.reach is not None and plan.reach.text and not reach_text(plan):
             st.markdown(escape_markdown(plan.reach.text))
@@ -100,7 +100,7 @@ def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
 
 
 def _show_map(db: Database, map: Fit) -> None:
-    """Show a metric against the loss from which the plan predicts it, and the scatter of the runs around this curve."""
+    """Show the curve that predicts a metric from the loss, and the scatter of the runs around this curve."""
     metric, y = escape_markdown(map.spec.y), escape_markdown(map.law.axes[0])
     st.subheader(f"{metric} against {y}", anchor=False)
     show_curve(db, map, f"map_{map.hash}")

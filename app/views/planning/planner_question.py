@@ -1,4 +1,4 @@
-"""One planner question on the page: its input fields, and its answer with tables and charts."""
+"""Section of the Plan page for one planner question: input fields, and the answer with tables and charts."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ from isoplan.engine.store.tables import tables
 
 GIVEN = "as given"
 ABOVE = 1.5
-"""Default target, divided by the floor of the law. It is used if the best run of the fit is not known."""
+"""Ratio of the default target to the floor (irreducible loss) of the law. Used if the fit has no best run."""
 SHORT = 100
 """Width of a short input field in pixels."""
 
 
 def show(db: Database, question: PlannerQuestion) -> None:
-    """Show the question with its answer, then the saved answers.
+    """Show the question with its answer, then the saved answers to this question.
 
-    A changed input field reruns only the question and its answer.
+    A change of an input field reruns only the question and its answer.
     """
     _ask_and_answer(db, question)
     show_answers(db, question.name)
@@ -69,7 +69,7 @@ def _ask_and_answer(db: Database, question: PlannerQuestion) -> None:
 
 
 def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given | None:
-    """Show the input fields and return their values; None if the field of the budget or target is empty.
+    """Show the input fields and return their values; None if the budget or target is empty.
 
     Raises PlannerError if a value is invalid.
     """
@@ -99,7 +99,7 @@ def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given
 
 
 def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
-    """Return ``question`` with its target field named after ``y``, the column that the law describes."""
+    """Return ``question`` with ``y``, the column that the law describes, in the label of its target field."""
     fields = (
         replace(one, label=f"Target {escape_markdown(y)}", said=f"target {y}") if one.name == "target_loss" else one
         for one in question.fields
@@ -110,8 +110,8 @@ def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
 def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, str]:
     """Show the input field of a budget or a target; return its text by the name of the field.
 
-    If the question allows both, a choice between them comes first. If the target has its own name in the link, it
-    starts at the best loss of the runs.
+    If the question allows a budget and a target, a choice between the two comes first. If the link stores the target
+    under its own name (``Field.link``), the initial value is the best loss of the runs.
     """
     fields = {field.name: field for field in question.losses}
     if not fields:
@@ -131,7 +131,7 @@ def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, 
 
 
 def _blank(field: Field, unit: str) -> str:
-    """Show an input field with the words before and after it; return its text. ``unit`` is the name of a sample."""
+    """Show an input field between its two labels; return its text. ``unit`` is the name of a training sample."""
     before = field.label if field.before is None else field.before
     if before:
         words(escape_markdown(before))
@@ -142,7 +142,7 @@ def _blank(field: Field, unit: str) -> str:
 
 
 def _more(db: Database, question: PlannerQuestion) -> tuple[dict[str, Fit], Curves | None]:
-    """Show the expander with optional fits and training curves; return the chosen fits by name, and the curves."""
+    """Show an expander to select optional fits and training curves; return the fits by name, and the curves."""
     optional, source = [one for one in question.fits if one.optional], question.curves
     if not optional and source is None:
         return {}, None
@@ -161,7 +161,7 @@ def _more(db: Database, question: PlannerQuestion) -> tuple[dict[str, Fit], Curv
 
 
 def _choose_curves(db: Database, source: CurveInput) -> Curves | None:
-    """Show the selection of a curve table and return its curves; None if the user types the value instead."""
+    """Show the selection of a table of training curves; return the curves, or None if none is selected."""
     pairs = {curves.id: (runs, curves) for runs in tables.all(db) for curves in tables.curves_of(db, runs.id)}
     names = distinct({key: curves.name for key, (_, curves) in pairs.items()})
     keep_possible(source.link, [GIVEN, *names])
@@ -176,7 +176,7 @@ def _choose_curves(db: Database, source: CurveInput) -> Curves | None:
 
 
 def _answer(db: Database, fit: Fit, question: PlannerQuestion, given: Given) -> None:
-    """Show the answer (sentences, tables, charts, warnings) and the form that saves it."""
+    """Show the answer (sentences, tables, charts, warnings) and the form that saves the answer."""
     answer = question.answer(fit, given)
     with st.container(border=True):
         st.header(_shown(answer.sentence), anchor=False)

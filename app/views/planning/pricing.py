@@ -1,6 +1,6 @@
-"""Prices and machine: one set of input fields that all questions of the page use.
+"""Input fields for the machine and the prices. All questions of the Plan page use the same fields.
 
-The link contains the values under the names of the terminal options.
+The link to the page stores each value under the name of the corresponding command-line option.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from isoplan.engine.planning.scenario.prices import Currency, Prices
 from isoplan.engine.quantities import as_typed
 
 OF_DEVICE = {"hour_price": "", "power": "", "utilisation": FIELDS["utilisation"].start, "precision": None}
-"""Fields that belong to a device, with their initial values. Each device has its own values of these fields."""
+"""Fields that are stored separately for each device, with their initial values."""
 CHOICES: dict[str, Sequence[str]] = {
     "device": [device.name for device in DEVICES],
     "precision": get_args(Precision),
     "currency": get_args(Currency),
 }
-"""Options of the fields that are selections, by field name."""
+"""Options of the selection fields, by field name."""
 LISTED = ("precision", "currency")
 
 
 def widgets() -> dict[str, str]:
-    """Show the fields of machine and prices in an expander and return their texts by field name."""
+    """Show the input fields for machine and prices in an expander; return the entered texts by field name."""
     with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
         return fields()
 
 
 def fields(near: DeltaGenerator | None = None) -> dict[str, str]:
-    """Show the fields of machine and prices and return their texts by field name.
+    """Show the input fields for machine and prices; return the entered texts by field name.
 
-    All questions of the page show these fields, so a value that is entered for one question applies to all. The device
-    and the price of its hour are shown in the container ``near`` if it is given.
+    A value that is entered for one question of the page applies to all questions. If the container ``near`` is given,
+    the device and its price per hour are shown there.
     """
     grid = st.grid(4, min_column_width=170)
     first = grid if near is None else near.grid(4, min_column_width=170)
@@ -67,7 +67,7 @@ def _typed(grid: Any, field: Field) -> str:
 
 
 def link(prices: Prices | None) -> dict[str, str]:
-    """Return the query parameters of a link that fills in ``prices``; empty for None."""
+    """Return the query parameters of a link that sets the fields to ``prices``; empty if ``prices`` is None."""
     if prices is None:
         return {}
     machine, made, served = prices.machine, prices.simulation, prices.inference

@@ -1,4 +1,4 @@
-"""The section "Budget or target": the question with its fields; ``plan_answer`` shows the answer."""
+"""Input fields of the section "Budget or target" of the Plan page. The module ``plan_answer`` shows the answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ Show = Callable[[float], str]
 
 @dataclass(frozen=True)
 class Typed:
-    """Values of the input fields: budget or target, its text, the map of a target, and the texts of the limits."""
+    """Texts of the input fields.
+
+    ``way`` is "Budget" or "Target", and ``value`` is the text of its field. ``maps`` contains the hash of the map
+    if the target is a metric. ``limits`` contains the text of each limit by field name.
+    """
 
     way: str
     value: str
@@ -53,7 +57,7 @@ class Typed:
 def show(db: Database) -> None:
     """Show the question with its answer, then the saved plans.
 
-    A changed input field reruns only the question and its answer.
+    A change of an input field reruns only the question and its answer.
     """
     _ask_and_answer(db)
     saved.show(db)
@@ -71,9 +75,9 @@ def _ask_and_answer(db: Database) -> None:
 
 
 def _ask(db: Database, fit: Fit) -> None:
-    """Show the question and its answer; an invalid value is one sentence in place of the answer.
+    """Show the question and its answer. If a value is invalid, show an error sentence instead of the answer.
 
-    The fields come before the answer on the page, except those of the stated plan, with which it is compared.
+    The input fields come before the answer, except N and D of the user's own plan, which is compared with the answer.
     """
     own_values(db, fit)
     names = metrics.maps_of(db, fit)
@@ -120,7 +124,7 @@ def _ask(db: Database, fit: Fit) -> None:
 def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field], notes: DeltaGenerator) -> Typed:
     """Show the question as a sentence with input fields and return their values.
 
-    ``names`` are the names of the maps by hash. ``notes`` is the container, below the sentence, for messages.
+    ``names`` are the names of the maps by hash, ``chosen`` the selected limits, ``notes`` the container for messages.
     """
     with blanks("plan"):
         way = choose_way(fit)
@@ -141,9 +145,10 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field]
 
 
 def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ...], rule: ComputeRule) -> Asked:
-    """Read the question, show its slider, and state how the number was read and how far it lies from the best run.
+    """Read the typed question and return it; show a slider for its budget or target.
 
-    Raises PlannerError that names an invalid field.
+    A caption states how a budget was converted to FLOPs, or how far a target is from the best run. Raises PlannerError,
+    which names the field, if a value is invalid.
     """
     if typed.way == "Budget":
         asked = read_question(fit, {**texts, "budget": typed.value}, "page", rule)
@@ -172,7 +177,10 @@ def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ..
 
 
 def _compare(fit: Fit, plan: Plan) -> Plan:
-    """Show the fields of a stated plan; return ``plan`` with the comparison, or unchanged if no plan is stated."""
+    """Show the fields for N and D of the user's own plan; return ``plan`` with the comparison.
+
+    If the fields are empty, ``plan`` is returned unchanged.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         fields = [FIELDS[name] for name in OURS]
         texts = {one.name: blank(one.label, "", one.name, 200, one.hint, labelled=True) for one in fields}
@@ -187,7 +195,7 @@ def _compare(fit: Fit, plan: Plan) -> Plan:
 
 
 def _even(span: tuple[float, float]) -> list[float]:
-    """Return ``TARGETS`` + 1 evenly spaced targets over the range of a metric, each with four significant digits."""
+    """Return ``TARGETS`` + 1 evenly spaced targets over the range ``span`` of a metric, to four digits."""
     low, high = span
     return list(dict.fromkeys(float(f"{low + (high - low) * k / TARGETS:.4g}") for k in range(TARGETS + 1)))
 
@@ -195,9 +203,10 @@ def _even(span: tuple[float, float]) -> list[float]:
 def _slide(label: str, blank: str, value: float, steps: Sequence[float], show: Show, typed: Show) -> None:
     """Show a slider over ``steps`` for the input field with the key ``blank``; ``value`` is the number in the field.
 
-    When the slider moves, its value is written to the field in the format ``typed``; a plan uses only the field. A
-    typed value that is not a step becomes an additional step. This step is kept while the slider moves, because
-    positions must not change during a drag. There is no slider for a value that is not positive or not finite.
+    A moved slider writes its value to the field in the format ``typed``. The plan uses only the value of the field. A
+    typed value that is not in ``steps`` becomes an additional position. This position remains while the slider moves,
+    because positions must not change during a drag. No slider is shown if ``value`` is not finite, or if a budget is
+    not positive.
     """
     if not math.isfinite(value) or (blank == "budget" and value <= 0):
         return

@@ -1,4 +1,4 @@
-"""Compute rules of a plan: the rule that counts its compute, and a second rule that counts it for comparison."""
+"""Selection of the compute rules of a plan: formulas for the training FLOPs C. A second rule is for comparison."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ TYPED = {
     "stage 2": "stage2",
     "typed formula": "formula",
 }
-"""Names of compute rules, by the option on the page, which is also the value of ``rule`` in the link."""
+"""Names of the compute rules, by the option on the page. The link stores the option as the value of ``rule``."""
 MEASURED = {"measured C, zeta N D": "zetaND", "measured C, zeta N^a D^b": "powers"}
-"""Rules whose coefficients are fitted to measured C of the runs of the fit, by the option on the page."""
+"""Rules with coefficients that are fitted to the measured compute C of the runs, by the option on the page."""
 STEP = {
     "s": ("Embedder share s", "2 %"),
     "h": ("Embedding width h", "188"),
     "B": ("Batch size B", "512"),
     "L": ("Sequence length L", "256"),
 }
-"""Fields of the two rules that count a training step ("step" and "stage2"): label and initial value."""
+"""Input fields of the rules "step" and "stage2", which count the FLOPs of one training step: (label, initial value)."""
 FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     "6npND": {"n_p": ("Tokens a sample n_p", "40")},
     "zetaND": {"zeta": ("FLOPs a parameter and sample", "6")},
@@ -48,15 +48,18 @@ FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     "stage2": STEP | {"K": ("Extra negatives K", "0")},
     "formula": {"formula": ("C in FLOPs from N and D", "6*N*D"), "n_p": ("n_p in it", "1")},
 }
-"""Fields of each rule: label and initial value, by rule and by the name of the coefficient."""
+"""Input fields of each rule: (label, initial value), by rule and by name of the coefficient."""
 
 
 Rule = tuple[str, Mapping[str, str]]
-"""A selected option, and the texts of its fields by name."""
+"""A selected option of the page, and the texts of its input fields by name."""
 
 
 def widgets(fit: Fit, runs: Runs | None) -> tuple[Rule, Rule]:
-    """Show the widgets of both rules; return the first and the second rule as typed. ``runs`` are those of ``fit``."""
+    """Show the selections of the first and second compute rule; return the two rules as typed.
+
+    ``runs`` are the runs to which ``fit`` was fitted, or None if they are not available.
+    """
     options = [*TYPED, *(MEASURED if measured(runs) else ())]
     with st.popover(_short(fit), icon=":material/calculate:", key="compute_rule", help="How compute is counted."):
         st.caption(f"The fit counts compute by {escape_markdown(fit.compute.text)}.")
@@ -77,7 +80,7 @@ def measured(runs: Runs | None) -> bool:
 
 
 def read(fit: Fit, runs: Runs | None, rule: Rule, second: Rule) -> tuple[ComputeRule, ComputeRule | None]:
-    """Return the rule of the plan, and the second rule or None. Raises PlannerError if a rule is invalid."""
+    """Return the compute rule of the plan, and the second rule or None. Raises PlannerError if a rule is invalid."""
     used = fit.compute if rule[0] == OWN else _read(runs, *rule)
     if second[0] in (AUTOMATIC, NONE):
         return used, usual_other(fit, used) if second[0] == AUTOMATIC else None
@@ -85,10 +88,10 @@ def read(fit: Fit, runs: Runs | None, rule: Rule, second: Rule) -> tuple[Compute
 
 
 def usual_other(fit: Fit, used: ComputeRule) -> ComputeRule | None:
-    """Return the second rule that is used by default if the plan uses the rule ``used``; None for no second rule.
+    """Return the default second rule of a plan that counts compute by ``used``; None for no second rule.
 
-    It is the rule of the fit if ``used`` is another one. Otherwise it is 6 n_p N D, unless ``used`` already has this
-    form.
+    If ``used`` is not the rule of the fit, the result is the rule of the fit. Otherwise it is C = 6 n_p N D, where n_p
+    is the number of tokens per sample, or None if ``used`` already has this form.
     """
     if not sized(fit):
         return None

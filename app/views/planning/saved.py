@@ -1,4 +1,4 @@
-"""Saved plans, each with a link that asks its question again, and a comparison with the results of actual runs."""
+"""Section of saved plans: a link that opens each plan again, and a comparison with the results of actual runs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
 
 
 def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
-    """Return the query parameters of a link to the Plan page that asks the question of ``plan`` again."""
+    """Return the query parameters of a link that opens the Plan page with the question of ``plan``."""
     asked = plan.question
     found: dict[str, str | list[str]] = {
         "fit": plan.fit,
@@ -92,7 +92,7 @@ TYPED, ROW = "Type it", "Take a run of a table"
 
 
 def _form(db: Database, key: str, plan: Plan) -> None:
-    """Show the form for the actual result of the saved plan ``key``: typed numbers, or a row of a run table."""
+    """Show the form for the actual result of the saved plan ``key``: the user enters numbers or selects a table row."""
     with st.popover("The run is done", icon=":material/sports_score:", key=f"done_{key}"):
         way = st.segmented_control(
             "The result", [TYPED, ROW], default=TYPED, required=True, key=f"way_{key}", label_visibility="collapsed"
@@ -108,7 +108,7 @@ def _form(db: Database, key: str, plan: Plan) -> None:
 
 
 def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
-    """Show the form for typed numbers and return the result; None until the user sends the form."""
+    """Show the form in which the user enters the result as numbers; return the result, or None until it is sent."""
     with st.form(f"result_{key}", border=False):
         metric = _metric(key, plan, measured)
         value = st.text_input("Result", placeholder="for example 2.0", max_chars=60)
@@ -136,7 +136,7 @@ def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
 
 
 def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
-    """Show the selection of a run table and a run; return the run as the result, None until the button is pressed."""
+    """Show the selection of a run table and a run; return the run as a result, or None until the button is pressed."""
     names = distinct({t.id: t.name for t in tables.all(db)})
     chosen = st.selectbox(
         "Run table", list(names), index=None, format_func=names.__getitem__, key=f"table_{key}", placeholder="Choose"
@@ -156,7 +156,7 @@ def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actua
 
 
 def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
-    """Show the selection of the measured quantity; return the metric, or "" for the quantity that the law describes."""
+    """Show the selection of the measured quantity; return a metric, or "" for the quantity that the law describes."""
     if len(measured) == 1:
         st.caption(f"Measured value of {escape_markdown(plan.y)}.")
         return ""
@@ -167,7 +167,7 @@ def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
 
 
 def _results(db: Database) -> None:
-    """Show all actual results next to their plans: how many are within the predicted intervals, a table, a figure."""
+    """Show the actual results next to their plans: the number inside the predicted intervals, a figure and a table."""
     kept = results.actuals(db)
     if kept:
         st.header("Planned and actual", anchor=False)
@@ -207,19 +207,19 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
 
 
 def _result(db: Database, one: SavedActual, name: str) -> Result:
-    """Return an actual result with its prediction. Raises PlannerError if the fit or map of the plan is missing."""
+    """Return an actual result and its prediction. Raises PlannerError if the fit or the map of the plan is missing."""
     plan = results.plan(db, one.plan_hash)
     return Result(name, plan, _outcome(db, plan, one.actual))
 
 
 def _outcome(db: Database, plan: Plan, actual: Actual) -> Outcome:
-    """Return ``actual`` with its prediction. Raises PlannerError if the two cannot be compared."""
+    """Return ``actual`` with its prediction by ``plan``. Raises PlannerError if no comparison is possible."""
     fit, hash = fit_of(db, plan.fit), _metrics(db, plan).get(actual.metric)
     return outcome(plan, fit, actual, open_map(db, fit, hash) if hash else None)
 
 
 def _metrics(db: Database, plan: Plan) -> Mapping[str, str]:
-    """Return the hashes of the maps of ``plan``, by the name of their metric."""
+    """Return the hash of each map of ``plan``, by the metric that the map predicts."""
     found = {}
     for hash in plan.maps:
         try:
@@ -235,7 +235,7 @@ def _planned(plan: Plan, size: str) -> str:
 
 
 def _named(runs: Runs, place: int, y: str) -> str:
-    """Return the text of a run in a selection: its name, N, D and the value of ``y``."""
+    """Return the label of a run in the selection of runs: its name, N, D and the value of ``y``."""
     name = str(runs.labels["run"][place]) if "run" in runs.labels else f"row {runs.ids[place]}"
     sizes = [f"{role} {count(float(runs[role][place]), 3)}" for role in ("N", "D") if role in runs]
     value = [f"{y} {number(float(runs[y][place]), 4)}"] if y in runs else []
@@ -243,6 +243,6 @@ def _named(runs: Runs, place: int, y: str) -> str:
 
 
 def _label(one: SavedActual, names: Mapping[str, str]) -> str:
-    """Return an actual result as a short text: metric, value, and name of its plan."""
+    """Return a short label of an actual result: metric, value, and name of its plan."""
     what = f"{one.actual.metric} " if one.actual.metric else ""
     return f"{what}{number(one.actual.value, 4)}, {names.get(one.plan_hash, one.plan_hash)}"

@@ -1,4 +1,4 @@
-"""Answer of the page Recommender: the sentence, one card per setting, and the exports."""
+"""Answer of the page Recommender: a sentence, one card per setting (such as N or batch size), and the exports."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ COLOURS = {
 
 
 def show(db: Database, reply: Answer, cards: Cards, evidence: Evidence) -> None:
-    """Show the sentence of the answer, its cards, and the form that saves and downloads it.
+    """Show the sentence of the answer, its cards, and the form that saves and downloads the answer.
 
-    ``evidence`` is that of the recipe. A report lists its fits.
+    ``evidence`` is the evidence for the recipe. The downloaded report lists the fits in ``evidence``.
     """
     with st.container(border=True):
         st.header(escape_markdown(whole(reply.sentence)), anchor=False)
@@ -46,7 +46,10 @@ def show(db: Database, reply: Answer, cards: Cards, evidence: Evidence) -> None:
 
 
 def _card(cards: Sequence[Card]) -> None:
-    """Show one setting. Metrics with equal values share one block, and equal lines on other choices are shown once."""
+    """Show the card of one setting, with one block for all metrics that have equal values.
+
+    A sentence about the effect of another choice (``what_if``) is shown once if it is equal for all metrics.
+    """
     st.markdown(f"**{escape_markdown(cards[0].label)}**")
     groups = differing(cards)
     shared = len({card.what_if for card in cards}) == 1
@@ -62,9 +65,9 @@ def _card(cards: Sequence[Card]) -> None:
 
 
 def _block(group: Sequence[Card], several: bool, i: int) -> None:
-    """Show value, source and intervals of cards with equal values, with their metrics if there are ``several`` groups.
+    """Show value, source and intervals of the cards in ``group``, which have equal values.
 
-    Intervals that differ have a line each.
+    The names of the metrics are shown if there are ``several`` groups. Each different interval is shown separately.
     """
     card = group[0]
     missing = card.text == "-"

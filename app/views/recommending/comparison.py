@@ -1,4 +1,4 @@
-"""Comparison of a recipe with the results of runs that Isoplan trained at a small scale, and of all metrics."""
+"""Two tables: a recipe compared with small runs trained by Isoplan, and the recipes of all metrics side by side."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ SHOWN: tuple[Setting, ...] = ("s", "B", "N", "D", "K")
 
 
 def value(choice: Choice, missing: str = "") -> Hint:
-    """Return the value of a setting as a table cell, with the metric that lends it; without a value, the reason.
+    """Return the value of a setting as a table cell; without a value, return a cell with the reason.
 
-    ``missing`` is a reason why runs do not determine the setting.
+    If the value was determined for another metric, the cell names this metric. ``missing`` is the reason why runs do
+    not determine the setting, or "".
     """
     q = shown(choice)
     if missing or q.value is None:
@@ -32,7 +33,10 @@ def value(choice: Choice, missing: str = "") -> Hint:
 
 
 def interval(choice: Choice, level: int = 68, missing: str = "") -> Hint:
-    """Return the interval of a setting at ``level`` per cent (68 or 95) as a table cell."""
+    """Return the interval of a setting at ``level`` per cent (68 or 95) as a table cell.
+
+    Without an interval, the cell contains the reason. ``missing`` is the reason why runs do not determine the setting.
+    """
     q = shown(choice)
     ends = q.ci68 if level == 68 else q.ci95
     if missing or q.value is None or ends is None:
@@ -42,9 +46,10 @@ def interval(choice: Choice, level: int = 68, missing: str = "") -> Hint:
 
 @dataclass(frozen=True, eq=False)
 class Ours:
-    """Results of runs that Isoplan trained on one log, for one metric: evidence, runs, recipe at the largest budget.
+    """Results of Isoplan's runs on one log of events, for one metric.
 
-    ``log`` describes the training data in words.
+    ``log`` describes the training data in words. ``own`` contains the evidence and the runs. ``answer`` is the recipe
+    at the largest budget of the runs.
     """
 
     log: str
@@ -52,12 +57,12 @@ class Ours:
     answer: Recommendation
 
     def missing(self, setting: Setting) -> str:
-        """Return why these runs do not determine ``setting``; "" if they do."""
+        """Return the reason why these runs do not determine ``setting``; "" if they determine it."""
         return self.own.evidence.missing.get("N" if setting == "D" else setting, "")
 
 
 def read_ours(log: str, metric: str) -> Ours | None:
-    """Return the results of Isoplan's runs on ``log`` for ``metric``; None if its tables do not have this metric."""
+    """Return the results of Isoplan's runs on ``log`` for ``metric``; None if no run on it measures ``metric``."""
     return _read(log, str(trained.LOGS[log]), metric)
 
 
@@ -75,7 +80,7 @@ def _read(log: str, folder: str, metric: str) -> Ours | None:
 
 
 def compare(answer: Recommendation) -> None:
-    """Show a table with the recipe of the serving metric and the results of Isoplan's runs, one column per log."""
+    """Show a table with the recipe of the serving metric and the results of Isoplan's runs on each log of events."""
     ours = [one for log in trained.LOGS if (one := read_ours(log, answer.served)) is not None]
     if not ours:
         st.info(
@@ -102,7 +107,7 @@ def compare(answer: Recommendation) -> None:
 
 
 def show_metrics(answer: Recommendation) -> None:
-    """Show the recipes of all metrics side by side, and a sentence on the setting that differs most."""
+    """Show the recipes of all metrics side by side, and a sentence about the setting with the largest difference."""
     rows = [
         {"Setting": Hint(LABELS[setting])} | {m: value(each.choices[setting]) for m, each in answer.recipes.items()}
         for setting in SETTINGS
@@ -118,7 +123,7 @@ def show_metrics(answer: Recommendation) -> None:
 
 
 def _changes(answer: Recommendation) -> str:
-    """Return a sentence on the setting that changes by the largest factor for another metric."""
+    """Return a sentence about the setting with the largest ratio between its values for two metrics."""
     found = [
         (max(x, 1 / x), x, setting, metric)
         for setting, others in answer.changes.items()

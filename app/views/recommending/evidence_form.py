@@ -1,7 +1,7 @@
-"""Selection of the user's runs that replace the published evidence for settings of a recommender.
+"""Selection of the user's runs that replace the published evidence for the settings of a recommender.
 
-The table at the top of the page gives evidence for each setting that varies in it. For one setting alone, another table
-or a saved fit can be selected. The link contains all selections.
+The table at the top of the page provides evidence for each setting that varies between its runs. The user can select
+another table or a saved fit for a single setting. The link to the page stores all selections.
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
     "N": {},
     "K": {"over": ("K", "Column of the extra negatives")},
 }
-"""Columns that the user chooses in the separate table of a setting: field and label, by setting and by name in the
-link.
+"""Columns that the user selects if a setting has its own table: (field, label), by setting and by name in the link.
+
+The settings are s (embedder share), B (batch size), N (parameters) and K (extra negatives).
 """
 FITTED: dict[Setting, str] = {"B": "critical-batch", "N": ""}
-"""Law that a saved fit must have to determine the setting; "" stands for any law that has a frontier."""
+"""Law that a saved fit must have to determine a setting; "" means any law with a compute-optimal frontier."""
 
 
 def read(db: Database, metrics: tuple[str, ...], listed: tuple[str, ...]) -> Built:
-    """Return the evidence from the selected tables and fits for ``metrics`` and for measured metrics of ``listed``.
+    """Return the evidence from the selected tables and fits.
 
-    If the runs of a setting cannot be read or fitted, the evidence has a remark with the reason.
+    The evidence covers ``metrics`` and the metrics in ``listed`` that the tables measure. If the runs of a setting
+    cannot be read or fitted, the evidence contains a remark with the reason.
     """
     found = Built()
     every = {t.id for t in tables.all(db)}
@@ -64,7 +66,7 @@ def read(db: Database, metrics: tuple[str, ...], listed: tuple[str, ...]) -> Bui
 
 
 def _over(below: Built, above: Built) -> Built:
-    """Return the evidence of both. If both determine a setting, ``above`` is used."""
+    """Merge two collections of evidence. If ``above`` and ``below`` determine the same setting, ``above`` is used."""
     return Built(
         with_fallback(above.evidence, below.evidence),
         {**below.runs, **above.runs},
@@ -83,12 +85,12 @@ def _of_fit(db: Database, setting: Setting, chosen: str, metric: str) -> Evidenc
 
 
 def called(setting: Setting) -> str:
-    """Return the settings that the runs of ``setting`` determine, in words."""
+    """Return the name of ``setting`` for labels. For "N" it is "N and D", because the same runs determine N and D."""
     return "N and D" if setting == "N" else setting
 
 
 def choose(db: Database, setting: Setting) -> None:
-    """Show the selection of a table or fit for ``setting`` alone, and the selection of its columns."""
+    """Show the selection of a separate table or fit for ``setting``, and the selection of the columns of the table."""
     options = _options(db, setting)
     chosen = recall(f"{setting}_runs")
     key = f"{setting}_choice"
@@ -125,7 +127,7 @@ def _determines(db: Database, setting: Setting, saved: results.SavedFit) -> bool
 
 
 def _columns(setting: Setting) -> dict[str, str]:
-    """Return the columns that the link names for the separate table of ``setting``, by field."""
+    """Return the columns, by field, that the link specifies for the separate table of ``setting``."""
     named = {read: recall(f"{setting}_{name}") for name, (read, _) in ASKED[setting].items()}
     return {read: column for read, column in named.items() if column}
 
@@ -151,7 +153,8 @@ def _choose_columns(db: Database, setting: Setting, table: str) -> None:
 def _metric_of(fitted: Fit, metric: str) -> str:
     """Return the metric that a saved fit describes.
 
-    For a law of training steps it is the group of the fit, or the serving metric if there are no groups.
+    A law of training steps describes steps instead of a metric. The result is then the group of the fit, or the
+    serving metric ``metric`` if the fit has no group.
     """
     if fitted.law.counts_updates:
         return fitted.data.group or metric

@@ -1,4 +1,4 @@
-"""The user's run table at the top of the page Recommender. One upload is split into one sweep per varied setting."""
+"""The user's run table at the top of the page Recommender. The runs are divided into one sweep per varied setting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ASKED: Mapping[Field, str] = {
 
 
 def choose(db: Database) -> None:
-    """Show the selection of a run table and the upload of a new one."""
+    """Show the selection of a run table and the upload of a new run table."""
     _take_last(db)
     _upload(db)
     chosen = recall("runs")
@@ -50,16 +50,16 @@ def choose(db: Database) -> None:
 
 
 def _settings(db: Database, table: str) -> set[Field]:
-    """Return the settings that the columns of a table can determine; N and D count if both have a column."""
+    """Return the settings that the columns of a table can determine. N and D are included if both have a column."""
     found = set(columns_of(open_table(db, table), {}).settings)
     sizes: set[Field] = {"N", "D"} if {"N", "D"} <= found else set()
     return sizes | (found & {"s", "K", "B"})
 
 
 def _take_last(db: Database) -> None:
-    """Select the table that another page used last, once, if it is an upload with a sweep of a recommender.
+    """Select the table that another page used last, if the user uploaded it and it has a sweep of a recommender.
 
-    A table that the link names has precedence.
+    Each table is selected automatically only once. A table in the link to the page has precedence.
     """
     last = recall("table")
     if not last or last == st.session_state.get("runs_taken") or "runs" in st.query_params:
@@ -70,7 +70,11 @@ def _take_last(db: Database) -> None:
 
 
 def _recommends(db: Database, table: str) -> bool:
-    """Return whether a table has a sweep of s, K or B, or one of N with a column of a recommender."""
+    """Return whether a table has a sweep of a recommender.
+
+    This is a sweep of the embedder share s, the extra negatives K or the batch size B. It is also a sweep of N if the
+    table has a ranking metric or a column for s or K.
+    """
     try:
         found = sweeps_of(db, table, {})
     except PlannerError:
@@ -81,9 +85,9 @@ def _recommends(db: Database, table: str) -> bool:
 
 
 def describe(db: Database, metrics: tuple[str, ...], listed: tuple[str, ...]) -> None:
-    """Show what the selected table determines for ``metrics``, and the selection of its columns.
+    """Show which settings the selected table determines for ``metrics``, and the selection of the table's columns.
 
-    ``listed`` are further metrics that are read, as in ``read``. Nothing is shown if no table is selected.
+    Metrics in ``listed`` are also used if the table measures them. Nothing is shown if no table is selected.
     """
     chosen = recall("runs")
     if chosen not in {t.id for t in tables.all(db)}:
@@ -100,7 +104,10 @@ def describe(db: Database, metrics: tuple[str, ...], listed: tuple[str, ...]) ->
 
 
 def usual_metric(db: Database, start: str) -> str:
-    """Return ``start`` if the selected table measures it or no ranking metric, otherwise its first ranking metric."""
+    """Return the default serving metric: ``start``, unless the selected table measures only other ranking metrics.
+
+    In this case the result is the first ranking metric of the table.
+    """
     chosen = recall("runs")
     if chosen not in {t.id for t in tables.all(db)}:
         return start
@@ -113,7 +120,7 @@ def usual_metric(db: Database, start: str) -> str:
 
 
 def failed(setting: Setting, error: PlannerError) -> Built:
-    """Return evidence with the remark that the user's runs do not determine ``setting``, for its card."""
+    """Return evidence that contains only a remark: the runs do not determine ``setting``, because of ``error``."""
     return Built(Evidence(remarks={setting: (f"{FAILED} {setting}. {error}",)}))
 
 
@@ -125,9 +132,10 @@ def read(
     listed: tuple[str, ...],
     setting: Setting | None = None,
 ) -> Built:
-    """Return the evidence from a table for ``metrics`` and for the measured metrics of ``listed``.
+    """Return the evidence from a table for ``metrics`` and for the metrics in ``listed`` that the table measures.
 
-    If ``setting`` is given, all runs are a sweep of it. If the sweeps cannot be read, a remark states the reason.
+    If ``setting`` is given, all runs are treated as a sweep of this setting. If this is not possible, the evidence
+    contains a remark with the reason.
     """
     data_set = chosen_data_set() if setting is None else ""
     try:
@@ -139,19 +147,19 @@ def read(
 
 
 def chosen_columns() -> dict[str, str]:
-    """Return the columns that the user chose instead of the recognised ones, by the name of the setting or metric."""
+    """Return the columns that the user chose instead of the recognised columns, by name of the setting or metric."""
     return dict(parse_qsl(recall("columns"), keep_blank_values=True))
 
 
 def chosen_data_set() -> str:
-    """Return the dataset that the user chose in a table with several; "" stands for the largest dataset."""
+    """Return the dataset that the user chose in a table with several datasets; "" means the largest dataset."""
     return recall("data_set")
 
 
 def sweeps_of(
     db: Database, table: str, chosen: Mapping[str, str], only: Setting | None = None, data_set: str = ""
 ) -> Table:
-    """Return the sweeps in a table of the workspace. Raises PlannerError if ``find_sweeps`` raises it."""
+    """Return the sweeps in a table of the workspace. Raises PlannerError if ``find_sweeps`` cannot read them."""
     return _sweeps(_version(db, table), table, chosen, only, data_set, db)
 
 
@@ -163,12 +171,12 @@ def built_of(
     only: Setting | None = None,
     data_set: str = "",
 ) -> Built:
-    """Return the evidence from a table of the workspace for ``metrics``, whose first is the serving metric."""
+    """Return the evidence from a table of the workspace for ``metrics``. The first metric is the serving metric."""
     return _built(_version(db, table), table, chosen, metrics, only, data_set, db)
 
 
 def open_table(db: Database, table: str) -> OpenTable:
-    """Return a table of the workspace as an ``OpenTable``, which can be read with different column roles."""
+    """Return a table of the workspace as an ``OpenTable``, which reads the runs with any assignment of column roles."""
 
     def read(roles: Roles) -> Runs:
         return snapshots.runs(db, snapshots.take(db, table, roles))
@@ -228,7 +236,7 @@ def _upload(db: Database) -> None:
 
 
 def _describe(found: Table, built: Built, table: str, db: Database) -> None:
-    """Show in one sentence which settings the table determines, and which metrics have another spelling in it."""
+    """Show which settings the table determines, with warnings about its columns and the selection of the columns."""
     if found.rows:
         st.markdown(escape_markdown(summary(found, built)))
     else:
@@ -249,7 +257,7 @@ def _describe(found: Table, built: Built, table: str, db: Database) -> None:
 
 
 def _choose_data_set(rivals: Rivals) -> None:
-    """Show the selection of one of several datasets in a table; it starts with the dataset in use."""
+    """Show the selection of one of several datasets in a table. The dataset in use is selected at first."""
     st.session_state["data_set_choice"] = rivals.used
     st.selectbox(
         f"Data set (column {escape_markdown(rivals.question.column)})",
@@ -263,7 +271,7 @@ def _choose_data_set(rivals: Rivals) -> None:
 
 
 def _change(db: Database, table: str, columns: Columns, opened: bool) -> None:
-    """Show one selection per setting and metric for its column; "None" is selected if no column was recognised."""
+    """Show one selection of a column for each setting and metric. "None" is selected if no column was recognised."""
     options = numeric(open_table(db, table))
     metrics = [name for name in columns.metrics if metric_name(name) == name]
     current = {label: columns.settings.get(name) for name, label in ASKED.items()}

@@ -1,6 +1,7 @@
-"""Agreement of metrics: rank correlations within a budget, and pairs of metrics whose correlation changes sign.
+"""Tab that shows the agreement of metrics: their rank correlations over the runs of one budget.
 
-It also compares metrics on batch-local candidates with metrics on the full catalogue.
+It lists the pairs of metrics whose correlation changes sign between budgets. It also compares metrics on batch-local
+candidates (the targets of the sequences in one batch) with metrics on the full catalogue.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from isoplan.engine.store.tables.tables import TableInfo
 
 REGIMES = ("batch-local", "full catalogue")
 MOST = 8
-"""Maximum number of sign changes, or of notes, that are listed."""
+"""Maximum number of sign changes in the list, and maximum number of notes below it."""
 
 
 def show(db: Database) -> None:

@@ -1,4 +1,4 @@
-"""Sweeps that support a recipe: figure and quotation from the paper, or the figure of Isoplan's runs."""
+"""Figures of the sweeps that support a recipe, with a quotation from the paper, or the figures of Isoplan's runs."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from isoplan.engine.store.tables.runs import with_target
 Part = Callable[[Evidence, Built, Recommendation, str], None]
 """Function that draws the figure of a setting.
 
-The arguments are all evidence, the user's evidence, the recipe, and a prefix for the key of the figure, which
+The arguments are all evidence, the user's evidence, the recipe, and a prefix for the key of the figure. The prefix
 distinguishes the figures of different runs.
 """
 
 
 RECIPE = "This recipe"
-"""Option that shows the evidence of the recipe, not that of Isoplan's runs."""
+"""Option that shows the evidence of the recipe instead of the evidence from Isoplan's runs."""
 
 
 def choose_runs(setting: Setting) -> str:
-    """Show the selection of the runs in a figure and return it: ``RECIPE``, or one of Isoplan's logs."""
+    """Show the selection of the runs in a figure; return ``RECIPE`` or the name of a log on which Isoplan trained."""
     options = [RECIPE, *(log for log in trained.LOGS if trained.rows(trained.LOGS[log], trained.SWEEPS[setting]))]
     if len(options) == 1:
         return RECIPE
@@ -49,7 +49,10 @@ def choose_runs(setting: Setting) -> str:
 
 
 def show(setting: Setting, evidence: Evidence, own: Built, answer: Recommendation, chosen: str) -> None:
-    """Show the figure of the evidence for ``setting``: of the recipe, or of Isoplan's runs on the log ``chosen``."""
+    """Show the figure of the evidence for ``setting``.
+
+    It shows the evidence of the recipe if ``chosen`` is ``RECIPE``, otherwise Isoplan's runs on the log ``chosen``.
+    """
     if chosen == RECIPE:
         _draw_recipe(setting, evidence, own, answer)
         _counted(own, setting, "your runs")
@@ -73,7 +76,7 @@ def _draw_recipe(setting: Setting, evidence: Evidence, own: Built, answer: Recom
 
 
 def _counted(own: Built, setting: Setting, name: str) -> None:
-    """Show a table that compares the cells of a sweep with baselines, which rank items by counts without training."""
+    """Show a table that compares the training runs of a sweep with baselines that rank items by their counts."""
     if lines := own.references.get(setting):
         names = ("Cells", "Passes over the log", *HEAD[2:])
         shown = [{name: escape_markdown(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
@@ -104,9 +107,9 @@ def _batch(evidence: Evidence, own: Built, answer: Recommendation, of: str) -> N
 
 
 def _behind(own: Built, setting: Setting, fitted: Fit, metric: str) -> Runs | None:
-    """Return the runs of a batch-size law: the user's runs if the law was fitted to them, otherwise those of the paper.
+    """Return the runs of a batch-size law: the runs of the paper, or the user's runs if the law was fitted to them.
 
-    Returns None if the user's law has no runs to draw.
+    Returns None if the law was fitted to the user's runs but these cannot be drawn.
     """
     if metric not in own.evidence.batch:
         return batch_runs(metric)

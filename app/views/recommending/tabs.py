@@ -1,4 +1,4 @@
-"""Tabs below the cards of a recipe: evidence of each setting, other metrics, Isoplan's runs, agreement, details."""
+"""Tabs below a recipe: evidence of each setting, all metrics, Isoplan's runs, agreement of metrics, and details."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ METRICS, TRAINED, AGREEMENT, DETAILS = "All metrics", "Isoplan's runs", "Metric 
 
 
 def show(db: Database, evidence: Evidence, own: Built, answer: Recommendation | None, metrics: Sequence[str]) -> None:
-    """Show the tabs; only the open one is drawn. ``answer`` is None while there is no recipe."""
+    """Show the tabs; only the open tab is drawn. ``answer`` is None while no recipe exists."""
     names = [*SWEEPS, METRICS, TRAINED, AGREEMENT, DETAILS]
     for tab, name in zip(st.tabs(names, key="sweep", bind="query-params"), names, strict=True):
         if not tab.open:
@@ -47,7 +47,7 @@ def show(db: Database, evidence: Evidence, own: Built, answer: Recommendation | 
 
 
 def _of_metric(answer: Recommendation, metrics: Sequence[str], tab: str) -> Recommendation:
-    """Return ``answer`` for one of the serving metrics, which the user selects if there are several."""
+    """Return ``answer`` for one serving metric. If there are several metrics, the user selects one."""
     if len(metrics) < 2:
         return answer
     metric = st.segmented_control("Metric of this tab", metrics, default=metrics[0], required=True, key=f"of_{tab}")
@@ -55,7 +55,7 @@ def _of_metric(answer: Recommendation, metrics: Sequence[str], tab: str) -> Reco
 
 
 def _show_details(answer: Recommendation) -> None:
-    """Show the numbers of all settings with their intervals, where they come from, and what limits K."""
+    """Show the value, the intervals and the source of each setting, and the limit of K (extra negatives)."""
     recipe = answer.recipe
     rows = [
         {
@@ -77,6 +77,6 @@ def _show_details(answer: Recommendation) -> None:
 
 
 def _source(choice: Choice) -> str:
-    """Return where a value comes from, or why it is missing, with what the paper states on the setting."""
+    """Return the source of a value, or the reason why it is missing, and the statement of the paper on the setting."""
     text = source(choice) or choice.value.note
     return f"{text}. The paper: {choice.quoted}" if choice.quoted else text
