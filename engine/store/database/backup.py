@@ -1,7 +1,7 @@
 """Consistent copies of the database of a workspace, and checksums to compare two copies.
 
-A copy and its checksums are made in one transaction, so they describe the same state even if other threads write rows
-at the same time. While this process has the database open, it never opens the file a second time: closing the second
+A copy and its checksums are made in one transaction, so the checksums fit the copy even if other threads write rows at
+the same time. A process that has the database open must not open the file a second time, because closing the second
 handle would release DuckDB's lock.
 """
 

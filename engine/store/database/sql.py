@@ -89,8 +89,8 @@ def missing(column: str) -> str:
 def numeric(column: Column, position: int, conversion: str | None = None) -> str:
     """Return an SQL expression for the column at ``position`` as float64 in the unit of the file.
 
-    Its value is NULL for a cell that is not a number. ``conversion`` is the conversion of the column in the mapping.
-    Its number format is applied, but its unit is not.
+    The expression is NULL for a cell that is not a number. ``conversion`` is the conversion of the column in the
+    mapping. Only its number format is applied, not its unit.
     """
     physical = f"c{position}"
     if column.kind == "text":

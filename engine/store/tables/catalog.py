@@ -65,7 +65,7 @@ def columns(db: Database, table_id: str) -> tuple[Column, ...]:
 
 
 def roles(db: Database, table_id: str) -> Roles:
-    """Return the mapping of a table: the one that the user set, or the suggested one if the user set none."""
+    """Return the mapping (role -> column) of a table: the user's mapping or, if the user set none, the suggestion."""
     return Roles.model_validate_json(_stored(db, table_id, "roles"))
 
 

@@ -38,10 +38,10 @@ class Loaded:
 def load(db: Database, upload: Upload, part: str, table: str, register: Callable[[Cursor, Loaded], None]) -> None:
     """Store an uploaded file as the data table ``table``.
 
-    Its columns are ``rid`` (0, 1, ... in the order of the file), ``c0``, ``c1``, ... The first rows of the file
-    determine the types of the columns. If a later row does not fit these types, the types are determined from all rows
-    and the file is read again.
-    ``register`` is called in the transaction that stores the rows. If the table exists already, nothing is changed.
+    The columns of the data table are ``rid`` (0, 1, ... in the order of the file), ``c0``, ``c1``, ... The first rows
+    of the file determine the types of the columns. If a later row does not fit these types, the types are determined
+    from all rows and the file is read again. ``register`` is called in the transaction that stores the rows. If the
+    data table exists already, nothing is changed.
     """
     try:
         with tempfile.TemporaryDirectory(dir=db.folder) as scratch:

@@ -197,7 +197,7 @@ def _usable(
 ) -> tuple[NDArray[np.int8], list[str]]:
     """Return the reason why a fit cannot use a row: an array (n,) of reason numbers, and the texts of the reasons.
 
-    The reason number is USABLE (0) for a row that a fit can use. Otherwise it is the position of the text, from 1.
+    The number is USABLE (0) if a fit can use the row. Otherwise it is the position of the reason, counted from 1.
     """
     reason, why = np.zeros(n, dtype=np.int8), []
 

@@ -193,7 +193,7 @@ def restore(db: Database, table_id: str) -> TableInfo:
 
 
 def set_roles(db: Database, table_id: str, roles: Roles) -> None:
-    """Set the mapping of a table. This is allowed for a read-only table as well, because its rows do not change.
+    """Set the mapping (role -> column) of a table. This is also allowed for a read-only table: its rows do not change.
 
     Raises PlannerError if a column does not exist or has two roles, or if a column of text has a role that needs
     numbers.
@@ -205,8 +205,8 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
 def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
     """Return the mapping with ``rows`` set. This setting selects one of several rows of a run, such as the last row.
 
-    If ``rows`` is None, the setting becomes "last" if the rows look like points of training curves. Otherwise the
-    mapping is unchanged.
+    If ``rows`` is None and the rows look like points of training curves, the setting becomes "last". If the rows do not
+    look like points of curves, the mapping is unchanged.
     """
     with db.read() as cursor:
         found = with_history(cursor, sql.data(table_id), columns(db, table_id), roles)

@@ -1,4 +1,4 @@
-"""Stores for tests, and tables of a few rows."""
+"""Fixtures for tests of the store: databases in memory and on disk, and the import of small tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved answers: keyed by content and link, listed by kind, removed and restored, also in older workspaces."""
+"""Saved answers: their hash of content and link, lists by kind, deletion and restoration, and older workspaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives: the round trip; damaged, foreign or hostile ones give one sentence."""
+"""Archives of backups: written files are read back unchanged. Damaged or malicious archives give a one-line error."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     assert archive.is_archive(place)
     assert unpacked(place, tmp_path / "out") == FILES
     assert place.stat().st_size < sum(map(len, FILES.values())) + 3000
-    with zipfile.ZipFile(place) as ordinary:  # any program for zip files can read it
+    with zipfile.ZipFile(place) as ordinary:  # an archive is a standard zip file
         assert ordinary.testzip() is None
         assert ordinary.namelist() == [MIMETYPE, *FILES, MANIFEST]
 
@@ -88,7 +88,7 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
 
 
 def rewritten(place: Path, change: Callable[[zipfile.ZipFile, Manifest], None]) -> Path:
-    """Write a zip with the marks of a backup, to which ``change`` adds entries, and return its path."""
+    """Write a zip file that begins like a backup, let ``change`` add further entries, and return the path."""
     manifest = describe({})
     with zipfile.ZipFile(place, "w", zipfile.ZIP_STORED) as target:
         target.writestr(MIMETYPE, MARK)
@@ -184,7 +184,7 @@ def test_archives_that_no_backup_writes_are_refused(
 
 
 def test_overlapping_entries_cannot_grow_beyond_the_archive(tmp_path: Path) -> None:
-    """All names in the table of contents point to the same bytes."""
+    """All ten names in the list of entries point to the same bytes, so unpacking would give ten copies."""
     place = made(tmp_path / "a.zip", {FILE: b"x" * 4_000_000})
     with zipfile.ZipFile(place, "a") as target:
         whole = target.getinfo(FILE)
@@ -228,7 +228,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 
 def test_damage_anywhere_is_found(tmp_path: Path) -> None:
-    """300 archives with one changed byte and 100 truncated ones: each is refused or restored without a difference."""
+    """Change one bit in 300 archives and truncate 100 archives. Each is refused or restored without a difference."""
     files = {FILE: b"data" * 50, "uploads/a": b"more" * 50}
     whole = made(tmp_path / "a.zip", files).read_bytes()
     rng, place, refused = random.Random(22), tmp_path / "b.zip", 0

@@ -1,4 +1,4 @@
-"""Copies of the database: complete, consistent during writes, and with messages that name damage."""
+"""Copies of the database are complete and consistent, even during writes. Damage gives an error that names it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_changed_row_is_a_difference(tmp_path: Path) -> None:
     after = contents_of(tmp_path)
     assert differences(before, after) == ["tables"]
     assert differences(after, after) == []
-    # Hashes from another version of DuckDB are not compared; numbers of rows are.
+    # If the hashes are from another version of DuckDB, only the numbers of rows are compared.
     assert differences(before.model_copy(update={"duckdb": "0.1"}), after) == []
     fewer = before.model_copy(update={"duckdb": "0.1", "tables": {**before.tables, "views": before.tables["meta"]}})
     assert differences(fewer, after) == ["views"]
@@ -206,7 +206,7 @@ def damage(place: Path, at: int) -> None:
 
 @pytest.fixture
 def closed(tmp_path: Path) -> Path:
-    """Return a closed workspace of several blocks, with a recorded backup."""
+    """Return a closed workspace with a recorded backup. Its database file has several storage blocks."""
     folder = tmp_path / "work space"
     with open_workspace(folder) as db:
         rows = "".join(f"r{i},{i},{i * i},{1 + 1 / (i + 1)}\n" for i in range(20_000))

@@ -1,4 +1,4 @@
-"""Bad files and bad mappings: each gives one sentence that tells what to do, and leaves the store unchanged."""
+"""Invalid files and mappings. Each gives an error of one sentence with an instruction; the store does not change."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ E, A, B, ALPHA, BETA = 0.5, 30.0, 60.0, 0.4, 0.3
 
 
 def cell(i: int, **changes: Any) -> CellRow:
-    """Return the ``i``-th cell of a grid of widths and samples, on a known surface."""
+    """Return the ``i``-th cell (training run) of a grid of widths and samples, with the loss of a known law."""
     width, samples = 2 ** (4 + i % 4), 4000 * 4 ** (i // 4 % 4)
     N, D = float(width**2), float(samples)
     loss = E + A / N**ALPHA + B / D**BETA
@@ -49,7 +49,7 @@ def cell(i: int, **changes: Any) -> CellRow:
 
 
 def grow(db: Database, *rows: CellRow) -> int:
-    """Add rows to the cells in the index."""
+    """Add finished cells to the index and to the run table, and return the number of new rows."""
     there = {**cell_index.index(db), **{row.name: Indexed(row.name, row.family, "done", 1) for row in rows}}
     return cell_index.grow(db, list(there.values()), rows)
 

@@ -1,4 +1,4 @@
-"""Conditions: their syntax, the rows that they select, and code that is not executed."""
+"""Row conditions: their syntax, the rows that they select, and the SQL that is rejected."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_a_long_chain_is_one_level() -> None:
 
 
 def test_half_a_character_is_refused() -> None:
-    """A lone surrogate is also how the terminal passes a byte that is not UTF-8."""
+    """Python also represents a byte of terminal input that is not UTF-8 as a lone surrogate."""
     for code in (0xD800, 0xDCFF):
         with pytest.raises(PlannerError, match="contains an invalid character"):
             check(f"model = 'a{chr(code)}'", ["model"])
@@ -220,7 +220,7 @@ def test_a_condition_that_takes_too_long_is_stopped(db: Database, add: Add, monk
 
 
 def test_the_sandbox_sees_no_files(tmp_path: Path) -> None:
-    """A condition that passes the parser by mistake still cannot read a file."""
+    """The sandbox alone prevents access to files, even for a condition that the parser did not check."""
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
     rows = tmp_path / "rows.parquet"

@@ -166,7 +166,7 @@ def test_an_older_layout_is_migrated_and_a_copy_is_kept(tmp_path: Path, monkeypa
     assert owner(tmp_path) is None
 
 
-# Layout -> SQL that changes a database of the next layout back to it.
+# SQL that converts a database of layout n + 1 to layout n, for each n.
 EARLIER = {
     5: ("DROP TABLE cells",),
     4: ("DROP TABLE answers",),

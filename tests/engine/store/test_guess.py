@@ -1,4 +1,4 @@
-"""Roles from names and values: usual names, competing columns, and all published tables."""
+"""Roles suggested from column names and values: common names, columns that fit one role, and published tables."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ PUBLISHED = {
     ),
 }  # fmt: skip
 
-# The same tables without the added columns that are named like the roles.
+# Roles of published tables by the original column names, without the added columns N, D, C, U and loss.
 ORIGINAL = {
     "chinchilla_epoch.csv": {"N": "Model Size", "C": "Training FLOP", "loss": "loss"},
     "llama3_isoflop.csv": {"N": "params", "D": "tokens", "budget": "budget", "loss": "loss"},

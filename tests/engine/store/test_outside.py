@@ -1,4 +1,4 @@
-"""Files from unknown senders: damaged, huge or hostile ones give one sentence and need few resources."""
+"""Files from unknown senders. A damaged, huge or malicious file gives a one-line error and needs few resources."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_rows_times_columns_are_bounded(add: Add, db: Database, monkeypatch: pyt
 
 
 def sheet(change: str, by: str) -> bytes:
-    """Return a workbook of three columns and two rows, with one text of its sheet replaced."""
+    """Return an Excel file with two runs. In the XML of its sheet, matches of ``change`` are replaced by ``by``."""
     book = openpyxl.Workbook()
     for row in (("N", "D", "loss"), (1e6, 1e8, 3.0), (2e6, 1e8, 2.5)):
         book.active.append(row)
@@ -135,7 +135,7 @@ def test_tables_whose_names_read_alike_are_told_apart(db: Database, tmp_path: Pa
 @pytest.mark.parametrize("rows", [3, 6000])
 @pytest.mark.parametrize("cell", ["3_5", "+-3"])
 def test_what_duckdb_alone_reads_is_no_number(db: Database, add: Add, rows: int, cell: str) -> None:
-    """DuckDB reads 3_5 as 35, as Python does, and +-3 as -3."""
+    """DuckDB alone would read 3_5 as 35 (like Python) and +-3 as -3. Isoplan rejects these cells."""
     info = add("N,D,loss\n" + "1e6,1e8,3\n" * (rows - 1) + f"1e6,1e8,{cell}\n")
     loss = tables.columns(db, info.id)[2]
     assert loss.kind == "text"

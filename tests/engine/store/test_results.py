@@ -1,4 +1,4 @@
-"""Fits, plans and views in the store: saved once, read, computed again from their specification."""
+"""Saved fits, plans and views: equal items are saved once and read back, and a fit can be repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of a mapping, its text in short lines, and a column of compute that differs from the rule."""
+"""Changes of a mapping, the mapping as short lines of text, and a compute column that differs from the compute rule."""
 
 from __future__ import annotations
 

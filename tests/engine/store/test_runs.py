@@ -1,4 +1,4 @@
-"""The numeric view: derived values, rows left out, repeats, iso-FLOP groups, units."""
+"""Conversion of a table to runs: derived values, rows that are left out, repeats, iso-FLOP groups and units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A selection of the unusual files of ``benchmarks/reliability/files``, each in the terminal or on the Data page."""
+"""Unusual files from ``benchmarks/reliability/files``, each imported in the terminal or on the Data page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.reliability.files.judge import Way, judge
 from tests.compiled import compiled_kernels
 
 EACH = 7
-"""Number of files from each generator."""
+"""Number of files that are tested from each generator."""
 ALWAYS_SELECTED = frozenset(
     {
         *("total row.csv", "mean row.csv", "total row.xlsx", "separator line of Excel.csv", "utf-32.csv"),
@@ -28,7 +28,7 @@ ALWAYS_SELECTED = frozenset(
 
 
 def select_files() -> list[tuple[Case, Way]]:
-    """Select small files from each generator, alternately for the terminal and the page."""
+    """Select small files of each generator, and assign them alternately to the terminal and the Data page."""
     pairs = []
     for place, module in enumerate(GENERATORS):
         small = [case for case in module.cases(np.random.default_rng([SEED, place])) if not case.large]

@@ -54,7 +54,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a workspace with three tables whose process was killed before a checkpoint."""
+    """Return a workspace with three tables. Its process was killed before a checkpoint, so a log exists."""
     folder = tmp_path_factory.mktemp("killed")
     subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False)
     assert (folder / WAL).stat().st_size > 1000

@@ -1,4 +1,4 @@
-"""The runs of one known law, written in the usual kinds of tables, and checks of the runs read from them."""
+"""Fixtures that write runs of a known law as a table, and checks of the runs that are read from the table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture(scope="module")
 def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """Return the parameters fitted to the plain table."""
+    """Return the parameters that are fitted to the plain table, with columns N, D and loss."""
     path = tmp_path_factory.mktemp("plain") / "runs.csv"
     RUNS.to_csv(path, index=False)
     fitted = values(fit(SPEC, read_runs(path)))
@@ -57,7 +57,7 @@ def values(fitted: Fit) -> dict[str, float]:
 
 
 def check(runs: Runs, right: dict[str, float], scale: float = 1.0) -> None:
-    """Check that the table gives the law of the plain table, with losses in units of ``scale`` nats."""
+    """Check that a fit to ``runs`` gives the parameters ``right`` of the plain table, with E times ``scale``."""
     assert len(runs) == 36
     expected = right | {"E": right["E"] * scale}
     assert values(fit(SPEC, runs)) == pytest.approx(expected, rel=2e-3)
@@ -70,7 +70,7 @@ def refused(path: Path, expected: str, mapping: dict[str, str] | None = None) ->
 
 
 def history(**more: Any) -> pd.DataFrame:
-    """Return five rows for each run, in training order; the last one is the run of the plain table."""
+    """Return a table with five rows per run, in training order. The last row equals the run in the plain table."""
     rows = RUNS.loc[np.repeat(np.arange(36), 5)].reset_index(drop=True)
     part = np.tile([0.2, 0.4, 0.6, 0.8, 1.0], 36)
     loss = rows.loss + 0.8 * (1 / part - 1)

@@ -1,4 +1,4 @@
-"""Tables with several rows per run: the rows are the curve of the run, and its last or best row is the run."""
+"""Tables with several rows per run: the rows are a training curve, and the last or best row represents the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples computed from other columns: epochs of a data set or steps with a batch size; used, or a question."""
+"""Samples seen (D) computed from other columns: epochs and dataset size, or steps and batch size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compute in a unit that is not stated, and sizes in whole millions; the message names the converting option."""
+"""Compute in an unknown unit, and sizes in whole millions. The message names the option for the conversion."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def test_small_models_whose_compute_agrees_are_no_millions(write: Write) -> None
 @pytest.mark.parametrize(
     ("N", "D", "unit"),
     [
-        ([0.5, 6, 30, 200], [1e10, 1e11, 4e11, 2e12], "billions"),  # a fraction of a million is no model
+        ([0.5, 6, 30, 200], [1e10, 1e11, 4e11, 2e12], "billions"),  # no model has 0.5 million parameters
         ([1, 7, 13, 40], [1e10, 1e11, 4e11, 2e12], "billions"),
-        ([0, 7, 70, 200], [1.5, 20.5, 300.5, 1000.5], "billions"),  # 0 is a rounded fraction
+        ([0, 7, 70, 200], [1.5, 20.5, 300.5, 1000.5], "billions"),  # 0 is a rounded value below 0.5
         ([70, 125, 350, 1300], [1e10, 1e11, 4e11, 2e12], "millions"),
         ([70, 125, 350, 1300], [1.5, 20.5, 300.5, 1000.5], "millions"),
     ],
@@ -101,7 +101,7 @@ def test_small_sizes_beside_many_samples_are_in_billions(
 
 
 def test_a_model_without_parameters_does_not_make_the_samples_unknown(write: Write) -> None:
-    """A run with N = 0 is left out. The samples of the others still follow from a formula with a constant part."""
+    """A run with N = 0 is left out. The samples D of the other runs are still derived from C."""
     N, D = np.array([0.0, 1e6, 2e6, 4e6, 8e6]), np.full(5, 2e7)
     path = write(N=N, compute=6 * N * D + 2e6 * D, loss=[3.5, 3.1, 2.7, 2.4, 2.1])
     runs = read_runs(path, {"C": "compute"}, compute=ComputeRule(rule="formula", formula="6*N*D + 2e6*D"))

@@ -1,4 +1,4 @@
-"""Columns that split a table into training and held-out rows: each run has one row, or one row for each part."""
+"""Columns that mark rows as training or held-out: each run has one row, or one row for each value of the column."""
 
 from __future__ import annotations
 

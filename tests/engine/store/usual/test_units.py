@@ -1,4 +1,4 @@
-"""Usual kinds of tables, made from one known law: each is read correctly, or refused with instructions."""
+"""Common formats of run tables with runs of one known law. Each is read correctly, or refused with an instruction."""
 
 from __future__ import annotations
 
