@@ -1,5 +1,5 @@
-"""Backups of a workspace that an app has open: the app copies its database, cells continue, no files are left
-behind.
+"""Backups of a workspace that an app has open: the app copies the database, training continues, and no temporary files
+remain.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KEY = cell_index.table_of("counter")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a workspace with a table and its fit; its path has a space and a quote."""
+    """Return the path of a workspace with a table and its fit; the path has a space and a quote."""
     space = workspace(tmp_path / "it's a space")
     with open_workspace(space) as db:
         table, made = fitted(db)
@@ -60,7 +60,7 @@ def restored(file: Path, root: Path) -> Path:
 
 
 def test_cells_train_on_and_the_copy_has_one_moment_of_them(root: Path, tmp_path: Path) -> None:
-    """Rows are added and cells run during three backups. Every copy is consistent, and its queue can continue."""
+    """During three backups, rows are added and cells run. Every copy is consistent, and its cells can be trained."""
     family = find_family("counter", root)
     grid = make_grid(family, {"size": list(range(1, 9)), "steps": 20, "wait": 0.2})
     sweep = launch(root, grid, family)
@@ -238,7 +238,7 @@ def test_requests_of_ended_processes_and_other_files_are_not_answered(root: Path
 
 
 def test_a_holder_for_an_instant_is_waited_for(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that has the workspace open answers no requests, so the backup waits for its end."""
+    """Another command has the workspace open and answers no requests, so the backup waits until this command ends."""
     db = open_workspace(root)
     naps = []
 

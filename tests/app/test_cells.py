@@ -1,4 +1,4 @@
-"""Rows of run tables from the folder of cells: which cells become rows, and which never do."""
+"""Run tables of trained cells: which cells in the folder of cells become rows, and which cells never do."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def db(root: Path) -> Iterator[Database]:
 
 
 def finish(root: Path, name: str, **more: Any) -> int:
-    """End the next attempt of a cell, as a worker does, and return the attempt's number."""
+    """End a new attempt to train the cell ``name``, as a worker does, and return the number of the attempt."""
     queue = Queue(root)
     number = queue.lease(name, "test")
     said = {
@@ -51,7 +51,7 @@ def finish(root: Path, name: str, **more: Any) -> int:
 
 
 def rows(db: Database) -> list[dict[str, Any]]:
-    """Return the rows of the table of the counter family."""
+    """Return the rows of the run table of the cell family "counter"; [] if there is no such table."""
     if KEY not in {table.id for table in tables.all(db)}:
         return []
     found = tables.frame(db, KEY).to_dict("records")

@@ -1,4 +1,4 @@
-"""The command line as a whole: version, help, wrong options. Each command has its own tests."""
+"""Common parts of the command line: version, help, wrong options. Other modules test the single commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Width of a downloaded figure."""
+"""The width of a downloaded figure: valid texts and errors."""
 
 from __future__ import annotations
 

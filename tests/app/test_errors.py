@@ -1,4 +1,4 @@
-"""Messages of a page after an error; the log contains the details."""
+"""The message that a page shows after an error, and the details in the log."""
 
 from __future__ import annotations
 

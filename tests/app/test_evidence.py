@@ -1,4 +1,4 @@
-"""Evidence of the recommender sweeps: terminal, page and bundled documents read the same numbers from a table."""
+"""Evidence of recommender sweeps: terminal, page and bundled documents get the same numbers from a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ METRICS = tuple(trained.COLUMNS)
 
 
 def numbers(evidence: Evidence) -> list[tuple[object, ...]]:
-    """Return every number that a recipe reads from the evidence, with its law and verdict."""
+    """Return every number that a recipe uses from the evidence, with the law and the position of each optimum."""
     optima = [
         (one.metric, one.budget, one.place, one.x.value, one.x.ci68, one.fit and one.fit.law.name)
         for one in (*evidence.share, *evidence.negatives)

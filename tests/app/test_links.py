@@ -1,4 +1,4 @@
-"""Links: saved views, and values that a page cannot accept."""
+"""Links to pages: saved views, and values that a page cannot use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Crashes at every step of an operation that changes a workspace.
 
-The workspace is as before or as after the operation, and repeating the operation gives the same result.
+After a crash, the workspace is in the state before or after the operation. Repeating the operation gives the same
+result.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from benchmarks.reliability.faults.trial import Trial
 
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
-    """Return the trials of all operations, each killed at each of its steps."""
+    """Return one trial for each step of each operation: the process is killed at this step."""
     return moments.trials(tmp_path_factory.mktemp("moments"))
 
 

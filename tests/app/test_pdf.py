@@ -1,4 +1,4 @@
-"""Conversion of SVG to PDF: figures are converted, drawings with external references are refused."""
+"""Conversion of SVG to PDF: figures are converted, and drawings with external references are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PIXEL = base64.b64encode(
     base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 ).decode()
 UNCHECKED = Path(__file__).with_name("unchecked_pdf.py")
-"""Script that converts without checking the drawing, as if the checks had missed something."""
+"""Script that converts a drawing without checks, to test the limits of time and memory."""
 HEAD = (
     '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="240.75" height="139.5">'
 )
@@ -160,9 +160,7 @@ def test_too_many_elements_are_refused_while_they_are_read() -> None:
 
 
 def test_a_conversion_that_wants_terabytes_ends_its_child_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A drawing of under 200 bytes, which once ended the server with an allocation of 13 TB, ends only the child
-    process.
-    """
+    """A drawing of less than 200 bytes that makes the converter allocate 13 TB ends only the child process."""
     monkeypatch.setattr(pdf, "CHILD", UNCHECKED)
     with pytest.raises(PlannerError, match="could not be turned into a PDF in 512 MB of memory"):
         pdf_of(svg(FILTERED))
@@ -184,7 +182,7 @@ def test_what_the_converter_cannot_read_is_one_sentence(monkeypatch: pytest.Monk
 
 
 async def asked(app: Starlette, method: str, path: str, body: bytes = b"") -> int:
-    """Return the status code of one request."""
+    """Send one request to the app and return the status code."""
     said: list[int] = []
 
     async def receive() -> Message:

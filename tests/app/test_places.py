@@ -1,4 +1,4 @@
-"""Cells are trained once on unusual paths, with several processes on one workspace, and if the clock jumps."""
+"""Each cell is trained exactly once: on unusual paths, with several processes, and if the clock jumps."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def isoplan(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def get(url: str, method: str = "GET", **headers: str) -> tuple[int, str]:
-    """Return status and body of a request. Redirects are followed, and refusals are returned too."""
+    """Return the status and body of a response. Redirects are followed; error responses are returned, not raised."""
     asked = urllib.request.Request(url, method=method, headers=headers)
     try:
         with urllib.request.urlopen(asked, timeout=progress.LAST) as answer:

@@ -1,4 +1,4 @@
-"""Addresses: pages respond, unknown addresses redirect to Home, files and services are passed on."""
+"""Addresses: pages respond, unknown addresses redirect to Home, and requests for files and services reach Streamlit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def _file(_request: Any) -> PlainTextResponse:
 
 
 def ask(path: str, accept: str = HTML) -> tuple[int, str]:
-    """Return the status of a response and the full path of its redirect."""
+    """Return the status of the response to ``path``, and the full path to which it redirects."""
     app = Starlette(routes=[*shell.routes(), Route("/{rest:path}", _file)])
     sent: list[dict[str, Any]] = []
 

@@ -1,4 +1,4 @@
-"""Caps as typed: in money at a price, or in hours."""
+"""Typed caps of a sweep: money with a price per device hour, or device hours."""
 
 from __future__ import annotations
 

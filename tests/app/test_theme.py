@@ -1,4 +1,4 @@
-"""Contrast of the theme's colours by WCAG 2.2: 4.5 for text, 3 for borders that mark the edge of a control."""
+"""Contrast ratio of the theme's colours (WCAG 2.2): at least 4.5 for text, and 3 for the borders of controls."""
 
 from __future__ import annotations
 

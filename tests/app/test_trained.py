@@ -1,4 +1,4 @@
-"""Trained amplitude cells in the tables of a workspace: rows of its own cells, without withdrawn ones."""
+"""Trained amplitude cells in the tables of a workspace: the user's cells are read, and withdrawn rows are left out."""
 
 from __future__ import annotations
 

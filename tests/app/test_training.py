@@ -1,4 +1,4 @@
-"""The server with no browser open: queued cells finish and are added to the run table after any process is killed."""
+"""Training without an open browser: queued cells finish and become rows, even if a process is killed."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def all_done(found: dict[str, Record]) -> bool:
 
 
 def names_in_table(root: Path) -> list[str]:
-    """Return the names of the runs in the counter's table, read while no process has the workspace open."""
+    """Return the run names in the table of the family "counter". No process may have the workspace open."""
     with open_workspace(root) as db:
         return [str(name) for name in tables.frame(db, KEY)["run"]]
 
 
 def runner_of(root: Path) -> psutil.Process:
-    """Return the process of the workspace's runner."""
+    """Return the process of the runner that works on the workspace."""
     return psutil.Process(json.loads((root / "cells" / "runner.json").read_text())["pid"])
 
 
@@ -166,7 +166,7 @@ def test_a_runner_that_fails_is_started_again_after_a_while(
     def fails(*_: object) -> int:
         starts.append(time.monotonic())
         if len(starts) > 1:
-            return 4_000_000  # a process that ends at once
+            return 4_000_000  # an unused process id, as if the runner has ended
         raise PlannerError("The runner ended at once (no room): logs/runner.log says more.")
 
     for name, value in {"LOOK": 0.02, "SOON": 0.5, "ensure_runner": fails}.items():

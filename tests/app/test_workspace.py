@@ -1,4 +1,4 @@
-"""Default location of the workspace, and the workspace as pages see it."""
+"""The default folder of the workspace, and the open workspace that pages use."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_bundled_tables_of_an_earlier_version_are_put_away(monkeypatch: pytest.M
 
 @pytest.fixture
 def root_logger() -> Iterator[logging.Logger]:
-    """Return the root logger and restore its handlers after the test."""
+    """Return the root logger. Its handlers are restored after the test."""
     root, before = logging.getLogger(), [*logging.getLogger().handlers]
     yield root
     for handler in set(root.handlers) - set(before):
@@ -147,7 +147,7 @@ def test_the_log_file_has_the_traceback_and_the_console_a_sentence(tmp_path: Pat
 
 
 def test_the_token_of_a_shared_address_is_not_logged(tmp_path: Path, root_logger: logging.Logger) -> None:
-    """uvicorn logs the address of a refused WebSocket."""
+    """When the server refuses a WebSocket, uvicorn logs the whole address, which contains the token."""
     path = logs.to_file(tmp_path)
     root_logger.setLevel(logging.INFO)
     line = '%s - "WebSocket %s" 403'

@@ -1,4 +1,4 @@
-"""Child process of the converter without the checks of ``isoplan.app.serving.svg``."""
+"""Script that converts SVG to PDF in a child process, without the checks of ``isoplan.app.serving.svg``."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ POWER = FitSpec(law="power", axis="D", bootstrap=100)
 
 @pytest.fixture
 def runs() -> Runs:
-    """Return a named 9 x 6 grid of the law with 1 % noise and a metric for which larger is better."""
+    """Return a 9 x 6 grid of named runs of the law, with 1 % noise and a metric for which larger is better."""
     rng = np.random.default_rng(0)
     N, D = (axis.ravel() for axis in np.meshgrid(np.geomspace(1e7, 1e10, 9), np.geomspace(1e9, 1e11, 6)))
     loss = TRUTH["E"] + TRUTH["A"] * N ** -TRUTH["alpha"] + TRUTH["B"] * D ** -TRUTH["beta"]
@@ -46,9 +46,7 @@ def budget_runs() -> Runs:
 
 @pytest.fixture
 def make_fit(runs: Runs) -> MakeFit:
-    """Return a function that builds a fit of the grid: exact best values and ``draws`` resamples scattered around
-    them.
-    """
+    """Return a function that builds a fit of the grid: true parameters and ``draws`` resamples with 1 % scatter."""
 
     def make(draws: int = 100, ranges: bool = True, spec: FitSpec | None = None, theta: object = None) -> Fit:
         best = np.array(list(TRUTH.values()) if theta is None else theta, float)
@@ -68,7 +66,7 @@ def fit(make_fit: MakeFit) -> Fit:
 
 
 def traces(drawing: Drawing, **wanted: Any) -> list[Any]:
-    """Return the traces of the figure, without its legend keys, whose attributes equal ``wanted``."""
+    """Return the traces of the figure with the attributes ``wanted``, without traces that are only legend entries."""
     drawn = [t for t in drawing.figure.data if not str(t.legendgroup or "").startswith(KEY)]
     return [t for t in drawn if all(getattr(t, k, None) == v for k, v in wanted.items())]
 

@@ -1,4 +1,4 @@
-"""Figure of a cost curve: law, band, runs and plan, each named in the legend."""
+"""Figure of a cost curve: the law, its interval band, the runs and the plan are drawn and named in the legend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Common properties of all figures (traces, axes, hover, text, sizes), and figures of residuals, resamples, runs,
+"""Properties that all figures have (traces, axes, hover texts, sizes), and figures of residuals, resamples, runs and
 plans.
 """
 

@@ -1,4 +1,4 @@
-"""Runs of several datasets: their colours, which are equal in all figures, and the legend."""
+"""Runs of several datasets: each dataset has the same colour in all figures, and the legend names the datasets."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _grid() -> tuple[Fit, Runs]:
 
 @cache
 def _odd() -> tuple[Fit, Runs]:
-    """Return a fit and its runs, of which three (one of each dataset) deviate by 30 % from the law."""
+    """Return a fit and its runs. Three runs, one of each dataset, have a loss 30 % above the law."""
     runs = make_runs(surface(60, 0.002))
     off = np.where(np.isin(np.arange(60), (10, 20, 33)), 1.3, 1.0)
     runs = of_sets(replace(runs, values={**runs.values, "loss": runs["loss"] * off}))
@@ -252,7 +252,7 @@ FIGURES: dict[str, Callable[[Theme], Drawing]] = {
     "cells": _cells, "batches": _batches,
 }  # fmt: skip
 WITHOUT_RUNS_OF_THEIR_OWN = {"along", "dots"}
-"""Modules that other figures use and that draw no runs themselves."""
+"""Modules of figures that do not draw runs: only other figure modules use them."""
 
 
 def colour_of(trace: Any) -> str:

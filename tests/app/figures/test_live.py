@@ -1,4 +1,4 @@
-"""Curves of cells during training: colours, end points, fixed axes, and thinning if there are many."""
+"""Curves of cells during training: colours, end points, fixed axes, and fewer drawn points if there are many."""
 
 from __future__ import annotations
 

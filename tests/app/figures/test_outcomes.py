@@ -1,4 +1,4 @@
-"""Figure of planned against actual results."""
+"""Figure that compares actual results with planned results."""
 
 from __future__ import annotations
 

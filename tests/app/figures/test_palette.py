@@ -1,4 +1,4 @@
-"""Colours that can be distinguished and read on a light and on a dark page."""
+"""Colours of figures: they can be distinguished and are readable on a light and on a dark page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of simulating or repeating, of smaller models, and of the comparison of plans."""
+"""Figures of three planner answers: simulate or repeat, smaller models, and the comparison of plans."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_plans_without_prices_or_reach(epoch: Fit) -> None:
 
 
 def test_a_lifetime_beyond_the_runs_is_dashed_and_says_so() -> None:
-    """The runs have at most 5e9 parameters. Larger models are drawn dashed, as are models beyond the limits."""
+    """The runs have at most 5e9 parameters. The curve is dashed for larger models."""
     small = make_fit(EPOCH, ranges={"N": (1e7, 5e9), "loss": (2.0, 4.0)})
     curve, life = lifetime_curve(small, TARGET, SERVED), lifetime(small, TARGET, SERVED)
     assert (curve.beyond[curve.N <= 5e9] == 0).all()

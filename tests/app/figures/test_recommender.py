@@ -20,7 +20,7 @@ from tests.engine.planning.recommender.sweeps import sweep as read_sweep
 
 @pytest.fixture
 def swept() -> Runs:
-    """Return a sweep of K at two budgets with its optimum at 1e5."""
+    """Return a sweep of K, the number of extra negatives, at two budgets. The optimum is K = 1e5."""
     K = np.tile(np.geomspace(1e4, 1e6, 9), 2)
     C = np.repeat([1e17, 1e18], 9)
     loss = 3 - 0.1 * np.log10(C / 1e17) + 0.2 * np.log10(K / 1e5) ** 2 + 1e-3 * np.sin(7 * np.arange(18))

@@ -1,4 +1,6 @@
-"""Figures of amplitude surrogates: pulls and the unit Gaussian, intrinsic dimensions and that of phase space."""
+"""Figures of amplitude surrogates: pulls compared with the unit Gaussian, and intrinsic dimensions compared with the
+dimension of phase space.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ GAUSSIAN = 1000 * np.diff(ndtr(EDGES))
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda t: t.name)
 def test_pulls_are_a_density_beside_that_of_the_unit_gaussian(theme: Theme) -> None:
-    """Pulls of width 2 have half the peak of the unit Gaussian and 0.27 % of the points beyond 6."""
+    """Pulls of standard deviation 2 have half the peak of the unit Gaussian, and 0.27 % are below -6 or above 6."""
     wide = np.diff(np.r_[0, ndtr(EDGES[1:-1] / 2), 1])
     drawing = intrinsic.draw_pulls(Pulls(EDGES, 500 * wide, GAUSSIAN), theme)
     (bars,), (line,) = traces(drawing, name="pulls"), traces(drawing, name="unit Gaussian")

@@ -90,7 +90,7 @@ def test_agreement_has_a_panel_a_budget_and_frames_around_flips() -> None:
     at = {"loss": 0, "q": 1, "r": 2}
     assert framed == {(at["loss"], at["q"]), (at["q"], at["r"])}
     (first, _) = traces(drawing, type="heatmap")
-    assert first.z[0][0] == 1.0  # q is listed below loss: they agree at 1e15
+    assert first.z[0][0] == 1.0  # the row of q below the loss: q and loss agree at the budget 1e15
     assert first.text[0][0] == "q and loss"
     assert first.colorbar.title.text == "rank correlation"
     assert "10¹⁵, 6 runs" in texts(drawing)
@@ -100,7 +100,7 @@ def test_agreement_has_a_panel_a_budget_and_frames_around_flips() -> None:
 
 @pytest.mark.parametrize(("metrics", "parts", "across"), [(4, 5, 3), (7, 3, 2), (10, 4, 1), (15, 2, 1), (20, 4, 3)])
 def test_cells_say_their_numbers_as_long_as_these_can_be_read(metrics: int, parts: int, across: int) -> None:
-    """Up to 14 cells fit next to each other on a narrow page. Panels are stacked before the numbers are omitted."""
+    """Up to 14 heatmap cells with numbers fit side by side. More panels are stacked before numbers are omitted."""
     random = np.random.default_rng(0)
     names = [f"m{i}" for i in range(metrics - 1)]
     values = {name: random.normal(size=6 * parts) for name in ("loss", *names)}

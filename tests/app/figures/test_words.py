@@ -1,4 +1,4 @@
-"""Names given by users, as shown in figures."""
+"""Texts of figures that contain names chosen by users, such as column names."""
 
 from __future__ import annotations
 

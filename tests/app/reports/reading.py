@@ -1,4 +1,4 @@
-"""Readers of written reports: the text of a PDF and of an HTML file, as a person sees it."""
+"""Functions that read the visible text of written reports: PDF and HTML files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 HEAD = re.compile(rb"(\d+) 0 obj\s(.*?)(?:stream\r?\n|endobj)", re.DOTALL)
 LENGTH = re.compile(rb"/Length (\d+)")
 INNER = rb"(?:\\.|[^\\()]|\((?:\\.|[^\\()]|\((?:\\.|[^\\()])*\))*\))*"
-"""Content of a string; parentheses in it are escaped or balanced."""
+"""Pattern of the content of a PDF string: parentheses inside are escaped or balanced."""
 STRING = rb"\(" + INNER + rb"\)|<[0-9A-Fa-f]*>"
 SHOWN = re.compile(
     rb"/(f\d+) [\d.]+ Tf|"
@@ -17,20 +17,20 @@ SHOWN = re.compile(
     rb"(?<![\w/.])([qQ])(?!\w)",
     re.DOTALL,
 )
-"""Choice of a font, shown text, and the start and the end of a graphics state, which restores the font."""
+"""Pattern of PDF operators that select a font, show text, or save (q) and restore (Q) the state with the font."""
 LITERAL = re.compile(rb"\((" + INNER + rb")\)|<([0-9A-Fa-f]+)>", re.DOTALL)
 ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
 
 def pages(pdf: bytes) -> int:
-    """Return the number of pages."""
+    """Return the number of pages of a PDF file."""
     found = re.search(rb"/Type ?/Pages ?/Count (\d+)", pdf)
     assert found is not None
     return int(found[1])
 
 
 def text_of_pdf(pdf: bytes) -> str:
-    """Return all text of a PDF, without white space: glyphs are translated by the tables of their fonts."""
+    """Return the text of a PDF without white space. The tables of the fonts translate glyphs to characters."""
     objects, streams = _objects(pdf)
     tables = {n: _table(streams[n]) for n, body in objects.items() if b"/Type/CMap" in body}
     out = []
@@ -53,7 +53,7 @@ def _named(body: bytes, name: bytes) -> int:
 
 
 def _objects(pdf: bytes) -> tuple[dict[int, bytes], dict[int, bytes]]:
-    """Return the dictionaries and the uncompressed streams of the objects by their numbers."""
+    """Return the dictionaries and the uncompressed streams of the PDF objects by object number."""
     objects, streams, at = dict[int, bytes](), dict[int, bytes](), 0
     while found := HEAD.search(pdf, at):
         number, at = int(found[1]), found.end()

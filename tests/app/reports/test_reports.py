@@ -1,4 +1,4 @@
-"""Reports: the numbers are those of the answer, texts of users are never code, and nothing is loaded."""
+"""Reports contain the numbers of their answer, show texts of users as text, never as code, and load no other file."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def report(plan: Plan, fit: Fit) -> Report:
 
 
 def test_the_numbers_are_those_of_the_answer(report: Report) -> None:
-    """Each label, value and interval of the document is in the PDF and in the HTML file, and so are its sources."""
+    """The PDF and the HTML file contain each label, value and interval of the document, and its sources."""
     printed, (text, cells, _) = text_of_pdf(pdf_report(report)), read_html(html_report(report))
     document = report.document
     assert len(document.lines) >= 14
@@ -101,7 +101,7 @@ def test_each_number_has_a_source(report: Report, fit: Fit) -> None:
 
 
 def test_texts_of_users_are_not_code() -> None:
-    """Names with markup, commands and control characters are printed as they are in both files."""
+    """The PDF and the HTML file show names with markup, commands and control characters as plain text."""
     lines = tuple((text, Quantity(float(i + 1), unit=text)) for i, text in enumerate(HOSTILE))
     body = {"question": {text: text for text in HOSTILE}, "schema": 1}
     hostile = make_report(HOSTILE[0], Document(HOSTILE[1], lines, HOSTILE, body, ""))
@@ -118,7 +118,7 @@ def test_texts_of_users_are_not_code() -> None:
 
 
 def test_hostile_names_in_figures(fit: Fit) -> None:
-    """A metric with the name of a script is text in the figure of both files."""
+    """A metric name that contains a script is shown as text in the figures of the PDF and of the HTML file."""
     named = replace(plan_of(fit, target_loss=0.8), y="</script><script>alert(1)</script>")
     made = html_report(report_plan(named, fit))
     assert b"<script>alert(1)" not in made
@@ -144,7 +144,7 @@ def test_a_long_report_has_four_pages_and_says_what_is_missing() -> None:
 
 
 def test_the_template_reads_no_file(report: Report) -> None:
-    """The template runs in an empty folder; a page of a plan without figures and numbers is still a page."""
+    """The template needs no other file: a report without figures and numbers has one page."""
     numbers: dict[str, Any] = {"head": [], "rows": [], "widths": []}
     texts = dict.fromkeys(("title", "sentence", "standing", "assumed", "made", "missing"), "")
     empty = {**texts, "sections": [], "narrow": False, "numbers": numbers, "notes": [], "sources": [], "size": 9}
@@ -153,7 +153,7 @@ def test_the_template_reads_no_file(report: Report) -> None:
 
 
 def test_symbols_have_glyphs() -> None:
-    """Superscripts and signs of the answers are in the fonts: the text of the PDF contains them."""
+    """The fonts contain superscripts and the signs of answers: the text of the PDF shows these characters."""
     text = "10⁵ × 10⁻¹⁹ ≥ ≤ ± α β γ λ ω ∞ – · é"
     printed = text_of_pdf(pdf_report(make_report("Symbols", Document(text, (), (), {}, ""))))
     assert _bare(text) in printed
@@ -161,7 +161,7 @@ def test_symbols_have_glyphs() -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda one: one.key)
 def test_a_story_becomes_a_report(domain: Domain) -> None:
-    """The five screens are in both files, with their sentences and the numbers of the plan."""
+    """The PDF and the HTML file of a story contain the sentences of its five screens and the numbers of its plan."""
     law, of_metric = read_fits(domain)
     map = None if of_metric is None else through(law, of_metric)
     plan = plan_target(law, domain.target, prices=read_prices(domain.prices, "python"), map=map)
@@ -184,7 +184,7 @@ def test_a_story_becomes_a_report(domain: Domain) -> None:
 
 
 def test_a_recipe_becomes_a_report_with_its_cards() -> None:
-    """The settings of the cards for two metrics are in the files, and the fits that they come from are sources."""
+    """The PDF and the HTML file contain the settings for two metrics, and list the fits as sources."""
     evidence, metrics = published_evidence(), ("recall@10", "NDCG@10")
     made = reply(1e18, ",".join(metrics), EMPTY, evidence, Settings(), None)
     cards = make_cards(made.result, evidence, EMPTY, metrics)

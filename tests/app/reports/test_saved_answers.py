@@ -1,4 +1,4 @@
-"""Reports from files: of a plan with and without its fit, of other answers, from the terminal and from Python."""
+"""Reports of answers saved as JSON: plans with and without their fit, and other answers, in terminal and Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fit() -> Fit:
 
 
 def test_a_saved_plan_is_reported_with_its_fit(fit: Fit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The terminal and Python write the same report, apart from the time at which it was made."""
+    """The terminal and Python write the same report, except for the time of writing."""
     plan = ip.plan(fit, budget="1e12", **MACHINE)
     ip.save(plan, tmp_path / "plan.json")
     ip.save(fit, tmp_path / "fit.json")
@@ -58,7 +58,7 @@ def test_a_plan_without_its_fit_has_no_figure(fit: Fit, tmp_path: Path) -> None:
 
 
 def test_another_answer_is_read_from_json(fit: Fit, tmp_path: Path) -> None:
-    """The numbers and warnings of the JSON object are in the report, with the names of a plan."""
+    """The report contains the numbers and warnings of the JSON object, with the same names as the report of a plan."""
     answer = ip.smaller(fit, target_loss=0.8)
     ip.save(answer, tmp_path / "smaller.json")
     raw = json.loads((tmp_path / "smaller.json").read_text())

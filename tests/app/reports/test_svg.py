@@ -1,4 +1,4 @@
-"""Figures in print: places of points on linear, logarithmic and reversed axes, texts with tags, refused traces."""
+"""Printed figures: positions of points on linear, logarithmic and reversed axes, texts with tags, refused traces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def places(svg: str) -> list[tuple[float, float]]:
 
 
 def plot(svg: str) -> tuple[float, float, float, float]:
-    """Return left, top, width and height of the plot."""
+    """Return the left edge, top edge, width and height of the plot area in pixels."""
     found = re.search(
         r'<clipPath id="clip-x-y"><rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', svg
     )

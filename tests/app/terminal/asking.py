@@ -31,7 +31,7 @@ def process(*arguments: object, given: str | None = None) -> subprocess.Complete
 
 
 def object_in(text: str) -> dict[str, Any]:
-    """Return the JSON object that ``text`` consists of."""
+    """Parse ``text`` as JSON and return the object."""
 
     def refuse(name: str) -> float:
         raise AssertionError(f"{name} is no JSON")

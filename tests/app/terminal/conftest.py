@@ -1,4 +1,4 @@
-"""A terminal, a table drawn from a known law, and its fit."""
+"""Fixtures: a function that runs commands, a table of runs simulated from a known law, and the fit of this table."""
 
 from __future__ import annotations
 

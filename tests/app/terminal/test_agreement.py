@@ -1,5 +1,5 @@
-"""``isoplan agreement``: rank correlations per budget, as text and as JSON, compared with scipy and the printed
-tables.
+"""``isoplan agreement``: rank correlations per budget, as text and as JSON, compared with scipy and the tables of the
+papers.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SWEEP = DEMO / "recommender_isoflop.csv"
 
 @pytest.fixture(scope="module")
 def turning(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write two budgets of six runs and return the path.
+    """Write a table of two budgets with six runs each and return its path.
 
-    ``q`` agrees with the loss at the first budget and contradicts it at the second; smaller values of ``err`` are
-    better.
+    The metric ``q`` (larger is better) ranks the runs as the loss does at the first budget, and in the opposite order
+    at the second. The metric ``err`` (smaller is better) always ranks them as the loss does.
     """
     x = np.arange(6.0)
     columns = {"budget": np.repeat([1e15, 1e18], 6), "loss": np.r_[-x, -x] + 9, "q": np.r_[x, -x], "err": np.r_[-x, -x]}
@@ -89,7 +89,7 @@ def test_a_metric_batch_local_against_full_catalogue(run: Run, turning: Path) ->
 
 
 def test_without_a_table_stands_what_the_papers_print(run: Run) -> None:
-    """At 10^15 the full catalogue's loss and recall@10 contradict each other (behavioural, Table 17)."""
+    """At 10^15 FLOPs, loss and recall@10 on the full catalogue have a negative correlation (behavioural, Table 17)."""
     shown = run("agreement")
     assert shown.code == 0
     tables = [line for line in shown.out.splitlines() if "10¹" in line and " agree at " not in line]

@@ -1,4 +1,4 @@
-"""Training curves in the terminal: their file, their mapping, and the laws fitted to them."""
+"""Training curves in the terminal: the file of curves, the mapping of its columns, and laws fitted to curves."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SIZES, BATCHES = np.geomspace(1e6, 1e9, 6), (64, 256, 1024)
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
-    """Write runs and their curves and return the two paths.
+    """Write a table of runs and a table of their training curves, and return the two paths.
 
-    Each loss decreases linearly and reaches 3 after 1000 (1 + 500 / B) steps.
+    Each loss decreases linearly and reaches 3 after 1000 (1 + 500 / B) steps, where B is the batch size.
     """
     runs, curves = ["run,N,batch"], ["name,it,q"]
     for i, n in enumerate(SIZES):

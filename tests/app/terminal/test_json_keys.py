@@ -27,7 +27,7 @@ ASKED: dict[str, tuple[object, ...]] = {
 
 
 def keys(raw: dict[str, Any], of_plan: bool) -> set[str]:
-    """Return the keys of an object and, for a plan, those of the numbers and lists in it."""
+    """Return the keys of a JSON object. For a plan, also return the keys of its nested objects."""
     found = set(raw)
     if of_plan:
         found |= set(raw["allocation"]["N"]) | set(raw["worth"][0]) | set(raw["bill"][0]) | set(raw["restated"])

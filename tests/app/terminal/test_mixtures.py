@@ -1,4 +1,4 @@
-"""Several datasets in one table, in the terminal: the warning names the options, and each option works."""
+"""Tables with several datasets, in the terminal: the warning names the options, and each option works."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_a_metric_in_percent_is_named(run: Run, tmp_path: Path) -> None:
 
 
 def decimal_commas(separator: str, losses: list[str]) -> str:
-    """Return a table of the runs with the losses written as in ``losses``."""
+    """Return the runs as CSV text with the texts ``losses`` as losses and ``separator`` between columns."""
     cells = (f"{n:.0f}{separator}{d:.0f}{separator}{loss}" for n, d, loss in zip(RUNS.N, RUNS.D, losses, strict=True))
     return "\n".join([separator.join(("N", "D", "loss")), *cells]) + "\n"
 

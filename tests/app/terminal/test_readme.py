@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 
 def block() -> list[str]:
-    """Return the lines of the first code block of the section."""
+    """Return the lines of the first code block in the terminal section of the README."""
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## In the terminal")[2]
     found = re.search(r"```\n(.*?)```", section, re.DOTALL)
     assert found is not None

@@ -1,5 +1,5 @@
-"""``isoplan recipe --runs``: a table with several sweeps; ``--share`` fits only the requested ones and shows
-progress.
+"""``isoplan recipe --runs`` (a table with several sweeps) and ``--share`` (a table with one sweep): only the requested
+metric is fitted, and the progress is printed.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def test_a_role_is_computed_and_rows_are_chosen_as_for_a_fit(run: Run, tmp_path:
 
 
 def test_a_measured_rule_reads_the_runs_as_their_sweeps_are_read(run: Run, tmp_path: Path) -> None:
-    """The selected runs, in millions and billions, have C = 7 N D; the other rows have another C."""
+    """The selected rows have C = 7 N D, with N in millions and D in billions. The other rows have a different C."""
     rows = ["Params (M),Tokens (B),flops,recall_at_10,kind"]
     for i, (N, D) in enumerate([(1, 2), (2, 5), (4, 7), (8, 30), (16, 20), (32, 90)]):
         rows += [f"{N},{D},{7e15 * N * D:g},0.{i + 1},good", f"{N},{D},{9e19 * N * D * (i + 1):g},0.{i + 1},bad"]

@@ -117,7 +117,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     assert "sqrt(s) varies, 3 n_f - 4 for n_f = 4; the bound 4/d is 0.5" in shown.out
     two = run(*AMPLITUDE, "--anchor", CHEAP, "--anchor", "D=1e5,loss=1e-4,doubled=0", "--json")
     law = object_in(two.out)
-    assert law["exponent"]["value"] == 0.5  # beyond the largest anchor the conservative end is the bound 4/d
+    assert law["exponent"]["value"] == 0.5  # beyond the largest anchor, the bound 4/d is used
     assert law["change"].startswith(
         "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.5 asked for points too far beyond; the law of"
     )
@@ -307,8 +307,9 @@ def test_smaller_is_printed_in_every_form(run: Run, fitted: Path, tmp_path: Path
 
 
 def test_repeat_needs_no_price_to_say_when_repeating_pays(run: Run) -> None:
-    """At kappa 10, repeating is cheaper if a sample costs more than 9.55 times one pass of training (jets, Tables 1 and
-    2).
+    """At kappa 10, repeating pays if simulating a sample costs over 9.55 times one training pass on the sample.
+
+    The laws are those of the jet paper, Tables 1 and 2.
     """
     asked = ("repeat", ONE, TWO, "--target-loss", 0.5, "--kappa", 10)
     shown = run(*asked, "--have", "2 M jets")
@@ -357,7 +358,7 @@ def test_recipe_takes_the_precision_of_logits_a_learning_rate_and_a_rule(run: Ru
     B = usual["B"]["value"]
     assert usual["lr"]["value"] == pytest.approx(2e-3 * (B / 512) ** 0.5)
     assert other["lr"]["value"] == pytest.approx(1e-3 * (B / 256) ** 0.5)
-    assert less < cap / 1.9  # fp32: twice the bytes of each logit, plus the in-batch candidates
+    assert less < cap / 1.9  # fp32 doubles the bytes per logit
     one_sentence(run(*asked[:5], "--precision", "fp32"), "--precision requires --device")
     one_sentence(run(*asked, "--precision", "fp1"), "Precision 'fp1' of the logits is unknown")
     one_sentence(run(*asked, "--rate", 0), "The learning rate is 0")
@@ -382,8 +383,9 @@ def test_amplitude_reads_the_law_of_a_network(run: Run) -> None:
 def test_plans_are_compared_as_the_first_was_priced_and_moved_like_the_sliders(
     run: Run, fitted: Path, tmp_path: Path
 ) -> None:
-    """The training cost doubles if the price of an hour doubles or the utilisation halves; ``--speed`` divides samples'
-    cost.
+    """The training cost doubles if the hour price doubles or the utilisation halves.
+
+    ``--speed`` divides the cost of simulated samples by the given factor.
     """
     asked = ("plan", fitted, "--budget", 1e20, "--device", "H100", "--hour-price", 3, "--sample-price", 1e-6, "--json")
     saved = tmp_path / "one.json"

@@ -1,4 +1,4 @@
-"""Conditions that contain other SQL, and a database that reads files: one sentence each, quickly, and no damage."""
+"""Conditions that contain other SQL, and databases that read files: each gives one sentence quickly and no damage."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_a_backup_is_restored_from_a_pipe(run: Run, tmp_path: Path, source: str)
         done = subprocess.run(command, stdin=cat.stdout, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert (new / FILE).exists()
-    assert last_backup(new) is None  # a pipe has no path next to which a backup can be found
+    assert last_backup(new) is None  # the archive came through a pipe and has no path
 
 
 def test_half_a_backup_from_a_pipe_leaves_nothing(run: Run, tmp_path: Path) -> None:

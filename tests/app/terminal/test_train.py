@@ -1,4 +1,4 @@
-"""Grids in the terminal: input, progress, results, and commands on their cells."""
+"""Training of grids in the terminal: input, progress, results, and commands that act on cells."""
 
 from __future__ import annotations
 

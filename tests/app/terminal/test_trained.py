@@ -1,4 +1,4 @@
-"""``isoplan amplitude --trained``: the law of trained cells instead of the bound."""
+"""``isoplan amplitude --trained``: the plan uses the law of trained cells instead of the bound 4/d."""
 
 from __future__ import annotations
 

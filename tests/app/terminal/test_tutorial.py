@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 BLOCK = re.compile(r"```console\n(?P<commands>.*?)```(?:\n\n```text\n(?P<printed>.*?)```)?", re.DOTALL)
 TOLERANCE = 0.1
-"""Relative difference of a printed number that another processor may cause in the end of an interval."""
+"""Maximum relative difference of a printed number. Ends of intervals differ between processors."""
 
 
 def words(line: str) -> str:

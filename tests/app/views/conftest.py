@@ -1,4 +1,4 @@
-"""Pages without a browser: each test has its own workspace with the bundled tables, and empty caches."""
+"""Fixtures for pages without a browser: each test has empty caches and its own workspace with the bundled tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _compiled() -> Iterator[None]:
 def _packages_are_looked_through_once() -> Iterator[None]:
     """Scan the installed packages for Streamlit components once.
 
-    Every AppTest repeats this scan, which takes longer than most pages.
+    Without this fixture, every AppTest repeats the scan, which takes longer than most pages.
     """
     found = manifest_scanner.scan_component_manifests()
     with pytest.MonkeyPatch.context() as patch:
@@ -47,7 +47,7 @@ def _packages_are_looked_through_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def bundled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the database of a workspace with the bundled tables, which ``demo`` copies for each test."""
+    """Return the database file of a workspace with the bundled tables. ``demo`` copies the tables for each test."""
     folder = tmp_path_factory.mktemp("bundled")
     with open_workspace(folder) as database:
         load_bundled(database)
@@ -56,7 +56,7 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    """Open an empty workspace that pages see."""
+    """Open an empty workspace and register it as the workspace of the pages."""
     st.cache_data.clear()
     st.cache_resource.clear()
     with memory() as database, workspace.registered(database):
@@ -83,7 +83,7 @@ def _copy_bundled(cursor: Cursor) -> None:
 
 @pytest.fixture
 def r_top(jets: str, demo: Database) -> str:
-    """Return the hash of a saved map from the loss to the top rejection, fitted to the first demo table."""
+    """Save a map from loss to top rejection, fitted to the first demo table, and return the hash of the map."""
     table = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, table.id)
     spec = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=60)
@@ -93,7 +93,7 @@ def r_top(jets: str, demo: Database) -> str:
 
 @pytest.fixture
 def open_page(db: Database) -> Open:
-    """Return a function that opens a page with the query of a link: ``open_page("plan", fit=hash, budget="1e20")``."""
+    """Return a function that opens a page with query parameters: ``open_page("plan", fit=hash, budget="1e20")``."""
 
     def opened(name: str, **query: str | list[str]) -> AppTest:
         at = AppTest.from_file(MAIN, default_timeout=LAST)
@@ -106,7 +106,7 @@ def open_page(db: Database) -> Open:
 
 @pytest.fixture
 def jets(demo: Database) -> str:
-    """Return the hash of a saved fit of the first demo table with 60 resamples."""
+    """Fit the first demo table with 60 resamples, save the fit and return its hash."""
     table = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, table.id)
     made = fit(FitSpec(bootstrap=60), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
@@ -126,18 +126,18 @@ def grid(rows: int = 5) -> bytes:
 
 
 def said(at: AppTest) -> str:
-    """Return all errors, warnings and notes of the page."""
+    """Return the texts of all errors, warnings and notes on the page."""
     return "\n".join([*_errors(at), *(str(e.value) for group in (at.warning, at.info, warnings(at)) for e in group)])
 
 
 def warnings(at: AppTest, level: str = "") -> list[Any]:
-    """Return the texts of the warnings that unfold below their line, all or those of one ``level``."""
+    """Return the folded texts of all warnings, or only of the warnings of one ``level``."""
     texts = [text for box in at.expander if "-badge[" in box.label for text in box.markdown]
     return [text for text in texts if f"-badge[{level.capitalize()}" in str(text.value)]
 
 
 def told(at: AppTest) -> str:
-    """Return all errors of the page; fail if it raised an exception that the user cannot correct."""
+    """Return the texts of all errors on the page. Fail if the page raised an unexpected exception."""
     text = "\n".join(_errors(at))
     assert "Something went wrong" not in text, text
     assert not at.exception, at.exception
@@ -145,7 +145,7 @@ def told(at: AppTest) -> str:
 
 
 def _errors(at: AppTest) -> list[str]:
-    """Return the errors and the warnings of level stop as the user reads them, without Markdown escapes."""
+    """Return the texts of errors and of warnings with the level "stop", without Markdown escapes."""
     stops = [str(text.value).partition("] ")[2] for text in warnings(at, "stop")]
     texts = [*(str(error.value) for error in at.error), *stops]
     return [re.sub(r"\\([!-/:-@\[-`{-~])|\u2060", r"\1", text) for text in texts]

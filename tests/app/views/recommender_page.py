@@ -1,4 +1,4 @@
-"""What the page Recommender shows: its sentence, its cards, and its tables with reasons."""
+"""Functions that read the page Recommender: its sentence, its cards, and tables whose cells have a reason on hover."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Cell = tuple[str, str]
 
 
 def shown(text: object) -> str:
-    """Return the text as the user reads it."""
+    """Return the text as displayed: without backslashes, and with normal spaces."""
     return str(text).replace("\\", "").replace("\xa0", " ")
 
 
 def answer(at: AppTest) -> str:
-    """Return the sentence of the recipe."""
+    """Return the sentence with which the page answers: the recipe."""
     return shown(at.header[0].value)
 
 
 def card(at: AppTest, setting: Setting) -> list[str]:
-    """Return the texts on the card of a setting: its name, then value, source, interval, what-if line and complaint."""
+    """Return the texts on the card of a setting: name, value, source, interval, and further lines such as warnings."""
     (block,) = [b for b in _blocks(at.main) if getattr(b.proto, "id", "").endswith(f"-card_{setting}")]
     return [shown(e.value) for e in _elements(block)]
 
@@ -65,13 +65,13 @@ def number_on(at: AppTest, setting: Setting) -> float:
 
 
 def tables(at: AppTest) -> list[list[list[Cell]]]:
-    """Return the tables with reasons on the page: the head and the rows, each cell as text and reason."""
+    """Return the HTML tables of the page. Each table is a list of rows, the head first; a cell is (text, reason)."""
     found = [body for e in at.get("html") if "<table" in (body := _body(e))]
     return [[_cells(row) for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)] for body in found]
 
 
 def rows(at: AppTest, which: int = 0) -> dict[str, list[str]]:
-    """Return the texts of a table with reasons by the first cell of its rows, without the head."""
+    """Return the rows of an HTML table without the head: the first text of a row is the key of the other texts."""
     return {line[0][0]: [text for text, _ in line[1:]] for line in tables(at)[which][1:]}
 
 
@@ -102,7 +102,7 @@ def _elements(block: Any) -> Iterator[Any]:
 
 
 class _Text:
-    """Text of an element; a badge is shown without its Markdown."""
+    """Element of a page with its text; the text of a badge has no Markdown."""
 
     def __init__(self, element: Any) -> None:
         found = re.fullmatch(r":\w+-badge\[(.*)\]", element.value)
@@ -110,5 +110,5 @@ class _Text:
 
 
 def lines(at: AppTest, which: int = 0) -> list[list[str]]:
-    """Return the cells of a plain table of any page."""
+    """Return the rows of the table number ``which`` of ``st.table``; each row is a list of texts."""
     return [[shown(cell) for cell in row] for row in at.table[which].value.to_numpy().tolist()]

@@ -1,4 +1,4 @@
-"""Results of plans on the page Plan: typed, read from a table, compared with their plans, removed."""
+"""Actual results on the page Plan: they are typed or read from a table, compared with their plans, and removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.app.views.conftest import Open, told
 
 @pytest.fixture
 def planned(jets: str, demo: Database) -> str:
-    """Return the hash of a saved plan of 1e19 FLOPs with the expected top rejection."""
+    """Save a plan for 1e19 FLOPs with the expected top rejection, and return the hash of the plan."""
     law = results.fit(demo, jets)
     shelf = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, shelf.id)

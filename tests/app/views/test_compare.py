@@ -1,4 +1,4 @@
-"""Compare on the page Plan: saved plans in one table, changed by one scenario."""
+"""The question Compare on the page Plan: a table of saved plans with costs for one scenario of prices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kept = dict[str, str]
 
 @pytest.fixture
 def kept(demo: Database, jets: str) -> Kept:
-    """Return two saved plans by name."""
+    """Save two plans and return them by name."""
     fit = results.fit(demo, jets)
     plans = {"modest": plan_target(fit, 0.45, prices=PRICES), "bold": plan_budget(fit, 1e18, prices=PRICES)}
     return {name: results.save_plan(demo, plan, name) for name, plan in plans.items()}

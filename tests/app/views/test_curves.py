@@ -1,4 +1,4 @@
-"""Training curves and metric agreement on the pages: upload, figures, fits."""
+"""Training curves and agreement of metrics on the pages: upload, figures and fits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_table() -> bytes:
 
 
 def curve_table() -> bytes:
-    """Return losses of a Chinchilla law over steps S with D = 1000 B S; those of the largest models rise at the end."""
+    """Return curves of a Chinchilla law over steps S, D = 1000 B S. Losses of the largest models rise at the end."""
     lines = ["run,step,tokens,val_loss"]
     for i, n in enumerate(SIZES):
         for b in BATCHES:

@@ -1,4 +1,4 @@
-"""The page Data: uploads, the mapping of columns, the selection of rows."""
+"""The page Data: uploads, the mapping of columns to roles, and the selection of rows."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_after_an_upload_the_roles_are_lines_and_fit_law_is_the_one_primary_butt
 
 
 def together() -> bytes:
-    """Return runs whose N and D grow together, so that only the compute determines their loss."""
+    """Return runs in which N and D increase together, so that the loss depends only on the compute."""
     return b"N,D,loss\n" + b"".join(b"%d,%d,%f\n" % (10**k, 20 * 10**k, 2 + 10 / k) for k in range(4, 12))
 
 

@@ -1,4 +1,4 @@
-"""The tabs below a fit: each opens from a link, says which data are missing, and shows its results."""
+"""The tabs below a fit: each tab opens from a link, names missing data, and shows its results."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def press(at: AppTest, label: str) -> AppTest:
 
 
 def text(at: AppTest) -> str:
-    """Return all text of the page."""
+    """Return the Markdown, captions, subheaders and tables of the page as one text."""
     groups = (at.markdown, at.caption, at.subheader, at.table)
     return "\n".join(str(e.value) for group in groups for e in group)
 
 
 @pytest.fixture
 def sweep(demo: Database) -> str:
-    """Return the hash of a fit of iso-FLOP minima to the recommender table."""
+    """Fit the law of iso-FLOP minima to the recommender table, save the fit and return its hash."""
     table = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
     snapshot = snapshots.take(demo, table.id)
     made = fit(FitSpec(law="isoflop", bootstrap=30), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)

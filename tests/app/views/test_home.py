@@ -1,4 +1,4 @@
-"""Home: it opens on the demo or the newest plan, offers stories, and lists everything in the workspace."""
+"""The page Home: it shows the demo or the newest plan, offers stories, and lists the contents of the workspace."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.app.views.conftest import Open, grid, told
 
 
 def hero(at: AppTest) -> str:
-    """Return the sentence with which Home opens."""
+    """Return the first sentence on Home."""
     (found,) = (text for one in at.get("html") if (text := str(getattr(one, "value", ""))).startswith("<p"))
     return found.removeprefix('<p class="isoplan-hero">').removesuffix("</p>").replace("\u00a0", " ")
 
 
 def labels(at: AppTest) -> list[str]:
-    """Return the labels of the buttons."""
+    """Return the labels of all buttons on the page."""
     return [b.label for b in at.button]
 
 

@@ -1,5 +1,6 @@
-"""A new law of one file and one line in the catalogue: fitted, drawn, compared and planned with on page and
-terminal.
+"""A new law that consists of one file and one line in the catalogue.
+
+Pages and terminal can fit, draw and compare the law and use it for plans.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(autouse=True)
 def _catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add the law to the catalogue, as one line in ``engine/laws/__init__.py`` would."""
+    """Add the law to the catalogue for a test, with the same effect as one line in ``engine/laws/__init__.py``."""
     more = {"LAWS": (*laws.LAWS, shifted.SHIFTED), "CATALOGUE": (*laws.CATALOGUE, shifted.SHIFTED)}
     for name, longer in more.items():
         before = getattr(laws, name)
@@ -62,7 +63,7 @@ def law(N: np.ndarray, D: np.ndarray) -> np.ndarray:
 
 
 def best_size() -> float:
-    """Return the true N* at the budget under C = 6 N D, computed with scipy."""
+    """Return the true compute-optimal size N* at the budget for C = 6 N D, computed with scipy."""
     found = minimize_scalar(
         lambda x: float(law(np.exp(x), BUDGET / 6 / np.exp(x))), bounds=(np.log(1e5), np.log(1e10)), method="bounded"
     )

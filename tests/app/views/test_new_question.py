@@ -1,4 +1,4 @@
-"""A new planner question of one folder: on page and terminal, in Python, as files, and as a saved answer."""
+"""A new planner question that consists of one folder works on the page, in the terminal, in Python and in files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ASKED = {"question": "A larger budget", "budget": "1e20", "factor": "4"}
 
 @pytest.fixture(autouse=True)
 def _question(tmp_path: Path) -> Iterator[None]:
-    """Add a copy of the question's folder to the path of ``isoplan.engine.planning`` for a test."""
+    """Copy the folder of the question and add the copy to the path of ``isoplan.engine.planning`` for a test."""
     folder = tmp_path / "planning"
     shutil.copytree(Path(doubled.__file__).parent, folder / "doubled")
     planning.__path__.append(str(folder))
@@ -62,7 +62,7 @@ def fit() -> Fit:
 
 
 def losses(fit: Fit) -> list[float | None]:
-    """Return the losses that the question must give for a budget of 1e20 FLOPs and a factor of 4."""
+    """Return the losses that the new question must predict for a budget of 1e20 FLOPs and a factor of 4."""
     return [plan_budget(fit, C).allocation["loss"].value for C in (1e20, 4e20)]
 
 

@@ -1,4 +1,4 @@
-"""Laws over a column chosen by the user, on the pages: offered, fitted, drawn, opened from a link."""
+"""Laws over a column that the user chose: the pages offer, fit and draw these laws, and open them from a link."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROLES = Roles(
 def sweep(db: Database) -> TableInfo:
     """Return a table of twelve runs over the embedder share, with a metric and the updates to a target.
 
-    The share of the first run is a nominal zero.
+    The table states a share of 0 for the first run, although its loss is that of a small positive share.
     """
     share, batch, D = np.geomspace(0.005, 0.5, 12), np.geomspace(64, 4096, 12), np.geomspace(1e3, 1e6, 12)
     noise = 1 + 0.001 * np.sin(5 * np.arange(12))
@@ -95,7 +95,7 @@ def test_a_rejection_is_fitted_with_the_error_of_each_run(db: Database, open_pag
     cells = [f"{x:.6g},{r * (1 + e * s):.6g},{e:.4g}" for x, r, e, s in zip(
         loss[1:], rejection[1:], error[1:], np.sin(5 * loss[1:] * 99), strict=True
     )]  # fmt: skip
-    lines = ["loss,R_top,R_top_error", f"{loss[0]},,", *cells]  # the first row gives only a limit: few jets survive
+    lines = ["loss,R_top,R_top_error", f"{loss[0]},,", *cells]  # the first row has no rejection, only a loss
     table = tables.add(db, "\n".join(lines).encode(), "jets.csv")
     metric = Metric(column="R_top", direction="max")
     tables.set_roles(db, table.id, Roles(loss="loss", metrics=(metric,), hyper=("R_top_error",)))

@@ -1,6 +1,4 @@
-"""Values that the page Plan remembers belong to the task of its law; a table without a law opens no other table's
-law.
-"""
+"""The page Plan remembers values for each task, and never opens a law of another table."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ SIMULATE = "Simulate or repeat"
 
 
 def of_students(db: Database) -> str:
-    """Return the hash of a law of the bundled teacher-student table, without resamples."""
+    """Fit a law without resamples to the bundled teacher-student table, save it and return its hash."""
     name = next(t.name for t in tables.all(db) if t.name.startswith("Teacher and student"))
     return fitted(db, tables.by_name(db, name).id, "Students")
 

@@ -1,4 +1,4 @@
-"""Every page empty, with the demo tables, and from a link; the complete path from a file to a plan."""
+"""Every page without data, with the demo tables, and opened from a link; and all steps from a file to a plan."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_upload_map_fit_plan(db: Database, open_page: Open) -> None:
 
 
 def sentence(at: AppTest) -> str:
-    """Return the answer of the page Plan."""
+    """Return the sentence with which the page Plan answers."""
     return str(at.header[0].value)
 
 

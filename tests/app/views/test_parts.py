@@ -1,4 +1,4 @@
-"""Text on pages: formatted numbers, and names that are not interpreted as Markdown."""
+"""Texts on pages: numbers are formatted, and names are not interpreted as Markdown."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ STEP = ComputeRule(rule="step", parts=TwoPart(s=0.02, h=188, B=512))
 
 
 def shown(at: AppTest) -> Plan:
-    """Save the plan that is shown and return it."""
+    """Save the plan that the page shows, and return the saved plan."""
     db = _database()
     before = {p.hash for p in results.plans(db)}
     next(b for b in at.button if b.label == "Save the plan").click().run()
@@ -365,9 +365,9 @@ def test_what_is_entered_for_a_budget_stays_for_a_target(jets: str, open_page: O
 
 
 def test_not_reachable_is_never_a_number(jets: str, demo: Database, open_page: Open) -> None:
-    """A target between the best floor and the lowest floor of the resamples gives no table.
+    """A target between the floor of the best fit and the lowest floor of the resamples gives no table.
 
-    The best fit does not reach it, and the resamples that do need plans far beyond the runs.
+    The best fit does not reach the target. Some resamples reach it, but only with plans far beyond the runs.
     """
     law = results.fit(demo, jets)
     hard = float((law.values["E"] + law.draws["E"].min()) / 2)

@@ -1,4 +1,4 @@
-"""Tables that mix datasets, splits, flags or copies: the page asks, and each answer applies to the next fit."""
+"""Tables that mix datasets, splits, flags or copies of runs: the page asks what to use, and the next fit follows."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def fitted(at: AppTest) -> AppTest:
 
 
 def flagged(name: str, values: str) -> bytes:
-    """Return the runs of ``grid`` with a column ``name``: the first of ``values`` in three rows, the second in the
-    rest.
+    """Return the runs of ``grid`` with an additional column ``name``.
+
+    ``values`` is a text such as "yes/no": its first value is in the first three rows, its second value in all others.
     """
     head, *rows = grid().decode().splitlines()
     first, rest = values.split("/")
@@ -161,8 +162,9 @@ def test_a_table_of_one_law_is_asked_nothing(db: Database, open_page: Open) -> N
 def test_another_column_by_which_the_residuals_differ_is_asked_about_after_the_fit(
     db: Database, open_page: Open
 ) -> None:
-    """A column whose name suggests no dataset: two optimisers mixed over N and D, one of them 3 % worse at 0.5 %
-    noise.
+    """The column ``optimiser`` has two values, whose losses differ by 3 %; the noise is 0.5 %.
+
+    Its name does not suggest a dataset, so only the residuals of the fit show the difference.
     """
     rng = np.random.default_rng(4)
     lines = ["run,N,D,loss,optimiser"]

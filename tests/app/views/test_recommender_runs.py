@@ -179,7 +179,7 @@ def test_one_of_several_data_sets_is_read_and_can_be_changed(demo: Database, ope
 
 @pytest.fixture
 def share(demo: Database) -> TableInfo:
-    """Return a share sweep at two budgets with a known optimum."""
+    """Add a sweep of the embedder share at two budgets with a known optimum, and return the table."""
     rng, text = np.random.default_rng(0), ["budget,share,val_loss,recall@10"]
     for C, floor in ((1e17, 3.0), (1e18, 2.8)):
         for s in np.geomspace(0.003, 0.5, 12):
@@ -257,7 +257,7 @@ def test_a_saved_fit_gives_the_frontier_of_its_metric(demo: Database, open_page:
 
 @pytest.fixture
 def ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Write known tables in place of those trained by Isoplan, and return their folder."""
+    """Replace the tables of runs trained by Isoplan by tables with known laws, and return the new folder."""
     monkeypatch.setattr(trained, "LOGS", {"a log": write_sweeps(tmp_path)})
     return tmp_path
 

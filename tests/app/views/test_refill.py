@@ -1,4 +1,4 @@
-"""Opening a saved fit fills the form: law, column, objective, parameters, table, filter, curves."""
+"""A saved fit that is opened fills the form: law, column, objective, parameters, table, filter and curves."""
 
 from __future__ import annotations
 

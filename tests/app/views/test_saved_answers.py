@@ -1,4 +1,4 @@
-"""Saved answers on the pages: listed on their page, reopened unchanged, removed, restored."""
+"""Saved answers: each page lists its own, opens them unchanged, removes and restores them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ASKED: dict[str, dict[str, Any]] = {
 
 
 def save(at: AppTest, name: str) -> None:
-    """Save the answer that is shown as ``name``."""
+    """Save the answer that the page shows, under ``name``."""
     next(box for box in at.text_input if box.label == "Name of the answer").set_value(name)
     next(b for b in at.button if b.label == "Save the answer").click().run()
     assert told(at) == ""

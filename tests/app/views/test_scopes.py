@@ -1,4 +1,4 @@
-"""Values that a page remembers apply to one table, family of cells, device or page, and to no other."""
+"""Values that a page remembers apply only to one table, one family of cells, one device or one page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER = "Recommender, iso-FLOP sweep (simulated)"
 
 
 def fitted(db: Database, table_id: str, name: str) -> str:
-    """Return the hash of a saved fit of a table, without resamples."""
+    """Fit a table without resamples, save the fit as ``name`` and return its hash."""
     snapshot = snapshots.take(db, table_id)
     made = fit(FitSpec(bootstrap=0), snapshots.runs(db, snapshot), snapshot=snapshot.hash)
     return results.save_fit(db, made, name=name, table_id=table_id)

@@ -1,4 +1,4 @@
-"""Smaller for longer on the page Plan: it shows the results of the Python API."""
+"""The question "Smaller for longer" on the page Plan shows the results of the Python API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page Story: bundled stories, stories of saved plans and fits, and links with values that do not exist."""
+"""The page Story: bundled stories, stories of saved plans and fits, and links with unknown values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.app.views.conftest import Open, said, told
 
 
 def sentence(at: AppTest) -> str:
-    """Return the sentence of the screen."""
+    """Return the main sentence of the current screen of the story."""
     (found,) = (text for one in at.get("html") if (text := str(getattr(one, "value", ""))).startswith("<p"))
     return found.removeprefix('<p class="isoplan-sentence">').removesuffix("</p>").replace("\u00a0", " ")
 

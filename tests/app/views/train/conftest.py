@@ -20,7 +20,7 @@ NINE = {"cell_width": "8, 16, 32", "cell_samples": "16384, 65536, 262144"}
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
-    """Open a workspace on disk that pages see and that has no runner."""
+    """Open a workspace on disk without a runner, and register it as the workspace of the pages."""
     st.cache_data.clear()
     st.cache_resource.clear()
     with open_workspace(tmp_path / "space") as database, workspace.registered(database):
@@ -34,8 +34,9 @@ def root(db: Database) -> Path:
 
 
 def flops(width: int, samples: int, dim: int = 32) -> float:
-    """Return the FLOPs of the example: 6 per weight and sample, without the gradient of the inputs, which is not
-    needed.
+    """Return the training FLOPs of the example.
+
+    There are 6 FLOPs per weight and sample, but no gradient with respect to the inputs (2 FLOPs each).
     """
     weights = dim * width + width * width + width
     return 6.0 * samples * weights - 2.0 * samples * width * dim

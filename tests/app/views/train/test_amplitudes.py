@@ -1,4 +1,4 @@
-"""Parts of the page Train for amplitude surrogates only: d of their events, intrinsic dimensions and pulls."""
+"""Parts of the page Train only for amplitude surrogates: phase-space dimension d, intrinsic dimensions and pulls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def words(at: AppTest) -> str:
 
 
 def grow(root: Path, fields: Mapping[str, str], measured: Mapping[str, float]) -> list[str]:
-    """Launch a sweep, end its cells with the metrics ``measured`` and a histogram of 4,000 pulls of width 2.
+    """Launch a sweep and end its cells with the metrics ``measured`` and 4,000 pulls with standard deviation 2.
 
     Returns the names of the cells.
     """

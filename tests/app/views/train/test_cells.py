@@ -180,7 +180,7 @@ def test_failed_cells_say_why_most_of_them_did(open_page: Open, root: Path) -> N
     ("linked", "shown"), [("Training steps", "Training steps"), ("Updates", "Training steps"), ("Compute", "Compute")]
 )
 def test_a_link_chooses_the_axis_of_the_curves(open_page: Open, root: Path, linked: str, shown: str) -> None:
-    """Links of earlier versions call the training steps Updates."""
+    """Links of earlier versions use the name "Updates" for training steps."""
     sweep.launch(root, typed_grid(EXAMPLE, {"width": "8", "samples": "512"}), EXAMPLE)
     at = open_page("train", against=linked)
     assert told(at) == ""

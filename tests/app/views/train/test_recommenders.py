@@ -1,4 +1,4 @@
-"""Parts of the page Train for recommender cells only: the scores that counting reaches on their log."""
+"""Parts of the page Train only for recommender cells: scores of item counts as a baseline on the log of events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COUNTED = {"popularity_recall@10": 0.05754, "last_items_recall@10": 0.23779}
 
 
 def grow(root: Path, *measured: Mapping[str, float]) -> None:
-    """Launch a sweep of shares and end each of its cells with its metrics in ``measured``."""
+    """Launch a sweep of embedder shares and end its cells. Each of ``measured`` has the metrics of one cell."""
     family = find_family("behavior", root)
     shares = ", ".join(f"{0.02 * (i + 1):g}" for i in range(len(measured)))
     made = sweep.launch(root, typed_grid(family, {"share": shares, "budget": "1e9"}), family)
@@ -62,7 +62,7 @@ def test_cells_of_an_older_version_say_nothing_of_counting(open_page: Open, root
 def test_fit_these_cells_opens_their_table_with_a_law_of_their_own(
     open_page: Open, root: Path, db: Database, jets: str
 ) -> None:
-    """The fit of jets that was open before belongs to another table."""
+    """A fit of jets is open first. It belongs to another table and must not be shown for the cells."""
     family, queue = find_family("behavior", root), queue_of(root)
     made = sweep.launch(root, typed_grid(family, {"width": "8, 16, 32", "steps": "10, 20, 40"}), family)
     for name in made.cells:
