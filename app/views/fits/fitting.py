@@ -1,4 +1,4 @@
-"""Fits started from a page: saved fits, refits, and the demo.
+"""Functions that fit a law on request of a page and save the fit.
 
 A fit is saved under the hash of its specification and its data.
 """
@@ -24,7 +24,7 @@ from isoplan.engine.store.tables.snapshots import Snapshot
 from isoplan.engine.store.tables.tables import TableInfo
 
 REQUESTED = "fit_requested"
-"""Session key of the table whose law the page Fit fits once, without a click on that page. It is not in the link."""
+"""Session key of the id of a table. The page Fit then fits a law to this table once, without a click on "Fit law"."""
 
 
 def make_fit(
@@ -37,17 +37,18 @@ def make_fit(
 ) -> str:
     """Fit ``spec`` to the runs of ``table``, or to their training curves, and return the hash of the saved fit.
 
-    A fit that is already saved is not repeated. If the groups share parameters, or if each group gets its own law, one
-    fit is saved per group, and the hash of the first group is returned.
+    A fit that is already saved is not repeated. If the runs are fitted in groups (a law per group, or parameters that
+    all groups share), one fit per group is saved, and the hash for the first group is returned.
     """
     snapshot, runs = runs_of(db, table, where)
     return next(iter(_saved(db, table, where, spec, (snapshot, runs), progress, curves).values()))
 
 
 def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = None, spec: FitSpec | None = None) -> str:
-    """Repeat the fit ``old`` with its mapping and filter on the current rows of its tables, or make the fit ``spec``.
+    """Repeat the fit ``old`` on the current rows of its tables, with the same column roles and the same filter.
 
-    Returns the hash of the saved fit. If there is one fit per group, it is the hash for the group of ``old``.
+    If ``spec`` is given, it replaces the specification of ``old``. Returns the hash of the saved fit. If one fit per
+    group is saved, the result is the hash for the group of ``old``.
     """
     snapshot = _taken_again(db, old.data.snapshot)
     runs = snapshots.runs(db, snapshot)
@@ -60,7 +61,8 @@ def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = Non
 def fit_map(db: Database, law: Fit, metric: str, progress: Callable[[float], None] | None = None) -> str:
     """Fit a map from the quantity of ``law`` to ``metric`` on the runs of ``law``; return the hash of the saved fit.
 
-    Its refits take the same runs as those of ``law``. Raises PlannerError if the runs do not determine the map.
+    The resamples of the map consist of the same runs as the resamples of ``law``. Raises PlannerError if the runs do
+    not determine the map.
     """
     table = tables.get(db, snapshots.get(db, law.data.snapshot).table_id)
     made_from = runs_of(db, table, law.data.where)
@@ -85,9 +87,10 @@ def _saved(
     progress: Callable[[float], None] | None,
     curves: Curves | None,
 ) -> dict[str, str]:
-    """Fit and save, unless this fit is already saved; return the hashes of the saved fits by the name of the group.
+    """Fit ``spec`` and save the result, unless it is already saved; return the hashes of the saved fits by group.
 
-    Without groups, the result has one hash under the name "". ``made_from`` is the hash of the snapshot and its runs.
+    Without groups, the result contains one hash under the name "". ``made_from`` contains the hash of a snapshot of the
+    table and the runs of this snapshot.
     """
     snapshot, runs = made_from
     key = spec.hash(data_key(snapshot, curves.snapshot if curves is not None else ""))
@@ -102,7 +105,7 @@ def _saved(
 
 
 def open_demo(db: Database) -> None:
-    """Open the fit of the demo, whose picture Home shows, on the page Explore; fit it first if it is not saved yet."""
+    """Open the fit of the demo on the page Explore. If the fit is not saved yet, fit the law first."""
     table = next((t for t in tables.all(db) if t.name == DEMO.demo.name and t.read_only), None)
     if table is None:
         raise PlannerError("The demo table is not in this workspace: start Isoplan again to load it.")

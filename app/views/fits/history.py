@@ -1,4 +1,4 @@
-"""Saved fits: open one in the form of the Fit page, rename, delete or check it, or load one from a file."""
+"""Section of the Fit page with the saved fits: open, rename, delete or check a fit, or load a fit from a file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ OPENED = "opened_fit"
 
 
 def fill_form(db: Database) -> None:
-    """Copy the settings of a fit that was just opened to the page: table, filter and widgets.
+    """Set the table, the filter and the widgets of the page to the settings of a fit that was just opened.
 
-    Streamlit allows this only before the widgets are drawn. The widgets keep their values if the table of the fit does
-    not exist, or if the fit has no table.
+    Streamlit allows this only before the widgets are drawn. If the fit has no table or its table does not exist, the
+    widgets keep their values.
     """
     opened = st.session_state.pop(OPENED, "")
     if not opened:
@@ -52,7 +52,7 @@ def fill_form(db: Database) -> None:
 
 
 def _widgets(fit: Fit) -> dict[str, Any]:
-    """Return the values of the widgets for the law and for the settings of its fit, by widget key."""
+    """Return the widget values that select the law and the settings of ``fit``, by widget key."""
     spec = fit.spec
     values: dict[str, Any] = {
         **how(spec), "refits": spec.bootstrap, "seed": spec.seed, "delta": spec.delta, "skew": spec.skew,
@@ -66,14 +66,14 @@ def _widgets(fit: Fit) -> dict[str, Any]:
 
 
 def _swept(law: Law) -> bool:
-    """Return whether ``law`` is over a column that the user chooses."""
+    """Return whether ``law`` is a law over one column that the user chooses."""
     return law.with_axis is not None and law not in LAWS
 
 
 def _parameters(fit: Fit, table_id: str) -> dict[str, Any]:
-    """Return the texts of the parameter boxes and the shared parameters, by widget key.
+    """Return the texts of the parameter boxes and the list of shared parameters, by widget key.
 
-    A text is a value, a prior (``0.34 ± 0.02``), bounds (``0 to 5``), or empty for a free parameter.
+    A text is a fixed value, a prior (``0.34 ± 0.02``), bounds (``0 to 5``), or empty for a free parameter.
     """
     spec = fit.spec
     texts = dict.fromkeys(fit.law.names, "")
@@ -85,7 +85,7 @@ def _parameters(fit: Fit, table_id: str) -> dict[str, Any]:
 
 
 def _source(db: Database, fit: Fit) -> dict[str, Any]:
-    """Return the widget values that state the data of the fit: "runs", or "curves" with the curve table.
+    """Return the widget values that select the data of ``fit``: the runs, or a table of training curves.
 
     The result is empty if the curve table is not in this workspace.
     """
@@ -103,7 +103,7 @@ MOST_NOTES = 10_000
 
 
 def show(db: Database, table: TableInfo | None) -> None:
-    """Show the saved fits, newest first, and a file box that loads a fit or a published law."""
+    """Show the saved fits, newest first, and an upload field for the file of a fit or a published law."""
     fits = {f.hash: f for f in results.fits(db)}
     st.header("Saved fits", anchor=False)
     if fits:
@@ -143,9 +143,9 @@ def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
 
 
 def _open() -> None:
-    """Mark the selected fit as opened, or close the open fit if nothing is selected.
+    """Mark the selected fit as opened. If nothing is selected, close the open fit.
 
-    ``fill_form`` opens it in the next run of the page, before the form is drawn.
+    In the next run of the page, ``fill_form`` opens the marked fit before the form is drawn.
     """
     chosen = st.session_state["history"] or ""
     if chosen:
@@ -155,7 +155,7 @@ def _open() -> None:
 
 
 def _list(fits: dict[str, results.SavedFit], shown: list[str]) -> None:
-    """Show the fits in a table, newest first, each with its notes."""
+    """Show a table of the fits ``shown`` (hashes) with their laws, dates and notes, newest first."""
     with st.expander(f"All fits ({len(shown)})", icon=":material/history:"):
         st.dataframe(
             {

@@ -1,4 +1,4 @@
-"""Selection of a law, with fixed values, priors and bounds of its parameters."""
+"""Widgets that select a law, and fixed values, priors and bounds of its parameters."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TYPED = "formula"
 
 
 def suggested(runs: Runs, y: str, opening: Demo | None = None) -> Suggestion | None:
-    """Return the suggested law for the column ``y`` with its reason; None if the table allows no law.
+    """Return the suggested law for the column ``y`` with the reason; None if the table allows no law.
 
-    For a bundled table, it is the law of its entry ``opening`` in the catalogue, if that entry describes ``y``.
+    ``opening`` is the catalogue entry of a bundled table. If this entry describes ``y``, its law is suggested.
     """
     found = suggest_law(runs, y)
     if opening is None or opening.spec.y != y:
@@ -36,8 +36,8 @@ def suggested(runs: Runs, y: str, opening: Demo | None = None) -> Suggestion | N
 def choose_law(runs: Runs, y: str, start: Suggestion | None) -> Law | None:
     """Show the selection of laws and return the law to fit to the column ``y``.
 
-    If the table allows no law, a message gives the reason and None is returned. The form starts with the law of the
-    link, otherwise with the suggestion ``start``.
+    The initial selection is the law in the link, or else the suggestion ``start``. If the table allows no law, a
+    message states the reason and the result is None.
     """
     laws, others = offered_laws(runs, y)
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
@@ -60,9 +60,9 @@ def choose_law(runs: Runs, y: str, start: Suggestion | None) -> Law | None:
 
 
 def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
-    """Show the selection of the column of ``law``, a law over one column, and return the law over the chosen column.
+    """Show the selection of a column for ``law``, a law over one column, and return the law over this column.
 
-    The selection starts with the column ``start`` if the law can use it.
+    The initial selection is the column ``start`` if ``law`` can use this column.
     """
     columns = columns_for(law, runs, y)
     first = columns.index(start) if start in columns else 0
@@ -74,7 +74,10 @@ def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
 
 
 def _typed(runs: Runs, y: str) -> Law:
-    """Show the box for a typed formula and return its law. Raises PlannerError if the formula is invalid."""
+    """Show the text field for a formula and return the law of the formula.
+
+    Raises PlannerError if the formula is invalid.
+    """
     text = st.text_input(
         "Formula", EXAMPLE, key="formula", bind="query-params", max_chars=2000,
         help="N, D, C, U, epochs and the names of metrics and hyperparameters are columns. Every other name is a "
@@ -84,7 +87,7 @@ def _typed(runs: Runs, y: str) -> Law:
 
 
 def _names(law: Law) -> str:
-    """Return which names of a typed law are columns and which are parameters, as text for the page."""
+    """Return a text for the page that lists which names in a typed formula are columns and which are parameters."""
     return (
         "; ".join(
             f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}"
@@ -103,19 +106,19 @@ def _say_why(others: list[tuple[Law, str]]) -> None:
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
-    """Return a Markdown list: what each law needs, and why each other law is not offered."""
+    """Return a Markdown list: the columns that each law needs, and the reason why each other law is not offered."""
     lines = [f"- **{title_of(law)}**: {escape_markdown(law.needs)}" for law in laws]
     lines.append(f"- **Your own formula**: such as `{EXAMPLE}`.")
     return "\n".join([*lines, *(f"- {title_of(law)} is not offered: {escape_markdown(why)}." for law, why in others)])
 
 
 def _name(law: Law) -> str:
-    """Return the name of the law in the selection, which is also its name in the link."""
+    """Return the name that identifies ``law`` in the selection and in the link."""
     return law.name if law in ONE_AXIS else law.key
 
 
 def title_of(law: Law) -> str:
-    """Return the words that the selection shows for ``law``."""
+    """Return the title that the selection shows for ``law``."""
     return law.family_title if law in ONE_AXIS else law.title
 
 
@@ -123,9 +126,9 @@ PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 
 
 def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] = ()) -> dict[str, Any]:
-    """Show one box per parameter; return the fields ``fixed``, ``prior``, ``bounds`` and ``share`` of a ``FitSpec``.
+    """Show one text box per parameter; return ``fixed``, ``prior``, ``bounds`` and ``share`` of a ``FitSpec``.
 
-    If the runs have groups, a further box selects the parameters that all groups share; it starts with ``share``.
+    If the runs have groups, a further selection lists the parameters that all groups share, initially ``share``.
     """
     typed = law.name == "formula"
     ways = "An empty parameter is fitted. Enter a value to fix it (0.32), or a Gaussian prior (0.34 ± 0.02)"

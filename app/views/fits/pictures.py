@@ -1,4 +1,4 @@
-"""Figures of the page Explore, one at a time. A moved slider redraws the figure without a rerun of the page."""
+"""Figures of the page Explore, shown one at a time. A moved slider redraws the figure without a rerun of the page."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from isoplan.engine.store.database.database import Database
 
 TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 WORDS = {"C": "Compute C", "N": "Best size N*", "D": "Best data D*", "loss": "L*"}
-"""Names of the numbers above the figure."""
+"""Names of the numbers that are shown above the figure, by symbol."""
 
 
 def readouts(plan: Plan) -> None:
-    """Show the numbers of ``plan`` with their 68 % intervals, and how many decades they are beyond the runs.
+    """Show the numbers of ``plan`` with their 68 % intervals and their distance from the runs in decades.
 
-    If the runs do not support the plan, its sentence is shown instead of numbers.
+    If the runs do not support the plan, the sentence of the plan is shown instead of numbers.
     """
     if not plan.answers:
         st.info(escape_markdown(plan.sentence), icon=":material/block:")
@@ -56,7 +56,7 @@ def readouts(plan: Plan) -> None:
 
 
 def _small_print(plan: Plan) -> str:
-    """Return the caption below the numbers: intervals, decades beyond the runs, and whether a target can be reached."""
+    """Return the caption below the numbers: intervals, distance from the runs, and whether a target can be reached."""
     has_intervals = any(q.ci68 for q in plan.allocation.values())
     missing = next((q.note for q in plan.allocation.values() if q.note.startswith("no interval")), "no interval")
     parts = ["The 68 % interval is below each number" if has_intervals else missing.capitalize()]
@@ -65,12 +65,12 @@ def _small_print(plan: Plan) -> str:
     return escape_markdown(f"{'; '.join(parts)}. {reach_text(plan)}".strip())
 
 
-# Streamlit puts the options of widgets into the link, so the options are readable words.
+# The options of these widgets are readable words because Streamlit writes them into the link to the page.
 
 
 @st.fragment
 def pictures(db: Database) -> None:
-    """Show the selection of a fit, the views that its law allows, and the chosen view with its sliders."""
+    """Show the selection of a fit and of a view (a type of figure), and the selected view with its sliders."""
     bar = st.container(horizontal=True, vertical_alignment="bottom", key="explore_bar")
     fit = None
     with bar, sentences():
@@ -82,10 +82,10 @@ def pictures(db: Database) -> None:
 
 
 def _usual(db: Database) -> str | None:
-    """Return the hash of the fit with which Explore opens; None if there is none.
+    """Return the hash of the initial fit of Explore; None if the open table has no fit.
 
-    It is the fit with which Plan opens. If the open table has no such fit, it is the newest fit of that table, which
-    can be a map between two measured quantities.
+    The result is the initial fit of the page Plan. If the open table has no fit for plans, the result is its newest
+    fit, which can be a map between two measured quantities.
     """
     usual = best_fit(db)
     return newest_fit(db, recall("table")) or None if usual is None else usual
@@ -121,7 +121,7 @@ def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
 
 
 def available(fit: Fit) -> list[str]:
-    """Return the names of the views that the law of ``fit`` allows, the default first."""
+    """Return the names of the views (types of figures) that the law of ``fit`` allows. The first is the default."""
     if fit.law.axis:
         return ["Axis"]
     if set(fit.law.axes) == {"N", "D"}:
@@ -131,9 +131,9 @@ def available(fit: Fit) -> list[str]:
 
 
 def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
-    """Show the sliders and return the plan at their position; None if the law cannot be planned with.
+    """Show the sliders and return the plan at their position; None if the law does not support plans.
 
-    The plan is the optimum of a compute budget, or the least compute for a target.
+    The plan is the optimum for a compute budget, or the least compute that reaches a target.
     """
     if fit.law.least_compute is None:
         return None

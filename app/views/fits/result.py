@@ -1,4 +1,4 @@
-"""One fit on the page: formula, parameters with intervals, derived numbers, warnings, groups, law card."""
+"""Section of the Fit page that shows one fit: formula, parameters with intervals, warnings, groups, law card."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from isoplan.engine.store.tables.tables import TableInfo
 def show_groups(fit: Fit, fits: dict[str, Fit]) -> None:
     """Show the laws ``fits`` of all groups side by side, and a control that opens the fit of another group.
 
-    Nothing is shown for a fit that has no groups.
+    ``fits`` contains one fit per group. If it is empty, nothing is shown.
     """
     if not fits:
         return
@@ -57,9 +57,9 @@ def _called(group: str) -> str:
 
 
 def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
-    """Return the saved fits that belong to ``fit``, by group: the same runs and specification, one fit per group.
+    """Return the saved fits with the runs and the specification of ``fit``, one for each group, by group.
 
-    The result is empty for a fit without groups.
+    The result includes ``fit``. It is empty if ``fit`` has no group.
     """
     if not fit.data.group:
         return {}
@@ -73,7 +73,7 @@ def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
 
 
 def _side_by_side(fits: dict[str, Fit]) -> list[dict[str, str]]:
-    """Return one row per parameter and per derived number, with one column per group."""
+    """Return the rows of a table with one row per parameter and derived number, and one column per group."""
     first = next(iter(fits.values()))
     symbols = _symbols(first)
     rows = [{"": "Runs", **{_called(group): f"{one.n:,}" for group, one in fits.items()}}]
@@ -96,7 +96,7 @@ def _symbols(fit: Fit) -> dict[str, str]:
 
 
 def save_law_card(fit: Fit, fit_hash: str) -> None:
-    """Show a button that downloads the whole fit as JSON, and a menu that downloads a smaller law card."""
+    """Show a button that downloads the fit as JSON, and a menu that downloads a law card (a smaller JSON file)."""
     bar = st.container(horizontal=True, vertical_alignment="center")
     bar.download_button(
         "Fit as JSON", lambda: json.dumps(to_json(fit), indent=2), f"fit-{fit_hash}.json", "application/json",
@@ -122,7 +122,7 @@ def save_law_card(fit: Fit, fit_hash: str) -> None:
 
 
 NONE = "none"
-"""Cell of an interval that is not known."""
+"""Text of a table cell whose interval is unknown."""
 
 
 def show(db: Database, fit_hash: str, table: TableInfo | None) -> None:
@@ -147,7 +147,7 @@ def show(db: Database, fit_hash: str, table: TableInfo | None) -> None:
 
 
 def _runs_to_fit(db: Database, table: TableInfo) -> None:
-    """Draw the runs of a table that has no open fit."""
+    """Draw the runs of ``table`` while no fit is open."""
     where = recall("where")
     snapshot, runs = runs_of(db, table, where)
     st.caption(f"No fit is open. These are the runs of {escape_markdown(table.name)}.")
@@ -155,7 +155,7 @@ def _runs_to_fit(db: Database, table: TableInfo) -> None:
 
 
 def _what(fit: Fit) -> str:
-    """Return the law, the runs and the quantity of a fit as one line."""
+    """Return one line that states the law, the fitted quantity and the runs of a fit."""
     if fit.objective is None:
         return f"{fit.law.title}. Published: {fit.law.reference}."
     where = f" where {fit.data.where}" if fit.data.where else ""
@@ -198,7 +198,7 @@ def _whole(words: str) -> str:
 def _span(row: text.Row, level: int) -> str:
     """Return the interval of a table row at ``level`` percent as text, with four digits as in the terminal.
 
-    Trailing zeros are kept, so that the numbers of a column have the same width.
+    The text includes trailing zeros, so all numbers of a column have the same width.
     """
     low, high = row[f"low {level} %"], row[f"high {level} %"]
     if low is None or high is None:
@@ -215,7 +215,7 @@ def _about(fit: Fit) -> None:
 
 
 def _go_on(db: Database, fit: Fit, fit_hash: str) -> None:
-    """Show the wanted next step as the main button, and the link to Explore."""
+    """Show a button that opens the page Plan with this fit, and a link to the page Explore."""
     label = ""
     if is_map(db, fit_hash):
         label = f"Set a target for {escape_markdown(fit.spec.y)}"

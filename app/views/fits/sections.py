@@ -1,4 +1,4 @@
-"""Tabs below the parameters of a fit. Only the open tab is computed and sent to the browser."""
+"""Tabs with the figures of a fit. Only the open tab is computed and sent to the browser."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def show_overlay(db: Database, fit: Fit) -> None:
 
 
 def _line(db: Database, fit: Fit) -> Along:
-    """Return the curve of the law over compute if it has a frontier, otherwise over its single axis.
+    """Return the curve of the law of ``fit``: over compute if the law has a frontier, otherwise over its single axis.
 
-    Raises PlannerError for a law that has neither.
+    Raises PlannerError if the law has no frontier and no single axis.
     """
     runs, folder = runs_behind(db, fit), str(db.folder)
     if fit.law.frontier is not None:
@@ -89,19 +89,19 @@ def _line(db: Database, fit: Fit) -> Along:
 
 
 def show_envelope(db: Database, fit: Fit, runs: Runs) -> None:
-    """Draw the envelope together with the training curves, or with the runs if the workspace has no curves."""
+    """Draw the lower envelope of the training curves with these curves, or with the runs if no curves are available."""
     envelope, curves = envelope_of(fit, runs), curves_behind(db, fit)
     path = envelope_curve(fit, envelope)
     draw(lambda theme: curve_points.draw_envelope(envelope, path, fit, curves or runs, theme), key="envelope")
 
 
 def show_threshold(db: Database, fit: Fit, runs: Runs) -> None:
-    """Draw the cells on both sides of the overfitting threshold."""
+    """Draw the overfitting threshold, and the cells (training runs) on both sides of the threshold."""
     draw(lambda theme: curve_points.draw_cells(fit, runs, theme), key="cells")
 
 
 def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
-    """Draw the training steps to the target against batch size."""
+    """Draw the number of training steps to reach the target against the batch size."""
     steps = updates_of(fit)
     draw(lambda theme: curve_points.draw_batches(steps, runs, fit.spec.y, theme), key="updates")
 
@@ -109,9 +109,9 @@ def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
 Part = Callable[[Database, Fit], None]
 PartOfRuns = Callable[[Database, Fit, Runs], None]
 RUNS = "Runs and law"
-"""Title of the tab that shows the runs against the law."""
+"""Title of the tab that shows the runs together with the law."""
 FORMER = {"Updates": "Training steps", "Law": RUNS}
-"""Present names of tabs, by the names in links of earlier versions."""
+"""Current names of renamed tabs, by their former names, which old links can contain."""
 NO_RUNS = "The runs of this fit are not in this workspace. Upload their table and fit the law again."
 
 
@@ -122,7 +122,7 @@ def show(db: Database, fit: Fit, groups: Mapping[str, Fit] | None = None) -> Non
         parts |= {"Validation": _nothing_to_predict}
     else:
         parts |= {"Validation": _of_runs(validation.validation)}
-        if not fit.data.curves:  # values read off curves are not a run table that another law can be fitted to
+        if not fit.data.curves:  # points of curves are not single runs, so other laws cannot be compared
             parts |= {"Compare laws": _of_runs(validation.comparison)}
         parts |= {"Another fit": show_overlay}
     rename_choice("part", FORMER)
@@ -134,9 +134,9 @@ def show(db: Database, fit: Fit, groups: Mapping[str, Fit] | None = None) -> Non
 
 
 def _all_groups(fit: Fit, groups: Mapping[str, Fit]) -> dict[str, Part]:
-    """Return the tab with the runs and the laws of all groups in one figure, by title.
+    """Return the tab that shows the runs and the laws of all groups in one figure, by the title of the tab.
 
-    The result is empty without several groups, or if the law cannot be drawn as one line.
+    The result is empty if there are fewer than two groups, or if the law cannot be drawn as one line.
     """
     if len(groups) < 2 or (fit.law.frontier is None and fit.law.axis is None):
         return {}
@@ -154,7 +154,7 @@ def _nothing_to_predict(db: Database, fit: Fit) -> None:
 
 
 def _of_runs(part: PartOfRuns) -> Part:
-    """Return a tab that draws the runs of the fit; it shows a message if the runs are not in this workspace."""
+    """Return a tab that calls ``part`` with the runs of the fit, or shows a message if the runs are not available."""
 
     def shown(db: Database, fit: Fit) -> None:
         runs = runs_behind(db, fit)
@@ -167,7 +167,7 @@ def _of_runs(part: PartOfRuns) -> Part:
 
 
 def _looks(fit: Fit) -> dict[str, Part]:
-    """Return the tabs that show the runs and the law, by title, the most informative first."""
+    """Return the tabs that show the runs and the law, by title. The most informative tab comes first."""
     if fit.law.name == "critical-batch":
         return {"Training steps": _of_runs(show_steps), "Residuals": _of_runs(_residuals)}
     looks: dict[str, dict[str, Part]] = {
@@ -244,7 +244,7 @@ def _law(db: Database, fit: Fit) -> None:
 
 
 def show_curve(db: Database, fit: Fit, key: str) -> None:
-    """Show a law over one axis as a line with its band, and the runs as dots. ``key`` names the figure on its page."""
+    """Show a law over one axis as a line with its band, and the runs as dots. ``key`` is the key of the figure."""
     curve, runs = curves("axis", fit.hash, str(db.folder), fit), runs_behind(db, fit)
     draw(lambda theme: slices.draw_line(curve, runs, fit.spec.y, theme), key=key)
 

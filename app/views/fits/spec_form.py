@@ -1,4 +1,4 @@
-"""Form of a fit: law, target, objective, fixed parameters and resamples, for runs and for training curves."""
+"""Form for the specification of a fit to runs or training curves: quantity, law, objective, parameters, resamples."""
 
 from __future__ import annotations
 
@@ -37,15 +37,16 @@ INTERVALS = {
     "profile": "parameters drawn from the likelihood around the best fit",
 }
 SUGGESTED = "suggested_objective"
-"""Session key of the objective that Isoplan suggested when the form was last drawn."""
+"""Session key of the objective that was suggested when the form was last drawn."""
 BEGUN = "begun_fit"
 """Session key of a pair: the table for which the form was last drawn, and the initial values of its widgets."""
 
 
 def choose_spec(runs: Runs, table: TableInfo, grid: GridContainer, more: DeltaGenerator) -> FitSpec | None:
-    """Show the form of a fit and return its specification; None, with a message, if the table allows no law yet.
+    """Show the form of a fit to runs and return its specification.
 
-    The predicted quantity and the law are in the cells of ``grid``, all other settings in the container ``more``.
+    The predicted quantity and the law are shown in ``grid``, and all other settings in the container ``more``. If the
+    table allows no law yet, a message is shown and the result is None.
     """
     targets = [y for y in ("loss", *(m.column for m in runs.roles.metrics)) if y in runs]
     if not targets:
@@ -72,10 +73,10 @@ def choose_spec(runs: Runs, table: TableInfo, grid: GridContainer, more: DeltaGe
 
 
 def _objective(law: Law, runs: Runs, y: str, start: FitSpec) -> str:
-    """Show the selection of the objective and return the chosen one.
+    """Show the selection of the objective and return the selected objective.
 
-    The selection starts with the objective of a bundled table if ``start`` names one, otherwise with the suggested
-    objective. An objective that the user or the link chose is kept.
+    The initial selection is the objective in ``start``, the specification of a bundled table. If ``start`` has no
+    objective, the initial selection is the suggested objective. A choice of the user or of the link is not changed.
     """
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     spec = FitSpec(law=law.name, axis=None if formula else law.axis, y=y, formula=formula)
@@ -93,14 +94,14 @@ def _objective(law: Law, runs: Runs, y: str, start: FitSpec) -> str:
 
 
 def how(spec: FitSpec) -> dict[str, str]:
-    """Return the objective, interval and relative error of ``spec`` as values of their widgets, by widget key."""
+    """Return the widget values for the objective, the interval and the relative error of ``spec``, by widget key."""
     error = spec.relative_error
     typed = as_typed(error) if isinstance(error, float) else error or ""
     return {"objective": spec.objective, "interval": spec.interval, "relative_error": typed}
 
 
 def _begin(table_id: str, start: FitSpec) -> None:
-    """When another table is opened, set the widgets to the values of ``start``.
+    """Set the widgets to the values of ``start`` if another table was opened since the form was last drawn.
 
     Widgets that the user or a link has changed keep their values.
     """
@@ -165,9 +166,9 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
 
 
 def _realised(law: Law, runs: Runs) -> float | None:
-    """Show the box for runs at which the axis of ``law`` is zero; return the value at which they are fitted.
+    """Show a field for runs with the value 0 on the axis of ``law``; return the value that replaces 0 in the fit.
 
-    Returns None if these runs are left out, or if there are none.
+    Returns None if the field is empty (these runs are then excluded from the fit), or if no run has the value 0.
     """
     if law.axis is None or law.with_axis is None or not (law.axis in runs and (runs[law.axis] == 0).any()):
         return None
@@ -182,9 +183,9 @@ COUNTED = "critical-batch"
 
 
 def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves | None:
-    """Show the choice between runs and training curves; return the curves to fit.
+    """Show the choice between runs and training curves; return the curves to fit, or None to fit the runs.
 
-    Returns None if the runs are fitted, which is the only choice for a table without curves.
+    If the table has no training curves, no choice is shown and the result is None.
     """
     uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
     if not uploaded:
@@ -205,8 +206,8 @@ def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> 
 def choose_curve_spec(curves: Curves, grid: GridContainer, more: DeltaGenerator) -> FitSpec | None:
     """Show the form of a fit to training curves and return its specification.
 
-    Returns None, with a message, if the curves have neither a loss nor a metric. The predicted quantity and the law are
-    in the cells of ``grid``, all other settings in the container ``more``.
+    The predicted quantity and the law are shown in ``grid``, and all other settings in the container ``more``. If the
+    curves have neither a loss nor a metric, a message is shown and the result is None.
     """
     measures = [y for y in ("loss", *(m.column for m in curves.roles.metrics)) if y in curves]
     if not measures:
@@ -244,7 +245,10 @@ def _curve_details(law: Law, curves: Curves, y: str) -> FitSpec:
 
 
 def _law(curves: Curves) -> Law:
-    """Show the selection of a law for curves and return it; a law of training steps also gets a batch-size column."""
+    """Show the selection of a law for training curves and return the law.
+
+    For a law of training steps, the user also selects the column of the batch size.
+    """
     batches = [name for name in curves.values if name in _knobs(curves)]
     laws = {law.name: law for law in CATALOGUE if law.name in SHAPES and (law.with_axis is None or batches)}
     titles = {name: title_of(law) for name, law in laws.items()}
@@ -257,7 +261,7 @@ def _law(curves: Curves) -> Law:
 
 
 def _knobs(curves: Curves) -> set[str]:
-    """Return the columns that can be settings of a run: all columns of the curves but sizes, times and measures."""
+    """Return the columns that can be settings of a run: all columns except sizes, steps, epochs, losses and metrics."""
     measured = {"N", "D", "U", "C", "step", "epochs", "loss", "budget", "weight"}
     return set(curves.values) - measured - {m.column for m in curves.roles.metrics}
 

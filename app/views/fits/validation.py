@@ -1,4 +1,4 @@
-"""Validation on held-out runs: one law compared with baselines, and all laws compared with one another."""
+"""Tabs that validate laws on held-out runs: one law compared with baselines, and a ranking of all laws."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 
 MOST_DRAWN = 5
-"""Maximum number of laws in the figure of a comparison, because more laws cannot be distinguished."""
+"""Maximum number of laws in the figure of a comparison. More laws could not be distinguished."""
 
 LEFT_OUT = {
     "": "The largest budgets are left out in turn. The law is fitted to the other runs and predicts the runs that "
@@ -35,11 +35,11 @@ LEFT_OUT = {
     "critical-batch": "The runs with the largest batches are left out in turn. The law is fitted to the other runs "
     "and predicts their training steps. It does not describe other targets, so no target is left out.",
 }
-"""Text that describes the held-out runs, by the name of the law; "" is for all laws that are not listed."""
+"""Texts that describe which runs are held out, by the name of the law. The key "" is for all other laws."""
 
 
 def validation(db: Database, fit: Fit, runs: Runs) -> None:
-    """Show how well the law of ``fit`` predicts the runs with the largest budgets, which are left out of its fit."""
+    """Fit the law of ``fit`` without the runs of the largest budgets, and show how well it predicts these runs."""
     st.caption(
         f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} A law that is no better than its baselines does not extrapolate."
     )
@@ -60,13 +60,13 @@ def validation(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def titles_of(keys: Sequence[str]) -> dict[str, str]:
-    """Return the names in words of laws by key; a law over a column that is not in the catalogue keeps its key."""
+    """Return the title of each law by key. A law that is not in the catalogue gets its key as the title."""
     known = {law.key: law.title for law in CATALOGUE}
     return {key: known.get(key, key) for key in keys}
 
 
 def comparison(db: Database, fit: Fit, runs: Runs) -> None:
-    """Show a ranking of all laws that can be fitted to the columns of ``runs``, and a button that adopts the best."""
+    """Show a ranking of all laws that can be fitted to ``runs``, and a button that fits and opens the best law."""
     ranking = compute_on_demand(
         ("comparison", fit.hash, str(db.folder)),
         "Compare laws",
@@ -93,7 +93,7 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def _adopt(db: Database, fit: Fit, ranking: Comparison) -> None:
-    """Show the button that fits the best law with the settings of ``fit`` and opens this fit."""
+    """Show a button that fits the best law with the number of resamples of ``fit`` and opens the new fit."""
     best = ranking.best
     if best is None or best.key == fit.law.key or not fit.data.snapshot:
         return
@@ -105,7 +105,7 @@ def _adopt(db: Database, fit: Fit, ranking: Comparison) -> None:
 
 
 def _errors(found: Validation) -> None:
-    """Show a table with the error of every method on each cut; a cut is one choice of held-out runs."""
+    """Show a table with the error of every method for each cut (one choice of held-out runs)."""
     titles = titles_of(found.laws) | {name: f"Baseline: {words}" for name, words in BASELINES_IN_WORDS.items()}
     rows = []
     for method in found.methods:
@@ -125,13 +125,13 @@ def _errors(found: Validation) -> None:
 
 
 def _described(found: Validation, method: str) -> list[Targets]:
-    """Return which targets ("runs", "best" or both) have a finite error of ``method`` on at least one cut."""
+    """Return the targets ("runs", "best") for which ``method`` has a finite error on at least one cut."""
     both: tuple[Targets, ...] = ("runs", "best")
     return [t for t in both if any(abs(found.cut_error(c, method, t)) < float("inf") for c in found.cuts)]
 
 
 def _ranking(found: Comparison) -> list[dict[str, Hint]]:
-    """Return one row per law and then per baseline; a cell without a value states why on hover."""
+    """Return the table rows of laws, then of baselines. A table cell without a value shows the reason on hover."""
     least = min((one.aic for one in found.ranked if abs(one.aic) < float("inf")), default=0.0)
     rows = [
         {
