@@ -22,8 +22,8 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor
 
 MOST_VALUES = 12
-"""Maximum number of different values of a category. Most comparisons need 2 to 8 values. A larger limit also allows
-more groups with few runs.
+"""Maximum number of different values of a category. Most comparisons need 2 to 8 values. More values are allowed for
+tables with many groups of few runs.
 """
 MOST_COLUMNS = 24
 """Maximum number of category columns that are read. Columns of datasets, splits and flags are read first."""
@@ -57,8 +57,8 @@ _SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "bool": "BOOLEAN"}
 def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints) -> dict[str, Category]:
     """Return the categories of a table: its columns with 2 to ``MOST_VALUES`` different values, by column name.
 
-    The codes of a category are the indices of its values in the rows ``ids``; -1 for a missing value. Datasets, splits
-    and flags come first. Numeric columns that a law uses, seeds, states and metrics are left out.
+    The codes of a category contain, for each row in ``ids``, the index of its value, or -1 if the value is missing.
+    Datasets, splits and flags come first. Numeric columns that a law uses, seeds, states and metrics are left out.
     """
     used = {name for role, name in uses(roles) if role in _NOT_COMPARED}
     categories = [
@@ -181,8 +181,9 @@ _WORDS |= {"durchschnitt", "somme", "moyenne", "suma", "totale", "somma", "media
 def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.bool_], str]:
     """Return a mask (n,) of the summary rows, and a phrase with their names for a note (empty without such rows).
 
-    Summary rows are the last rows of a table, with different names from ``_WORDS``, such as "total" and "mean". No
-    other row may have a name from ``_WORDS``. If the runs have no names, the names of their groups are used.
+    Summary rows are the last rows of a table. Each has another name in ``_WORDS``, such as "total" and "mean". If any
+    other row has a name in ``_WORDS``, there are no summary rows. If the runs have no names, the names of their groups
+    are used.
     """
     names = labels.get("run", labels.get("group"))
     mask = np.zeros(n, dtype=bool)

@@ -13,7 +13,7 @@ from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.columns.units import off_rule, unit_of_compute
 
 FAR = 3.0
-"""Limit for the median of (C of the table) / (C of the rule) and for its inverse. Above it, the user is asked."""
+"""Largest median of (C of the table) / (C of the rule), or of its inverse, that causes no question to the user."""
 SCATTERED = 0.3
 """Maximum scatter of ln C about C = zeta N D. If the scatter is larger, exponents of N and D are also fitted."""
 
@@ -56,9 +56,9 @@ class ComputeGap:
 
 
 def compute_gap(runs: Runs) -> ComputeGap | None:
-    """Return the difference between the column C of ``runs`` and the compute rule, if its median is above ``FAR``.
+    """Return the gap between the column C of ``runs`` and the compute rule; None if the median ratio is within ``FAR``.
 
-    Returns None if the table has no column C, N or D, or if a unit of compute such as PF-days explains the difference.
+    Also returns None if the table has no column C, N or D, or if a unit such as PF-days explains the gap.
     """
     off = off_rule(runs)
     if not off.size:

@@ -72,7 +72,7 @@ class _Groups:
 
     @property
     def own_times(self) -> bool:
-        """Whether different runs have different times. In a grid over N and D, all models have the same values of D."""
+        """Whether different runs have different times. In a grid over N and D, the time D is equal for all models."""
         return self.every_time > SHARED * self.rows / max(self.runs, 1)
 
 
@@ -179,9 +179,9 @@ def one_row_each(
     """Select one row per run, and return the positions of the selected rows in ascending order, and notes.
 
     ``roles.rows`` determines the row: "last" is the row with the largest step, epoch, D or C, and "best" is the row
-    with the smallest loss. A row without loss and metrics is selected only if its run has no other rows. Without a
-    column of run names, rows with equal N and D are one run. If no run has several rows, or if ``roles.rows`` is "all",
-    all ``n`` rows are selected.
+    with the smallest loss. A row without loss and metrics is selected only if no row of its run has a loss or a metric.
+    Without a column of run names, rows with equal N and D are one run. If no run has several rows, or if ``roles.rows``
+    is "all", all ``n`` rows are selected.
     """
     every = np.arange(n, dtype=np.int64)
     time = next((cells[t] for t in TIMES if t in cells and roles.column(Role(t)) is not None), None)

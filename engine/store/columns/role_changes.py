@@ -9,13 +9,13 @@ from isoplan.engine.schema import NUMERIC_ROLES, Metric, Roles
 from isoplan.engine.store.columns.role_lines import LABELS
 
 LISTS = {"metrics": "metrics", "hyper": "hyperparameters"}
-"""Names, in messages, of the roles that can have several columns."""
+"""Roles that can have several columns: field of ``Roles`` -> name in messages."""
 
 
 def change_roles(roles: Roles, changes: Mapping[str, Any]) -> tuple[Roles, tuple[str, ...]]:
     """Return the mapping with ``changes`` (fields of ``Roles``), and a message per column that moved to another role.
 
-    No column of the result has two roles, unless ``changes`` names it twice.
+    No column of the result has two roles, unless ``changes`` contains the column twice.
     """
     made, moves = with_swaps(roles, changes)
     if "group" in made and made["group"] is None:
@@ -24,7 +24,7 @@ def change_roles(roles: Roles, changes: Mapping[str, Any]) -> tuple[Roles, tuple
 
 
 def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Resolve conflicts: return ``changes`` in which no column has two roles, and a message per column that moved.
+    """Extend ``changes`` until no column has two roles; return the result, and a message per column that moved.
 
     A column that gets a new role loses its previous role. If the two roles need the same kind of column, they exchange
     their columns. Otherwise the previous role then has no column.

@@ -270,7 +270,7 @@ def off_rule(runs: Runs) -> Floats:
 
 
 def unit_of_compute(off: float) -> str:
-    """Return the unit of C that explains the distance ``off`` from the compute rule, in decades; empty if none does."""
+    """Return the unit of C that explains ``off``, log10 of (C of the table / C of the rule); empty if none does."""
     near = {unit: abs(off + power) for unit, power in _COMPUTE.items()}
     best = min(near, key=near.__getitem__)
     return best if near[best] < (_EXACT if best == "pf-days" else _NEAR) else ""

@@ -33,7 +33,7 @@ MIMETYPE, MARK = "mimetype", b"application/x-isoplan-backup"
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 512 * 2**20
 _HEAD = 30
-"""Number of bytes in a zip file before the name of its first entry: the size of the first local header."""
+"""Size in bytes of the first header in a zip file. The name of the first entry follows this header."""
 _CHUNK = 2**20
 _BROKEN = (zipfile.BadZipFile, EOFError, struct.error, NotImplementedError, RuntimeError, KeyError, ValueError)
 """Exceptions that zipfile raises for a damaged archive."""
@@ -50,9 +50,9 @@ class FileSum(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The manifest of a backup: its versions, the contents of its database, its cells by state, and its files by name.
+    """The manifest of a backup: versions, a summary of the database, and the size and checksum of each file.
 
-    ``left_out`` lists the parts of the workspace that are not in the backup.
+    ``cells`` is the number of cells (training runs) in each state. ``left_out`` lists what the backup does not contain.
     """
 
     model_config = ConfigDict(frozen=True)

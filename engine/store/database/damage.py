@@ -66,7 +66,7 @@ def note_backup(folder: Path, record: LastBackup) -> None:
 def advice(folder: Path) -> str:
     """Return what a user must do about a damaged database.
 
-    The instruction is to restore the last backup. If no backup is recorded, it is to start with an empty database.
+    The user must restore the last backup or, if no backup is recorded, start with an empty database.
     """
     fresh = (
         f"No backup of this workspace is recorded: move {FILE} and {FILE}.wal out of {folder} and start Isoplan again. "

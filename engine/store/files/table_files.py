@@ -278,9 +278,9 @@ def _certain(conversion: Conversion) -> bool:
 
 
 def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kinds: Mapping[str, str]) -> None:
-    """Raise PlannerError if the user maps a column to a size or to compute and has not chosen its unit.
+    """Raise PlannerError if a column that the user maps to a size or to compute needs a choice of its unit.
 
-    A choice is necessary only if the name or the values of the column suggest another unit.
+    A choice is needed if the name or the values of the column suggest a unit and ``kinds`` has no conversion for it.
     """
     for column in columns:
         roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]

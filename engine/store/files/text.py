@@ -59,8 +59,8 @@ class Relation:
 def relation(path: Path, name: str, scratch: Path) -> Relation:
     """Return the relation (an SQL query) that reads a delimited text file. All columns are text.
 
-    A file in another encoding is copied to ``scratch`` in UTF-8. Raises PlannerError if the file is not text, has no
-    header with names, or has too many columns.
+    A file that is not in UTF-8 is copied to ``scratch`` and converted. Raises PlannerError if the file is not text, has
+    no header with names, or has too many columns.
     """
     path, notes = utf8(path, name, scratch)
     header, delimiter, lines = _header(path, name)
@@ -76,7 +76,7 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
 
 
 def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
-    """Return the path of the file in UTF-8, and a note if its encoding was another one.
+    """Return the path of the file in UTF-8, and a note if its encoding was not UTF-8.
 
     A file that is not plain UTF-8 is copied to ``scratch`` and converted. Raises PlannerError if the file is not text.
     """
@@ -176,7 +176,8 @@ def _unmarked_utf16(head: bytes, name: str) -> str:
 def _header(path: Path, name: str) -> tuple[list[str], str, str]:
     """Return the cells of the header, the delimiter, and options of DuckDB's ``read_csv``.
 
-    The options are ``skip``, the number of lines before the header, and ``new_line`` if DuckDB cannot detect it.
+    The options are ``skip``, the number of lines before the header, and, if DuckDB cannot detect the line end,
+    ``new_line``.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         blank, line = 0, file.readline(_CHUNK)

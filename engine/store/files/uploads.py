@@ -97,7 +97,7 @@ def _keep(path: Path, uploads: Path) -> tuple[str, Path, bool]:
 
 
 def _format(path: Path, name: str) -> Format:
-    """Return the format of a file, found from its first bytes. The suffix only distinguishes JSON from other text."""
+    """Determine the format of a file from its first bytes. The suffix only distinguishes JSON from other text."""
     with path.open("rb") as file:
         head = file.read(4096)
     suffix = Path(name).suffix.lower()

@@ -52,7 +52,7 @@ _WHY = dict.fromkeys(_OURS, "How and where the cell ran.") | {
 
 @dataclass(frozen=True)
 class CellRow:
-    """The data of a finished cell (training run) that its row in the run table is made of.
+    """A finished cell (training run), with the values that are stored in its row of the run table.
 
     ``fields`` are the settings of the cell. ``sizes`` are its known values of N (parameters), D (samples seen), U
     (unique samples) and C (compute in FLOPs). ``metrics`` are the measured values. ``loss`` is the name of the metric
@@ -283,8 +283,8 @@ def _roles(
 ) -> Roles:
     """Return the mapping ``roles`` with roles for the new columns. Existing roles do not change.
 
-    ``varied`` are the columns of fields that now have a second value for the first time. Numbers and booleans among
-    them become hyperparameters. The first text column among them becomes the group, if the mapping has no group.
+    ``varied`` are the columns of fields that had one value before and have several values now. A column of numbers or
+    booleans in ``varied`` becomes a hyperparameter. The first text column becomes the group if there is no group yet.
     """
     new = {c.name for c in columns} - {c.name for c in old}
     kinds = {c.name: c.kind for c in columns}
