@@ -1,4 +1,4 @@
-"""Fits of the bundled tables and law cards, for tests over all of them."""
+"""Fits of all bundled tables and law cards, for tests that check each of these fits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEMOS = {demo.name: demo for demo in BUNDLED}
 
 @lru_cache
 def runs_of(name: str) -> Runs:
-    """Return the runs of a bundled table with its bundled roles."""
+    """Return the runs of a bundled table with the column roles of the catalogue."""
     demo = DEMOS[name]
     with memory() as db:
         info = tables.add(db, Path(str(path(demo.file))), demo.name)
@@ -33,7 +33,7 @@ def runs_of(name: str) -> Runs:
 
 @lru_cache
 def fitted(name: str) -> Fit | None:
-    """Fit the bundled law of a table; None if its groups share a parameter or it needs curves."""
+    """Fit the default law of a bundled table; None if groups share a parameter or the fit raises PlannerError."""
     demo = DEMOS[name]
     if demo.spec.share:
         return None

@@ -1,6 +1,6 @@
-"""Numbers in the text of a paper, read by pattern as a second reading of the tables in the CSV files.
+"""Numbers in the text of a paper, found by patterns, to check the typed CSV files of the tables.
 
-Numbers are ``Decimal``, so that a comparison is exact for every notation (532k, 1.95 M, 10^{15}).
+Numbers are ``Decimal``. A comparison is therefore exact for every notation (532k, 1.95 M, 10^{15}).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NUMBER = re.compile(
 
 
 def numbers(cell: str) -> list[Decimal]:
-    """Return every number in ``cell``, in order. The 10 of ``recall@10`` and similar names is ignored."""
+    """Return every number in a table cell, in order. Numbers in names such as ``recall@10`` are ignored."""
     cell = re.sub(r"\w+@\$?\d+", "", cell)
     return [_value(m) for m in NUMBER.finditer(cell)]
 
@@ -30,7 +30,7 @@ def _value(m: re.Match[str]) -> Decimal:
 
 
 def table_after(text: str, number: int) -> list[list[str]]:
-    """Return the cells of the table that follows its caption, including header rows."""
+    """Return the cells of Table ``number``, including header rows. The table follows its caption."""
     caption = re.search(rf"Table {number}: (?:\*\*|Scaling)", text)
     assert caption, f"no caption of Table {number}"
     lines = text[caption.end() :].splitlines()
@@ -40,7 +40,7 @@ def table_after(text: str, number: int) -> list[list[str]]:
 
 
 def table_before(text: str, number: int) -> list[list[str]]:
-    """Return the cells of the table that ends right before its caption."""
+    """Return the cells of Table ``number``, including header rows. The caption follows the table."""
     lines = text[: text.index(f"\nTable {number}: ")].splitlines()
     while "\t" not in lines[-1]:
         lines.pop()

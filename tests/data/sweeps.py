@@ -1,4 +1,4 @@
-"""Tables of recommender cells as ``isoplan.trainers.bundle`` writes them, drawn from laws with known parameters."""
+"""Simulated tables of recommender cells, from laws with known parameters, in the format of the trainer's tables."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ BUDGETS = (1e11, 3e11, 1e12)
 SHARES = (0.018, 0.036, 0.09, 0.15, 0.3, 0.47)
 NEGATIVES = (0, 16, 64, 256, 1024, 4096)
 BATCHES = {16: 14460, 32: 6835, 64: 3081, 128: 1287, 256: 484, 512: 162}
-"""Batch sizes of the grid with the numbers of updates that its budget allows."""
+"""For each batch size of the grid, the number of training steps that the budget allows."""
 WIDTHS = (9e3, 1.5e4, 6e4, 1.1e5, 3.5e5, 8.2e5)
 S_STAR = {"loss": 0.06, "entropy": 0.05, "recall@10": 0.04, "NDCG@10": 0.08, "NDCG@100": 0.07, "MRR@10": 0.1}
 K_STAR = {"recall@10": 300.0, "NDCG@10": 200.0, "NDCG@100": 250.0, "MRR@10": 100.0}
-"""Optima. Loss, entropy and coverage improve up to the largest K, coverage up to the largest share."""
+"""Optima of the embedder share s (``S_STAR``) and of the number of extra negatives K (``K_STAR``), by metric.
+
+Loss, entropy and coverage improve up to the largest K, and coverage improves up to the largest share."""
 B_CRIT = {"loss": 100.0, "entropy": np.inf, "recall@10": 60.0, "NDCG@10": 30.0, "MRR@10": np.inf}
 N_AT, EXPONENT = 6e4, 0.6
-"""N* = N_AT (C / 3e11)^EXPONENT for every metric."""
+"""Constants of the optimal size N* = N_AT (C / 3e11)^EXPONENT for every metric, with the compute C in FLOPs."""
 ZETA, A_C, B_C = 40.0, 0.85, 1.0
-"""C = ZETA N^A_C D^B_C."""
+"""Constants of the compute rule C = ZETA N^A_C D^B_C."""
 WAY = directions(histories=())
 
 EVERY = ("share", "batch", "allocation", "negatives")
@@ -35,7 +37,7 @@ Law = Callable[[str, Any], float]
 
 
 def write_sweeps(folder: Path, noise: float = 0.0, sweeps: tuple[str, ...] = EVERY) -> Path:
-    """Write tables of ``sweeps`` with relative ``noise`` (seed 0) and their bundled grids; return the folder."""
+    """Write the tables of ``sweeps`` with ``noise`` (seed 0), copy the bundled grids, and return the folder."""
     rng = np.random.default_rng(0)
     make = {"share": _share, "batch": _batch, "allocation": _allocation, "negatives": _negatives}
     for sweep in sweeps:
@@ -47,9 +49,7 @@ def write_sweeps(folder: Path, noise: float = 0.0, sweeps: tuple[str, ...] = EVE
 
 
 def _row(rng: np.random.Generator, noise: float, run: str, law: Law, **known: Any) -> dict[str, Any]:
-    """Return the row of a cell with metrics from ``law``, which gives each on the scale of a loss (smaller is
-    better).
-    """
+    """Return the table row of a cell. ``law`` gives the value of each metric as a loss: smaller is better."""
     stage = int(known.get("stage", 1))
     row: dict[str, Any] = {"run": run, "data": "synthetic", "seed": 0, "stage": stage, "share": 0.02, "batch": 64}
     row |= {"negatives": 0, "softmax": "mean", "schedule": "cosine", "N": 1e5, "D": 1e6, "s": 0.02, "seconds": 60}
@@ -113,9 +113,9 @@ def _batch(rng: np.random.Generator, noise: float) -> list[dict[str, Any]]:
 
 
 def _curves(rng: np.random.Generator, noise: float) -> list[dict[str, Any]]:
-    """Return points of curves. A metric falls with updates / (1 + B_crit / B).
+    """Return the points of training curves. A metric is a function of steps / (1 + B_crit / B) for batch size B.
 
-    Every target therefore takes S_min (1 + B_crit / B) updates.
+    The number of steps to any target is therefore S_min (1 + B_crit / B).
     """
     points = []
     for B, steps in BATCHES.items():

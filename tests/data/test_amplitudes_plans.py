@@ -1,4 +1,4 @@
-"""Choice of the trained cell that is the cheapest anchor of a plan."""
+"""Selection of the cheapest trained cell that can be the anchor of a plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Key = tuple[int, float]
 
 
 def cells(losses: dict[Key, float]) -> dict[Key, dict[str, float]]:
-    """Return cells by iterations and N with their losses; an iteration sees 100 of 1,000 points at 6 N FLOPs each."""
+    """Return cells by (iterations, N). An iteration uses 100 of 1,000 points, with 6 N FLOPs per point."""
     return {
         (n, N): {"loss": loss, "D": 1000.0, "N": N, "seen": 100.0 * n, "C": 600.0 * N * n}
         for (n, N), loss in losses.items()
@@ -16,9 +16,10 @@ def cells(losses: dict[Key, float]) -> dict[Key, dict[str, float]]:
 
 
 def test_the_cheapest_is_one_that_neither_more_iterations_nor_a_larger_network_lower() -> None:
-    """The anchor is 2e4 iterations at the smallest N: twice the iterations lower the loss by 5 %, twice N by 8 %.
+    """The anchor has the second number of iterations and the smallest N.
 
-    With half of the iterations the loss still falls by half.
+    From the anchor, more iterations decrease the loss by 5 % and a larger N by 8 %. From the cell with fewer
+    iterations, more iterations still halve the loss.
     """
     short, long, longer = LADDER[:3]
     small, middle, large = SIZES

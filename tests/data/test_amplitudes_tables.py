@@ -1,4 +1,4 @@
-"""Tables of amplitude cells: columns that the trainer writes, and the law of each process."""
+"""Tables of amplitude cells: the columns that the trainer writes, and the law of each process."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_each_process_of_the_scan_of_points_has_a_law_of_its_own(tmp_path: Path)
 
 
 def test_the_hours_in_the_document_are_those_of_the_tables() -> None:
-    """The core hours in docs/amplitudes.md, by file and in total, are those of the tables."""
+    """The core hours in docs/amplitudes.md, by file and in total, equal the sums over the tables."""
     text = (Path(__file__).parents[2] / "docs" / "amplitudes.md").read_text(encoding="utf-8")
     found: dict[str, list[float]] = defaultdict(list)
     for grid in sorted(GRIDS.glob("amplitudes_*.csv")):

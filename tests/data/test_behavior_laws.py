@@ -1,4 +1,4 @@
-"""Page on Isoplan's recommender cells, and their rank correlations, from tables with known results."""
+"""The document on Isoplan's recommender cells and rank correlations, written from tables with known results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cells_of(page: str, head: str) -> dict[str, list[str]]:
-    """Return the rows of the first table below the heading ``head``, by their first cell."""
+    """Return the first table below the heading ``head``: the first entry of a row is the key of the other entries."""
     below = page.split(f"{head}\n", 1)[1].split("\n#")[0]
     lines = [line.strip("| ").split(" | ") for line in below.splitlines() if line.startswith("|")]
     return {first: rest for first, *rest in lines[2:]}
@@ -44,7 +44,7 @@ def test_both_kinds_of_candidates_rank_cells_as_they_were_written(folder: Path) 
 
 
 def test_two_neighbours_that_change_places_among_six_leave_a_known_correlation(tmp_path: Path) -> None:
-    """Spearman's 1 - 6 sum d^2 / (n (n^2 - 1)) with two differences d of 1 and n = 6 is 1 - 12 / 210."""
+    """Spearman's rho = 1 - 6 sum d^2 / (n (n^2 - 1)) is 1 - 12 / 210 for n = 6 and two rank differences d of 1."""
     path = write_sweeps(tmp_path, sweeps=("negatives",)) / "behavior_negatives.csv"
     rows = list(csv.DictReader(path.read_text().splitlines()))
     first = sorted((row for row in rows if float(row["budget"]) == BUDGETS[0]), key=lambda row: float(row["NDCG@10"]))
@@ -127,7 +127,7 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 @pytest.mark.parametrize("log", list(trained.LOGS))
 def test_the_bundled_pages_are_what_the_bundled_tables_give(log: str) -> None:
-    """Text is equal word for word; numbers agree to 2 %, since processors may round differently."""
+    """The words are equal. Numbers agree within 2 %, because processors can round differently."""
     stem = laws.PAGES[log]
     made, kept = write(trained.LOGS[log], log, stem), (laws.DOCS / f"{stem}.md").read_text("utf-8")
     lines = zip(made.splitlines(), kept.splitlines(), strict=True)

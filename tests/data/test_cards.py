@@ -1,4 +1,4 @@
-"""Law cards: reproducible, readable as fits, and equal to the papers' numbers typed here."""
+"""Law cards are reproducible, can be read as fits, and contain the numbers of the papers, typed here again."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_allocation_cards_have_the_published_exponents_and_errors() -> None:
     by_loss, by_training = body("behavior_table4.json")["parameters"], body("behavior_table13.json")["parameters"]
     assert by_loss["k"]["value"] == pytest.approx(3.33e-4, rel=2e-3)
     assert by_loss["k_D"]["value"] == pytest.approx(499, rel=1e-3)
-    # Exponent and standard error: eqs. 4, 5 and App. D.
+    # Each exponent with its standard error, from eqs. 4 and 5 and App. D of the paper.
     for card, name, value, se in (
         (by_loss, "a", 0.6175, 0.025),
         (by_loss, "b", 0.3825, 0.025),
@@ -97,7 +97,7 @@ def test_loss_along_the_allocation_is_that_of_the_papers() -> None:
 
 
 def test_the_81_amplitude_fits_give_back_their_curves() -> None:
-    """Each card agrees with L = K + (X_c / X)^alpha of its printed row (amplitudes, Tables 2 to 15)."""
+    """Each card gives L = K + (X_c / X)^alpha with the constants printed in the amplitude paper, Tables 2 to 15."""
     table = records("papers/amplitudes/tables02_15_fits.csv")
     assert [sum(r["x"] == x for r in table) for x in "DCN"] == [42, 36, 3]
     for row in table:

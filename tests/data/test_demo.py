@@ -1,4 +1,4 @@
-"""The simulated tables as files: reproducible and as the README describes them. Fits have separate tests."""
+"""The files of simulated tables are reproducible and agree with data/README.md. Fits have separate tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REPEATED = records("demo/jets_repetition.csv")
 
 
 def assert_noise(values: Floats, truth: Floats, sigma: float, alpha: float = 4.0) -> None:
-    """Check that ln(values / truth) has mean 0 and standard deviation sigma, within ``alpha`` standard errors each."""
+    """Check that ln(values / truth) has mean 0 and standard deviation ``sigma`` within ``alpha`` standard errors."""
     z = np.log(values / truth)
     n = len(z)
     assert abs(z.mean()) < alpha * sigma / np.sqrt(n)
@@ -56,7 +56,7 @@ def test_jets_grid_is_complete_and_costs_what_the_rule_says() -> None:
 
 
 def test_jets_grid_has_the_noise_it_states() -> None:
-    # Values of jets, Table 1, typed here again.
+    # The law of the jet paper, Table 1, typed here again.
     law = 0.32 + 11.27 * column(GRID, "N") ** -0.44 + 7.22 * column(GRID, "D") ** -0.22
     assert_noise(column(GRID, "loss"), law, 0.01)
     assert TRUTH["jets_grid"]["parameters"] == {"E": 0.32, "A": 11.27, "B": 7.22, "alpha": 0.44, "beta": 0.22}

@@ -1,4 +1,4 @@
-"""Direction of a metric: it is read from the table, also for a map that describes the metric itself."""
+"""The better direction of a metric is read from the table, also for a map that predicts the metric."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_best_run_of_a_metric_is_the_one_in_its_direction(demo: Demo, metric
 
 
 def _read(table: Path, y: str, mapping: str = "") -> Runs:
-    """Read the runs as ``isoplan fit --y`` does."""
+    """Read the runs of a table in the same way as the command ``isoplan fit --y``."""
     column, direction = split_direction(y)
     return read_table(table, read_map([mapping] if mapping else [], column), (column, direction), "", ComputeRule(),
                       repeats="all", convert=None, sheet=None, inner=None)  # fmt: skip

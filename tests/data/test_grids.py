@@ -1,4 +1,4 @@
-"""Grids trained by Isoplan: complete, reproducible, and with a known floor."""
+"""Tables of grids that Isoplan trained are complete, reproducible, and have a known floor."""
 
 from __future__ import annotations
 
@@ -60,16 +60,18 @@ def test_the_known_floor_lies_in_the_interval_of_the_fit() -> None:
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 JETS = sorted(GRIDS.glob("jets_*.toml"))
 EVENTS = {"synthetic": 14.9, "games": 6.24}
-"""Mean number of events in a training window. Histories are cut at 32 and 50 events; two events of each are held out.
+"""Mean number of events per training window of each log.
+
+Histories are cut at 32 (synthetic) and 50 (games) events. Two events of each history are not used for training.
 """
 PARTICLES, SCATTER = 42, 17
 """Mean and standard deviation of the number of particles in Isoplan's jets (docs/jets.md)."""
 
 
 def particles(inputs: str) -> float:
-    """Return the mean number of particles that are read from a jet.
+    """Return the mean number of particles per jet that a network gets.
 
-    The number of particles is normal and cut at the maximum in ``inputs``.
+    The number of particles is normally distributed and cut at the maximum in ``inputs``.
     """
     most = int(inputs.split("x")[1])
     x = (most - PARTICLES) / SCATTER
@@ -98,9 +100,7 @@ def test_a_table_of_jets_holds_cells_of_its_grid_and_what_they_cost(grid: Path, 
 
 
 def test_the_law_of_our_jets_predicts_the_largest_compute_fifth() -> None:
-    """The law has at most half the error of the best baseline, and 4 of 5 cells lie inside their 95 % prediction
-    interval.
-    """
+    """The law has at most half the error of the best baseline, and 80 % of cells lie in their 95 % intervals."""
     found = hold_out()
     held = len(found.outcomes)
     assert found.fitted + held == len(records("grids/jets_one_pass.csv"))

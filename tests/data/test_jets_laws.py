@@ -1,4 +1,4 @@
-"""docs/jets_laws.md: its numbers recomputed from the tables by other code, and the statements that it must contain."""
+"""Numbers in docs/jets_laws.md, recomputed from the tables with independent code, and its required statements."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def test_chi_squared_of_rejections_is_that_of_an_independent_fit(metric: str) ->
 
 
 def test_hold_outs_are_stated_by_compute_and_by_jets() -> None:
-    """A power law in D of widths from 16 has errors of 2.5 % (hold-out by compute) and 1.9 % (by D) with numpy
-    alone.
+    """A power law in D, fitted with numpy to cells of width 16 or more, has the errors that the document states.
+
+    The errors are 2.5 % if the cells with the largest compute are held out, and 1.9 % for those with the largest D.
     """
     width, D, C, L = (np.array([float(row[name]) for row in ONCE]) for name in ("width", "D", "C", "loss"))
     found = []

@@ -1,4 +1,4 @@
-"""Typed tables compared with the papers' text: every number printed in a table, in order, and no others."""
+"""The typed CSV tables contain exactly the numbers that the papers print in their tables, in the same order."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.data.paper_text import numbers, table_after, table_before
 
 Rows = list[list[Decimal]]
 
-# Table -> its files, each as (file, columns of the row's label, columns that no data row of the table prints). A label
-# is compared if the paper prints it as a number (a budget, a depth); otherwise it only groups rows.
+# For each table, its files: (file, label columns, columns that the table of the paper does not print). A label groups
+# rows. It is also compared if the paper prints it as a number, such as a budget or a depth.
 BEHAVIOR: dict[int, tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = {
     2: (
         ("table02_embedder_share", ("budget_flops",), ()),
@@ -65,7 +65,7 @@ def texts(shared: Path) -> dict[str, str]:
 
 
 def typed(file: str, label: Sequence[str], left_out: Sequence[str]) -> dict[tuple[str, ...], list[Decimal]]:
-    """Return every number typed for each label, in order, without empty cells."""
+    """Return all typed numbers of a file by row label, in order, without empty entries."""
     skipped = {*label, *left_out} | TEXT_COLUMNS
     return {
         key: [Decimal(v) for row in rows for k, v in row.items() if k not in skipped and v]
@@ -74,7 +74,7 @@ def typed(file: str, label: Sequence[str], left_out: Sequence[str]) -> dict[tupl
 
 
 def printed(table: list[list[str]], words_first: bool) -> Rows:
-    """Return the numbers of each row, without its first cell if ``words_first``."""
+    """Return the numbers of each row of a paper's table, without the first cell if ``words_first`` is true."""
     body = [[numbers(c) for c in (row[1:] if words_first else row)] for row in table]
     return [[x for cell in row for x in cell] for row in body]
 
@@ -143,9 +143,9 @@ def test_jets_widths_and_efficiencies(texts: dict[str, str]) -> None:
 
 
 def measured(cell: str) -> list[Decimal | None]:
-    """Return value, upper error and lower error of an amplitude cell, with its power of ten applied.
+    """Return the value, upper error and lower error in a table cell, multiplied by the power of ten in the cell.
 
-    A floor of about zero has no errors.
+    A cell with a floor of about zero has no errors.
     """
     if "simeq" in cell:
         return [Decimal(0), None, None]
@@ -155,7 +155,7 @@ def measured(cell: str) -> list[Decimal | None]:
 
 
 def amplitude_rows(text: str, number: int) -> list[list[object]]:
-    """Return [x, fixed value, X_c and errors, alpha, its error, K and errors] for each fit of a table."""
+    """Return a row for each fit of a table: x, fixed quantity and value, X_c, alpha and K, each with its errors."""
     out: list[list[object]] = []
     x = ""
     for first, second, *cells in table_before(text, number)[1:]:
@@ -195,7 +195,7 @@ def test_amplitude_ranges(texts: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("paper", ["jets", "behavior", "amplitudes"])
 def test_constants_are_printed_in_their_paper(texts: dict[str, str], paper: str) -> None:
-    # Numbers written as a word or as 2^k in the text.
+    # Numbers that the text writes as a word or as a power of 2.
     words = {"validation_fraction": "one fourth", "batch_min": "2^6", "batch_max": "2^{16}"}
     found = set(numbers(re.sub(r"\\text\{(\w)\}", r"\1", texts[paper])))
     for row in records(f"papers/{paper}/{paper}_constants.csv"):

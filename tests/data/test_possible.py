@@ -1,4 +1,4 @@
-"""Questions of all kinds to all bundled laws: no plan prints an impossible number."""
+"""Plans with all kinds of questions from all bundled laws: no plan contains an impossible number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BUDGETS = [10.0**k for k in range(0, 41, 4)]
 
 
 def _numbers(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, Quantity, float]]:
-    """Yield each finite value and interval end with its quantity and the quantity's name."""
+    """Yield (name, quantity, number) for each finite value and each finite interval end of ``quantities``."""
     for name, q in quantities.items():
         for x in (q.value, *(q.ci68 or ()), *(q.ci95 or ())):
             if x is not None and math.isfinite(x):
@@ -37,15 +37,16 @@ def _numbers(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, Quantity
 
 
 def _farthest(q: Quantity, span: Interval | None) -> float:
-    """Return the decades between the runs and the numbers of a row: its value, or else the finite ends of its
-    intervals.
+    """Return the distance in decades from the range ``span`` of the runs to the value of ``q``.
+
+    If ``q`` has no value, the farthest end of its intervals is used.
     """
     stated = [q.value] if q.value is not None else [x for ends in (q.ci68, q.ci95) for x in ends or ()]
     return max((beyond(x, span) for x in stated), default=0.0)
 
 
 def _refused(plan: Plan) -> None:
-    """Check that no output of a plan that the runs do not support contains its numbers."""
+    """Check that no output of an unsupported plan (too far beyond the runs) contains its numbers."""
     assert not plan.sentence.startswith(("With", "To reach"))
     assert plan.support is not None
     raw = planned_json(plan)
@@ -63,7 +64,7 @@ def _refused(plan: Plan) -> None:
 
 
 def check(fit: Fit, plan: Plan) -> None:
-    """Check the numbers, JSON and sentence of a plan for properties that all plans have."""
+    """Check properties that the numbers, the JSON and the sentence of every plan must have."""
     least, most = possible(fit)
     unit = fit.data.ranges.get
     for name, q, x in _numbers({**plan.allocation, **plan.derived}):
@@ -113,7 +114,7 @@ def test_no_budget_gives_a_number_that_cannot_be(C: float) -> None:
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.5, 0.7, 0.9])
 def test_no_target_below_the_runs_gives_a_number_that_cannot_be(share: float) -> None:
-    """A harder target is never answered if an easier one is refused."""
+    """Each target below the best loss of the runs is either refused or answered with possible numbers."""
     for fit in bundled.planned():
         best = fit.best_run
         if best is None or fit.larger_is_better:

@@ -1,4 +1,4 @@
-"""The bundled stories: their fits are those of the bundled tables, and every sentence has at most 40 words."""
+"""Bundled stories: each bundled fit equals a new fit of its table, and every sentence has at most 40 words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bundled CSV files: their format, and the papers' own arithmetic (numbers typed here from the papers)."""
+"""The bundled CSV files: their format, and relations between numbers that the papers state."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def column(rows: list[dict[str, str]], name: str) -> Floats:
 
 
 def loglog(x: Floats, y: Floats) -> tuple[float, float]:
-    """Return k and b of y = k x^b, fitted by least squares of logs."""
+    """Return the constants k and b of y = k x^b, fitted by least squares of the logarithms."""
     b, log_k = np.polyfit(np.log(x), np.log(y), 1)
     return math.exp(log_k), b
 
@@ -67,7 +67,7 @@ def test_csv_is_tidy(file: Path) -> None:
     assert len({tuple(r) for r in rows}) == len(rows)
     for name, *cells in zip(header, *rows, strict=True):
         numeric = [bool(NUMBER.fullmatch(c)) for c in cells if c]
-        # A column contains only numbers or only text. Of the hexadecimal names of runs, a few in a thousand look like
+        # A column contains only numbers or only text. Exception: a few of a thousand hexadecimal run names look like
         # numbers.
         assert all(numeric) or not any(numeric) or (name == "run" and sum(numeric) < 0.01 * len(cells)), name
 
@@ -114,7 +114,7 @@ def test_demo_tables_say_that_they_are_simulated() -> None:
     assert len(SIGNALS) == 9
 
 
-# --- arithmetic of the papers
+# --- relations between numbers of the papers
 
 
 def test_jets_exponents_of_the_frontier() -> None:
