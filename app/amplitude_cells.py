@@ -29,7 +29,7 @@ def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
 
 
 def of_file(path: Path) -> tuple[TrainedCell, ...]:
-    """Return the amplitude cells of a table file. Raises PlannerError if the file is unreadable or has none."""
+    """Return the amplitude cells of a table file. Raises PlannerError if the file has no such cells."""
     if not path.is_file():
         raise PlannerError(f"There is no file {path}: check the path.")
     with memory() as db:

@@ -16,7 +16,7 @@ TASKS = {
     "jet": "jets",
     "amplitude": "amplitudes",
 }
-"""Name of a task, for each other name that families of cells, bundled tables or published laws use."""
+"""Mapping to the name of a task from other names that cell families, bundled tables and published laws use."""
 
 
 def load_bundled(database: Database) -> None:
@@ -45,8 +45,8 @@ def opening(table: TableInfo) -> Demo | None:
 def task_of(db: Database, table_id: str) -> str:
     """Return the name of the task that the runs of a table were trained on, such as 'jets'.
 
-    The task is that of the family for a table of trained cells, and the one in the name for a bundled table. For any
-    other table, the task is unknown and the function returns "".
+    A table of trained cells has the task of its cell family. A bundled table has the task in its name. For any other
+    table, the task is unknown and the function returns "".
     """
     table = next((t for t in tables.all(db) if t.id == table_id), None)
     if table is None:

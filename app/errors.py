@@ -1,4 +1,4 @@
-"""Errors on a page: the page shows one sentence and a closed list of details. The traceback is only in the log."""
+"""Errors on a page: the page shows one sentence and folded details. The traceback is only in the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("isoplan.page")
 def show_error(error: Exception) -> bool:
     """Show an error of a page. Return True, which tells Streamlit not to show the error itself.
 
-    An error that the user can correct (PlannerError) is shown as its own message. Any other error is logged with its
+    An error that the user can correct (PlannerError) is shown with its own message. Any other error is logged with its
     traceback and a short incident number. The page then shows this number and lines that the user can copy into a
     report. File paths outside Isoplan and values of the error are only in the log.
     """

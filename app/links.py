@@ -65,7 +65,7 @@ def follow_view() -> None:
 
 
 RENAMED = "choices_renamed"
-"""Session key of the parameters whose value in the link is an old name of a choice and was replaced by the new name."""
+"""Session key of link parameters with an old name of a choice as value. The old name was replaced by the new name."""
 
 
 @contextmanager

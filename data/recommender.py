@@ -26,7 +26,7 @@ SHARES = (0.01, 0.5)
 optimum may lie outside the range.
 """
 NEGATIVES = (16e3, 2e6)
-"""Smallest and largest number K of extra negatives of the sweep in Table 6. The sweep also contains K = 0."""
+"""Smallest and largest number K of extra negatives in the sweep of Table 6, without K = 0, which it also contains."""
 QUOTED = {
     "s": "2 % of the parameters is best at every budget; every optimum inside its sweep lies between 1 % and 6 %, and "
     "the loss rises above 6 % (behavioural, Sec. 3.1, Table 7).",

@@ -99,9 +99,9 @@ def counted(folder: Path, setting: Setting) -> Rows:
 
 
 def counting(folder: Path) -> list[tuple[str, ...]]:
-    """Return the lines of ``counted`` for all sweeps.
+    """Return the table rows of ``counted`` for all sweeps.
 
-    Each line begins with the name of its sweep and its candidates.
+    Each row begins with the name of the sweep and the kind of candidates.
     """
     return [
         (f"{sweep}, {CANDIDATES[setting]}", *line)
@@ -123,7 +123,7 @@ def _built(folder: Path, setting: Setting, metric: str) -> Built:
 
 @cache
 def _table(folder: Path, setting: Setting) -> Table:
-    """Return the table of the sweep of ``setting``, divided into the sweeps that it contains."""
+    """Return the table of the sweep that varies ``setting``. All rows of the table belong to this sweep."""
     every, name = rows(folder, SWEEPS[setting]), f"behavior_{SWEEPS[setting]}.csv"
     numeric = [c for c in every[0] if c not in WORDS]
     named = Roles(N="N", D="D", C="C_step", budget="budget", loss="loss", run="run")
@@ -144,7 +144,7 @@ def _read(every: Sequence[Mapping[str, str]], name: str, folder: Path, roles: Ro
 
 
 def budget(folder: Path) -> float | None:
-    """Return the largest nominal budget in FLOPs of the sweeps of s, N and K; None if no such sweep is trained."""
+    """Return the largest nominal budget in FLOPs of the share, allocation and negatives sweeps; None without sweeps."""
     settings: tuple[Setting, ...] = ("s", "N", "K")
     return max((float(row["budget"]) for setting in settings for row in rows(folder, SWEEPS[setting])), default=None)
 

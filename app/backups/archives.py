@@ -113,8 +113,8 @@ def _write(root: Path, part: Path, database: Path, contents: Contents, tell: Tel
 def _check(part: Path, scratch: Path, tell: Tell) -> Manifest:
     """Check the written archive ``part`` and return its manifest.
 
-    The check reads every file of the archive, opens the database in the folder ``scratch``, and compares the number of
-    rows of each table with the manifest. Raises PlannerError if anything differs.
+    The check reads every file of the archive, opens the database in the folder ``scratch``, and compares each table
+    with the manifest. Raises PlannerError if there is a difference.
     """
     with archive.opened(part) as (source, manifest):
         archive.unpack(source, manifest, [name for name in manifest.files if name != FILE], None, tell)

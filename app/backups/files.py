@@ -35,7 +35,7 @@ _NOT_OURS = re.compile(r"isoplan\..*|tmp[a-z0-9_]{8}")
 
 @dataclass(eq=False)
 class Seen:
-    """Result of the file selection.
+    """Result of the selection of files for a backup.
 
     ``cells`` is the number of cells in the backup for each state, such as 'done'. ``left_out`` has the name of each
     file that is not copied, with the reason.
@@ -65,8 +65,8 @@ def moment(root: Path) -> Moment:
 def entries(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[Entry]:
     """Yield the files of a backup of the workspace ``root``; ``database`` is the finished copy of its database.
 
-    ``now`` lists the cells and sweeps to copy. The selection is counted in ``seen``. Raises PlannerError if the name of
-    a file is not Unicode.
+    ``now`` lists the cells and sweeps to copy. ``seen`` collects the counts of copied cells and the skipped files.
+    Raises PlannerError if the name of a file is not Unicode.
     """
     for entry in _all(root, database, now, seen):
         if not _is_text(entry.name):

@@ -80,9 +80,9 @@ def restore(
 
 @contextmanager
 def _on_disk(file: Path) -> Iterator[tuple[Path, Path | None]]:
-    """Yield the path of the archive on disk, and the same path if the file stays there, else None.
+    """Yield two paths: the archive on disk, and the permanent path of the archive.
 
-    Data from standard input or a pipe go to a temporary file, which has no permanent path.
+    Data from standard input or a pipe are copied to a temporary file; the permanent path is then None.
     """
     standard = str(file) == "-"
     if not (standard or file.is_fifo() or file.is_char_device()):
@@ -97,7 +97,7 @@ def _on_disk(file: Path) -> Iterator[tuple[Path, Path | None]]:
 
 @contextmanager
 def _progress(interrupted: str) -> Iterator[Tell]:
-    """Yield a function that adds bytes to the progress on a terminal.
+    """Yield a function that adds a number of bytes to the progress shown on a terminal.
 
     Ctrl+C and SIGTERM end the command with the sentence ``interrupted``.
     """

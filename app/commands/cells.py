@@ -69,7 +69,7 @@ class Chosen:
 
 
 def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chosen:
-    """Return the sweeps and cells that the user typed as ``names``.
+    """Return the sweeps and cells that match the typed ``names``.
 
     Each text is the name of a sweep, or a prefix of the key of a sweep or cell. Raises PlannerError if a text matches
     no sweep or cell, or more than one.
@@ -149,7 +149,7 @@ def _log(queue: Queue, chosen: Chosen) -> None:
 
 
 def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:
-    """Print all sweeps with their progress, or only the chosen cells and the cells of the chosen sweeps, if any."""
+    """Print the progress of all sweeps. If sweeps or cells are chosen, print the chosen cells instead."""
     sweeps, records = read_sweeps(root), queue.scan()
     told = standings(sweeps)
     if chosen.keys:

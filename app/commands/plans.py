@@ -77,7 +77,7 @@ def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
 def _saved(files: Sequence[str], fits: Sequence[Fit]) -> list[Saved]:
     """Return the saved plans, each named like its file.
 
-    If ``fits`` contains the fit of a plan, its answer is also computed again with this fit. Raises PlannerError if
+    If ``fits`` contains the fit of a plan, the plan is also computed again with this fit. Raises PlannerError if
     ``fits`` is not empty and contains the fit of no plan.
     """
     known = {one.hash: one for one in fits}

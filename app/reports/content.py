@@ -161,7 +161,7 @@ def _notes(card: Card) -> str:
 
 
 def _lenders(cards: Iterable[Card]) -> tuple[str, ...]:
-    """Return the metrics whose laws give values for other metrics."""
+    """Return the metrics with a law that is also used for another metric on the cards."""
     return tuple(dict.fromkeys(card.lender for card in cards if card.lender))
 
 

@@ -35,7 +35,7 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that no font shows, and that JSON or PDF may not contain."""
 
 FOREIGN = re.compile(r"[\u0530-\u1dff\u2c00-\ufefe\U00010000-\U0001fffd\U00020000-\U0003fffd]")
-"""Characters that the fonts of Typst lack, such as Chinese. The system fonts are used only if a report has any."""
+"""Characters that the fonts of Typst lack, such as Chinese. A report with such characters uses system fonts."""
 
 
 def pdf_report(report: Report) -> bytes:

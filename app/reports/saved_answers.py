@@ -20,7 +20,7 @@ from isoplan.engine.planning.recommender.text import LABELS as SETTINGS
 WRITERS = {".html": html_report, ".pdf": pdf_report}
 """Function that converts a report to a file, for each ending of the file name."""
 PARTS = {"allocation", "derived", "choices", "recipes", "regimes"}
-"""Keys of a JSON object that only group its numbers, and are not part of a label."""
+"""Keys of an answer in JSON that group numbers. The labels of these numbers do not contain the keys."""
 UNLISTED = {"question", "prices", "warnings", "picture", "laws", "evidence", "between", "support", "compute", "bill"}
 """Keys of an answer whose values do not belong to the numbers of its report."""
 NAMES = LABELS | {"s": SETTINGS["s"], "B": SETTINGS["B"], "K": SETTINGS["K"], "lr": SETTINGS["lr"]}

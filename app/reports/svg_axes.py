@@ -35,7 +35,7 @@ class Scale:
         return self.part.get("type") == "log"
 
     def at(self, values: Any) -> Floats:
-        """Return the pixel positions of ``values``. On a log axis, those of zero and negative values are not finite."""
+        """Return the pixel positions of ``values``; on a log axis, zero and negative values give NaN or infinity."""
         given = np.asarray(values, float)
         with np.errstate(invalid="ignore", divide="ignore"):
             known = np.log10(given) if self.log else given

@@ -87,7 +87,7 @@ def html(page: str = "") -> str:
 
 
 def inline_scripts() -> tuple[str, ...]:
-    """Return the hash of each inline script as a source of a Content-Security-Policy: ``'sha256-...'``."""
+    """Return a Content-Security-Policy source with the hash, ``'sha256-...'``, of each inline script."""
     found = (body for page in ("", *FIGURES) for body in re.findall(r"<script>(.*?)</script>", html(page), re.DOTALL))
     digests = (base64.b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in found)
     return tuple(dict.fromkeys(f"'sha256-{digest}'" for digest in digests))

@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.limited import limit
 
-DEEPEST = 200  # maximum depth of nested elements: figures have about 10, and the converter crashes at some thousands
+DEEPEST = 200  # maximum depth of elements: figures need about 10, the converter crashes at thousands
 MOST_ELEMENTS = 100_000
 LARGEST = 20_000.0
 """Maximum width and height of a drawing, in pixels."""

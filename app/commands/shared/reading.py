@@ -133,10 +133,10 @@ def read_priors(options: Iterable[str]) -> dict[str, tuple[float, float]]:
 def _read_pairs(
     options: Iterable[str], option: str, form: str, example: str, separator: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield each name and value of ``NAME=VALUE,...``. If there is a ``separator``, each value contains it and
-    further characters.
+    """Yield each name and value of texts such as ``NAME=VALUE,...``.
 
-    Raises PlannerError if a name is repeated or a text does not have the ``form``; the message shows ``example``.
+    If ``separator`` is not empty, each value must contain the separator and other characters. Raises PlannerError if a
+    name is repeated or a text does not have the ``form``; the message shows ``example``.
     """
     names = set[str]()
     for entry in (part for text in options for part in text.split(",")):
@@ -172,8 +172,9 @@ def read_budget(option: str) -> float:
 def read_training(
     file: Path, runs: Runs, roles: dict[str, str], metric: tuple[str, str], extra: tuple[str, ...]
 ) -> Curves:
-    """Return the training curves of ``runs`` in a table file; ``metric`` is a column of the file and its better
-    direction.
+    """Return the training curves of ``runs`` from a table file.
+
+    ``metric`` is a column of the file and the better direction of the metric, "min" or "max".
     """
     from isoplan.engine.store.files.table_files import read_curves
 
