@@ -1,4 +1,4 @@
-"""Data: upload a table, view its runs, check how its columns are read, answer questions, and go on to a fit."""
+"""Page Data: upload a table, view its runs, check how its columns are read, answer questions, and start a fit."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from isoplan.engine.store.tables import condition, tables
 from isoplan.engine.store.tables.tables import TableInfo
 
 MOST_DRAWN = 200_000
-"""Maximum number of rows of a table whose runs this page reads at once, for the picture and the questions about them.
-The runs of a larger table are read after a click. The page Fit asks for tables of every size.
+"""Maximum number of rows for which this page reads the runs without a click, to draw the runs and ask questions.
+
+The page Fit asks these questions for tables of every size.
 """
 WIDE, NARROW = 600, 340
-"""Width in pixels of the picture of the runs and of the roles beside it. On a narrow page they are below each other."""
+"""Widths in pixels of the figure of the runs and of the list of roles, which is below the figure on a narrow page."""
 TABS = ["Rows", "Columns", "Curves", "Agreement", "Source"]
 FORMER = {"Runs": "Rows"}
-"""Present names of tabs, by the names in links of earlier versions."""
+"""Current names of renamed tabs, by their former names, which old links can contain."""
 
 
 def show(table: TableInfo, columns: Sequence[Column], where: str, found: tuple[str, Runs] | None) -> None:
-    """Show the runs of ``table`` and, beside them, its roles, the open questions, and the button that leads to Fit.
+    """Show the runs of ``table``, the roles of its columns, the unanswered questions, and a button that starts a fit.
 
-    ``where`` is the filter. ``found`` are the hash of the snapshot and its runs, None if they are not read.
+    ``where`` is the filter. ``found`` contains the hash of a snapshot and its runs; None if the runs are not read.
     """
     both = st.container(horizontal=True, gap="medium")
     with both.container(width=WIDE, key="runs_drawn"):
@@ -59,10 +60,10 @@ def show(table: TableInfo, columns: Sequence[Column], where: str, found: tuple[s
 
 
 def read(table: TableInfo, where: str) -> tuple[str, Runs] | None:
-    """Return the hash of the snapshot of ``table`` and its runs.
+    """Return the hash of a snapshot of ``table`` and the runs of this snapshot.
 
-    Returns None, with a message, if the runs cannot be read, or if the table is large and the user has not asked for
-    its runs.
+    Returns None if the table is large and the user has not asked for its runs. Also returns None, and shows a message,
+    if the runs cannot be read.
     """
     large = table.rows > MOST_DRAWN
     if large and not st.toggle(f"Draw {plural(table.rows, 'row')} and check them", key=f"draw_{table.id}"):
@@ -73,7 +74,10 @@ def read(table: TableInfo, where: str) -> tuple[str, Runs] | None:
 
 
 def about(table: TableInfo, where: str, problem: str, found: Runs | None) -> None:
-    """Show the number of runs of ``table``, its filter with its ``problem``, and the progress of its cells."""
+    """Show the number of runs of ``table``, its filter, and the progress of its cells (training runs of Isoplan).
+
+    ``problem`` is the reason why the filter is invalid, or "".
+    """
     with sentences(), st.container(horizontal=True, vertical_alignment="center"):
         st.badge(counted(table, where, found), color="blue")
         rows.clear_filter(problem)
@@ -84,9 +88,10 @@ def about(table: TableInfo, where: str, problem: str, found: Runs | None) -> Non
 
 
 def counted(table: TableInfo, where: str, found: Runs | None) -> str:
-    """Return the number of runs as text, such as ``104 runs``, or ``52 of 104 runs`` if a filter leaves some out.
+    """Return the number of runs as text, such as ``104 runs``, or ``52 of 104 runs`` if a filter excludes runs.
 
-    If several rows are one run, the rows are counted as well. ``found`` are the runs if they have been read.
+    If a run can have several rows, the text also contains the number of rows. ``found`` are the runs, or None if they
+    have not been read.
     """
     if tables.roles(db, table.id).rows != "all":
         runs_read = f"{plural(len(found), 'run')} of " if found is not None else ""
@@ -96,14 +101,15 @@ def counted(table: TableInfo, where: str, found: Runs | None) -> str:
 
 
 def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None:
-    """Show the button that fits a law to this table and filter on the page Fit, and why it is not possible yet.
+    """Show the button that fits a law to the table on the page Fit, or the reason why this is not possible yet.
 
-    ``unread`` is the number of open questions about columns, and ``mixed`` about the ``n`` runs.
+    ``where`` is the filter. ``unread`` is the number of unanswered questions about columns. ``mixed`` is the number of
+    unanswered questions about the ``n`` runs.
     """
     roles = tables.roles(db, table.id)
     ready = roles.loss is not None or bool(roles.metrics) or "loss" in roles.derived
     label, icon = "Fit law", ":material/show_chart:"
-    st.session_state.pop(REQUESTED, None)  # a request that the page Fit did not complete
+    st.session_state.pop(REQUESTED, None)  # remove a request that the page Fit did not complete
     if st.button(label, type="primary", icon=icon, disabled=not ready, key="fit_law", width="stretch"):
         st.session_state[REQUESTED] = table.id
         link = {"table": table.id} | ({"where": where} if where else {})
@@ -117,7 +123,10 @@ def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None
 
 
 def details(table: TableInfo, columns: Sequence[Column], where: str) -> None:
-    """Show the rows, columns, curves, agreement of metrics and source of ``table`` in tabs; only one is computed."""
+    """Show tabs with the rows, columns, curves, agreement of metrics and source of ``table``.
+
+    Only the open tab is computed.
+    """
     rename_choice("show", FORMER)
     for name, tab in zip(TABS, st.tabs(TABS, key="show", on_change="rerun", bind="query-params"), strict=True):
         if not tab.open:
@@ -136,7 +145,7 @@ def details(table: TableInfo, columns: Sequence[Column], where: str) -> None:
 
 
 def source(table: TableInfo) -> None:
-    """Show where ``table`` comes from, when it was imported, and the hash of its file."""
+    """Show the origin of ``table``, the time of its import, and the hash of its file."""
     if table.read_only:
         st.markdown("Comes with Isoplan, read-only.")
     if table.provenance:
@@ -152,7 +161,7 @@ def bring_back(db: Database, table_id: str) -> None:
 
 
 def put_away(db: Database, table_id: str) -> None:
-    """Delete a table and close it, so that the page opens with another table."""
+    """Delete a table and close it. The page then opens another table."""
     tables.delete(db, table_id)
     remember("table", "")
 

@@ -1,4 +1,4 @@
-"""Explore: the loss surface, the iso-FLOP curves, the frontier and the slices of one fitted law."""
+"""Page Explore: loss surface, iso-FLOP curves and compute-optimal frontier of one fitted law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fit: choose a law for the runs of a table, fit it, and view the result with its intervals and warnings."""
+"""Page Fit: choose a law for the runs of a table, fit the law, and view the result with intervals and warnings."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from isoplan.app.views.widgets.state import choose_table, fit_of, follow_link, n
 from isoplan.engine.store.tables.tables import TableInfo
 
 OFFERED = "newest_fit_opened"
-"""Session key of the table that the page showed last.
+"""Session key of the id of the table that the page showed last.
 
-The newest fit of a table is opened when this key changes to that table. A fit that the user closes then stays closed.
+The newest fit of a table is opened only when the page changes to this table. Therefore a fit that the user closes stays
+closed.
 """
 
 
 def open_newest(table: TableInfo) -> None:
-    """Open the newest fit of ``table`` when the page shows this table for the first time.
+    """Open the newest fit of ``table`` when the page changes to this table.
 
-    Nothing is opened if a fit is already open, or if the link has other parameters than the table.
+    No fit is opened if a fit is already open, or if the link contains parameters in addition to the table.
     """
     offered = st.session_state.get(OFFERED)
     st.session_state[OFFERED] = table.id
@@ -43,10 +44,10 @@ def open_newest(table: TableInfo) -> None:
 
 
 def choose_and_fit(table: TableInfo, grid: GridContainer) -> None:
-    """Show the form of a fit to the runs of ``table``, and the button that fits.
+    """Show the form for a fit to the runs of ``table``, and the button that fits the law.
 
-    The table, the predicted quantity and the law are in the cells of ``grid``, all other settings below the button.
-    If the button "Fit law" of the page Data opened this page, the law is fitted once without a click.
+    The predicted quantity and the law are shown in ``grid``, and all other settings below the button. If the user
+    opened this page with the button "Fit law" of the page Data, the law is fitted once without a click.
     """
     where = filter_note(table)
     snapshot, runs = runs_of(db, table, where)

@@ -1,4 +1,4 @@
-"""Home: the newest plan or the demo as one picture and one sentence, next steps, stories, and all that is saved."""
+"""Page Home: the newest plan or the demo, next steps, stories, and lists of saved plans, fits, answers and tables."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from isoplan.engine.store.tables.tables import TableInfo
 T = TypeVar("T")
 
 SCREEN, HEIGHT = replace(WEB, size=15.0, scale=1.2), 400
-"""Theme and height in pixels of the picture."""
+"""Theme of the figure, and its height in pixels."""
 HERO = """
 .isoplan-hero { font-size: 1.6rem; line-height: 1.3; font-weight: 600; margin: 0; min-height: 2.6em; }
 [data-testid="stHeading"] h3 { font-size: 1rem; padding: 0.5rem 0; }
 """
 STORY = "home_story"
-"""Key of the query that opens the story of the picture."""
+"""Session key of the query parameters that open the story of the figure."""
 OTHERS = "Other"
-"""Heading of bundled tables that belong to none of the domains."""
+"""Heading of the bundled tables that do not belong to a domain of ``DOMAINS``."""
 RECENT = 5
-"""Number of rows that each list of Home shows; the other rows are folded."""
+"""Number of visible rows in each list of the page. Further rows are folded."""
 
 db = workspace.current()
 run_tables = tables.all(db)
@@ -53,7 +53,7 @@ titles = {domain.key: domain.title for domain in DOMAINS}
 
 @st.fragment
 def hero() -> None:
-    """Show the newest plan, or the demo, as one sentence and one picture."""
+    """Show the newest plan that has a story, otherwise the demo, as one sentence and one figure."""
     with sentences():
         screen, name, query = stories.first_screen(db)
         st.session_state[STORY] = query
@@ -66,7 +66,7 @@ def hero() -> None:
 
 
 def next_step() -> None:
-    """Show one sentence about the next step with own runs, and the buttons that start it, a story, and the demo."""
+    """Show one sentence about the next step with the user's runs, and buttons for this step, a story and the demo."""
     text, label, query = "", "", dict[str, str]()
     if fit := next((f for f in usable if f.table_id in {t.id for t in own}), None):
         fresh = f"**{escape_markdown(fit.name)}** is fitted. Plan a budget or a target."
@@ -91,7 +91,7 @@ def next_step() -> None:
 
 
 def cards() -> None:
-    """Show one card per domain with the link that opens its story."""
+    """Show one card per domain with a link that opens the story of the domain."""
     row = st.grid(len(DOMAINS), min_column_width=180)
     for domain in DOMAINS:
         with row.cell(), st.container(border=True, height="stretch"):
@@ -104,7 +104,7 @@ def cards() -> None:
 
 
 def line(show: Callable[[], object], about: str) -> None:
-    """Show one row of a list: the link that ``show`` draws, and the short text ``about`` at the right edge."""
+    """Show one row of a list: the link that the function ``show`` draws, and the text ``about`` at the right edge."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         show()
         st.caption(escape_markdown(about), width="content")
@@ -117,9 +117,9 @@ def to_page(page: str, label: str, query: dict[str, str], icon: str) -> Callable
 
 
 def listed(title: str, found: Sequence[T], row: Callable[[T], None], rest: str) -> None:
-    """Show the list ``found`` under its title and length, one item per call of ``row``.
+    """Show the list ``found`` with its title and length. The function ``row`` draws one item.
 
-    The first ``RECENT`` items are visible. The others are folded under a label such as "12 older fits".
+    The first ``RECENT`` items are visible. Further items are folded under a label such as "12 older fits".
     """
     if not found:
         return
@@ -133,19 +133,19 @@ def listed(title: str, found: Sequence[T], row: Callable[[T], None], rest: str) 
 
 
 def fit_row(fit: SavedFit) -> None:
-    """Show a link to a saved fit and the time at which it was made."""
+    """Show a link to a saved fit and the time when it was saved."""
     query = {"table": fit.table_id, "fit": fit.hash}
     line(to_page("fit", fit.name, query, "show_chart"), f"{fit.created:%d %b %H:%M}")
 
 
 def plan_row(plan: SavedPlan) -> None:
-    """Show a link to a saved plan and the time at which it was made."""
+    """Show a link to a saved plan and the time when it was saved."""
     opens = partial(opener, "plan", plan.name, link(db, results.plan(db, plan.hash)), "flag")
     line(opens, f"{plan.created:%d %b %H:%M}")
 
 
 def answer_row(answer: SavedAnswer) -> None:
-    """Show a link to a saved answer, the name of its question, and the time at which it was made."""
+    """Show a link to a saved answer, the title of its question, and the time when it was saved."""
     place = list_places()[answer.kind]
     opens = partial(opener, place.page, answer.name, answer.query, place.icon)
     line(opens, f"{place.title}, {answer.created:%d %b %H:%M}")
@@ -157,7 +157,7 @@ def table_row(table: TableInfo) -> None:
 
 
 def bundled() -> None:
-    """Show the bundled tables by domain, and the published ones folded."""
+    """Show the bundled tables by domain. Tables of published runs are folded."""
     found = {table.name: table for table in run_tables if table.read_only}
     folded = [table for demo in PUBLISHED if (table := found.pop(demo.name, None)) is not None]
     groups: dict[str, list[TableInfo]] = {}

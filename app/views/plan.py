@@ -1,4 +1,4 @@
-"""Plan: the best model for a budget, or the cost of a target. Each question is one section of the page."""
+"""Page Plan: the best model for a budget, or the cost of a target. Each question has its own section of the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECTIONS: dict[str, Callable[[Database], None]] = {
     **{one.title: partial(planner_question.show, question=one) for one in find_questions().values()},
     "Compare": compare.show,
 }
-"""Functions that draw a section, by the title of the section, which is the value of ``question`` in the link."""
+"""Functions that draw the sections of the page, by title. The link stores the open section as ``question``."""
 
 db = workspace.current()
 heading("Plan", "Find the best model for a budget, or the cheapest way to a target.")

@@ -1,4 +1,4 @@
-"""Precision: N, D and C that an amplitude surrogate needs for a required precision, before the large training runs."""
+"""Page Precision: estimate N, D and C that an amplitude surrogate needs for a precision, before large training runs."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ ERRORS: dict[str, Kind] = {
     "a median relative error of": "median",
     "99 % of the points below": "99",
 }
-"""Kinds of a target that is not an MSE, by the option on the page."""
+"""Kinds of target errors other than the MSE, by the option on the page."""
 FORMER = {"a typical relative error of": "an RMS relative error of"}
-"""Present options of the kind of target, by the options in links of earlier versions."""
+"""Current names of renamed options of "Kind of target", by their former names, which old links can contain."""
 LAW, ANCHOR, TRAINED = "a published law", "a run of mine", "trained cells"
 SETTINGS = {LAW: "Collision energy", ANCHOR: "Floor of the loss, collision energy", TRAINED: "Floor of the loss"}
-"""Title of the expander with further inputs, by the source of the law."""
+"""Title of the expander with further input fields, by the source of the scaling law."""
 MOST_ANCHORS = 4
 
 
 def ask(db: Database) -> Answer | None:
-    """Show the question as a sentence with fields; return its answer, None while a field that it needs is empty."""
+    """Show the question as a sentence with input fields; return the answer, or None if a required field is empty."""
     with blanks("precision"):
         words("My amplitude has")
         n_f = int(st.number_input("Final-state particles", 2, 20, 4, key="n_f", bind="query-params", width=110,
@@ -100,9 +100,10 @@ def ask(db: Database) -> Answer | None:
 
 
 def _scale(scale: str, laws: Sequence[PublishedLaw], names: Sequence[str]) -> tuple[dict[str, str], list[Anchor]]:
-    """Show the inputs that the source ``scale`` of the law needs; return their texts by name, and the anchor runs.
+    """Show the input fields for ``scale``, the source of the law; return their texts by name, and the user's runs.
 
-    ``laws`` are the published laws, and ``names`` the processes of trained cells, for the chosen number of particles.
+    ``laws`` are the published laws, and ``names`` the processes with trained cells (training runs of Isoplan), for the
+    selected number of particles.
     """
     if scale == ANCHOR:
         return {}, _anchors()
@@ -114,9 +115,9 @@ def _scale(scale: str, laws: Sequence[PublishedLaw], names: Sequence[str]) -> tu
 
 
 def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
-    """Show selections that lead to one law of ``laws``.
+    """Show the selections that determine one of the published ``laws``.
 
-    Returns its process, axis, network, and the value of the other axis, by field name.
+    Returns the process, the axis, the network and the value of the other axis of this law, by field name.
     """
     with blanks("law"):
         words("The law of")
@@ -134,7 +135,7 @@ def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
 
 
 def _anchors() -> list[Anchor]:
-    """Show the fields of the anchors (small runs of the user) and return the anchors whose fields have values."""
+    """Show the input fields of the anchors (small runs of the user); return the anchors with complete fields."""
     n = int(st.number_input("Runs", 1, MOST_ANCHORS, 1, key="anchors", bind="query-params", width=110,
                             help="Number of small runs, each limited by D, N or C. With runs at two or more values "
                             "of D, their exponent replaces the bound 4/d."))  # fmt: skip
@@ -150,7 +151,7 @@ def _anchors() -> list[Anchor]:
 
 
 def _anchor(i: int) -> Anchor | None:
-    """Show the fields of run number ``i`` and return it; None if the value of its axis or its loss is empty."""
+    """Show the input fields of run ``i`` and return the run; None if its axis value or its loss is empty."""
     grid = st.grid(7, min_column_width=120)
     axis = grid.selectbox("Limited by", AXES, key=f"axis{i}", bind="query-params")
     names = {"x": f"{axis} of the run", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs a point",
@@ -170,7 +171,7 @@ def _anchor(i: int) -> Anchor | None:
 
 
 def show(db: Database, found: Answer) -> None:
-    """Show the answer: sentence, table, warnings, the form that saves it, and one figure per extrapolated axis."""
+    """Show the answer: sentence, table, warnings, a form that saves it, and one figure per extrapolated axis."""
     plan: AmplitudePlan = found.result
     with st.container(border=True):
         st.header(escape_markdown(powers(whole(found.sentence))), anchor=False)
@@ -193,7 +194,7 @@ def show(db: Database, found: Answer) -> None:
 
 
 def _report(found: Answer) -> Report:
-    """Return the report of the answer, with one figure per extrapolated axis."""
+    """Return a report of the answer, with one figure for each extrapolated axis (N, D or C)."""
     plan: AmplitudePlan = found.result
     needs = [need for need in plan.needs if not need.reached and not need.inside and len(need.x)]
     tables = [
@@ -216,7 +217,7 @@ SHOWN = (
     *("X_c, paper", "X_c, ours", "X_c, ours from", "X_c, ours to"),
     *("K, paper", "K, ours", "K, ours from", "K, ours to", "Target", "Network", "Table"),
 )
-"""Columns of the table of laws in order. The exponents come early, because small screens cut the table off."""
+"""Columns of the table of laws, in order. The exponents come early, because a small screen cuts off the right side."""
 
 
 @st.cache_resource(max_entries=8, show_spinner="Fitting the laws of trained cells")
@@ -232,7 +233,8 @@ def _laws(cells: tuple[TrainedCell, ...]) -> pd.DataFrame:
 def show_laws(db: Database) -> None:
     """Show the exponents of all processes, and a table of all laws.
 
-    The figure compares the exponents with the bound 4/d, which a plan from one anchor assumes.
+    The figure compares the exponents with 4/d, where d is the dimension of the phase space. A plan from one run of the
+    user assumes the exponent 4/d.
     """
     cells = of_workspace(db)
     with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
@@ -257,7 +259,7 @@ def show_laws(db: Database) -> None:
 
 
 def laws_table(ours: Sequence[TrainedLaw]) -> pd.DataFrame:
-    """Return a table with one row per law; a published and a trained law of the same kind share a row.
+    """Return a table with one row per law. A published law and the corresponding trained law are in one row.
 
     Without trained laws, the table contains only the columns of published laws.
     """

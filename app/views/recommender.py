@@ -1,4 +1,4 @@
-"""Recommender: settings for a budget and serving metrics, the sweeps that support them, and agreement of metrics."""
+"""Page Recommender: settings for a budget and serving metrics, evidence for the settings, and agreement of metrics."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from isoplan.engine.quantities import parse_flops, power10
 
 START = "recall@10"
 EXPERT = ("width", "length", "precision", "chunk", "rate", "rate_batch", "batch_size")
-"""Names of the fields under "More", in the order of the page."""
+"""Names of the input fields in the expander "More", in the order of the page."""
 BOUNDS = {"width": (1, 1_000_000), "length": (1, 1_000_000), "chunk": (0, 100_000_000)}
 OTHERS = {"s": "0.06", "B": "2048", "K": ""}
-"""Initial texts of the fields "Cost of another ...", by setting: values whose cost is compared with the optimum."""
+"""Initial texts of the fields "Cost of another ...", by setting: the value whose cost is compared with the optimum."""
 
 
 def ask_metrics(own: Built, printed: Evidence, usual: str) -> tuple[str, ...]:
-    """Show the selection of serving metrics and return the chosen ones, at least one.
+    """Show the selection of serving metrics; return the selected metrics, at least one.
 
-    The selection contains the metrics that the evidence covers, and the metrics of the user's table that have no fit
-    yet. ``own`` is evidence from the user's runs, ``printed`` from papers. ``usual`` is the metric at the start.
+    The options are the metrics of the evidence and the metrics of the user's table. ``own`` is evidence from the user's
+    runs, and ``printed`` is evidence from papers. ``usual`` is the default metric.
     """
     known = dict.fromkeys((*with_fallback(own.evidence, printed).metrics, *own.metrics))
     metrics = sorted(known, key=lambda metric: metric != START)
@@ -62,7 +62,7 @@ def ask_metrics(own: Built, printed: Evidence, usual: str) -> tuple[str, ...]:
 
 
 def ask_budget() -> tuple[str, Settings]:
-    """Show the budget, the devices and further settings; return the typed budget and the settings."""
+    """Show the input fields for budget, devices and further settings; return the typed budget and the settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         budget = blank("Budget in FLOPs", "1e18", "flops", labelled=True)
         names = [device.name for device in DEVICES]
@@ -72,7 +72,7 @@ def ask_budget() -> tuple[str, Settings]:
 
 
 def settings(machine: dict[str, str]) -> Settings:
-    """Show the expander with settings and return them: memory of stage 2, learning-rate scaling, values to compare.
+    """Show an expander for memory, learning rate and values to compare with the optimum; return all settings.
 
     ``machine`` contains the texts of the device and of the number of devices.
     """
@@ -94,7 +94,7 @@ def settings(machine: dict[str, str]) -> Settings:
 
 
 def _widget(grid: Any, field: Field) -> str:
-    """Show the widget of ``field`` and return its text. The link shortens the name ``batch_size`` to ``batch``."""
+    """Show the widget of ``field`` and return its text. The link stores the field ``batch_size`` as ``batch``."""
     if field.name == "precision":
         options = ["bf16", "fp32", "fp16", "fp8"]
         return str(grid.selectbox(field.label, options, key=field.name, bind="query-params"))

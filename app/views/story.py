@@ -1,4 +1,4 @@
-"""Story: a plan in five screens that a presenter steps through, each with one picture and one sentence."""
+"""Page Story: a plan for a presentation, in five screens with one figure and one sentence each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 
 MONEY = "money"
-"""Key of the query with the cost of the slider."""
+"""Name of the query parameter that stores the cost at the slider."""
 STAGE = """<style>
 .isoplan-sentence { font-size: clamp(32px, 2.4vw, 60px); line-height: 1.3; font-weight: 600; margin: 0;
   min-height: 3.9em; text-wrap: pretty; }
@@ -56,9 +56,10 @@ _full_screen = st.components.v2.component(
 
 
 def asked_story(db: Database) -> tuple[Story, str]:
-    """Return the story of the link and its key: a saved plan, a saved fit, or a bundled domain, by default the first.
+    """Return the story that the link selects, and its key: a saved plan, a saved fit, or a bundled domain.
 
-    Raises PlannerError if the link names none that exists.
+    Without a selection, the result is the story of the first domain. Raises PlannerError if the selected story does not
+    exist.
     """
     if plan := st.query_params.get("plan", ""):
         name = next((one.name for one in results.plans(db) if one.hash == plan), "")
@@ -70,7 +71,7 @@ def asked_story(db: Database) -> tuple[Story, str]:
 
 
 def asked_screen() -> int:
-    """Return the number of the screen of the link, from 1; state a value that is not possible, and use 1 instead."""
+    """Return the number of the screen in the link, from 1. For an invalid number, show a warning and return 1."""
     text = st.query_params.get("screen", "") or "1"
     if text.isdecimal() and 1 <= int(text) <= len(TITLES):
         return int(text)
@@ -84,9 +85,10 @@ def go_to(screen: int) -> None:
 
 
 def asked_step(screen: Screen) -> int:
-    """Return the position of the slider that is nearest to the cost of the link, by default that of the plan.
+    """Return the slider position that is nearest to the cost in the link.
 
-    State a value that is not possible, and use the plan instead.
+    Without a cost, the result is the position of the plan. For an invalid cost, a warning is shown and the result is
+    also the position of the plan.
     """
     text = st.query_params.get(MONEY, "")
     if not text:
@@ -104,7 +106,7 @@ def asked_step(screen: Screen) -> int:
 
 
 def store_money(screen: Screen, at: int) -> None:
-    """Store the cost at the position ``at`` of the slider in the link; the plan needs no value."""
+    """Store the cost at the slider position ``at`` in the link. At the position of the plan, remove the cost."""
     if at == screen.start:
         st.query_params.pop(MONEY, None)
     else:
@@ -112,14 +114,14 @@ def store_money(screen: Screen, at: int) -> None:
 
 
 def steps(title: str, screen: int) -> None:
-    """Show the title and the buttons that change the screen. The arrow keys press them."""
+    """Show the title and the buttons "Previous" and "Next". The left and right arrow keys press these buttons."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.title(escape_markdown(title), anchor=False, width="content")
         with st.container(horizontal=True, width="content", vertical_alignment="center", key="story_steps"):
             back, on = max(screen - 1, 1), min(screen + 1, len(TITLES))
             st.button("Previous", on_click=go_to, args=(back,), shortcut="Left", disabled=screen == 1)
             st.markdown(f"{screen} of {len(TITLES)}", width="content")
-            last = screen == on  # a disabled primary button would have no contrast
+            last = screen == on  # a disabled primary button has too little contrast
             kind: Literal["primary", "secondary"] = "secondary" if last else "primary"
             st.button("Next", type=kind, on_click=go_to, args=(on,), shortcut="Right", disabled=last, key="next")
             _full_screen(data={"screen": screen}, key="full_screen")
@@ -127,7 +129,7 @@ def steps(title: str, screen: int) -> None:
 
 @st.fragment
 def stage(screen: Screen, key: str) -> None:
-    """Show the sentence and the picture of a screen, and its slider. A move of the slider redraws only these."""
+    """Show the sentence, the figure and the slider of a screen. A moved slider reruns only this function."""
     above, below = st.container(), st.container(key="story_slider")
     shown, sentence, caption = screen.picture, screen.sentence, screen.caption
     if screen.steps and isinstance(shown, CostCurve):
@@ -151,7 +153,7 @@ def stage(screen: Screen, key: str) -> None:
 
 
 def more(key: str, story: Story) -> None:
-    """Show what a presenter does not need: other stories, reports, and the link of this one."""
+    """Show links to other stories, reports of this story, and a button that copies the link to this story."""
     with st.container(key="story_more"), st.container(horizontal=True, vertical_alignment="center"):
         for one in DOMAINS:
             if one.key != key:

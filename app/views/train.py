@@ -1,4 +1,4 @@
-"""Train: define a grid of cells, launch it, monitor it, and fit the finished cells."""
+"""Page Train: define a grid of cells (training runs), launch and monitor the cells, and fit the finished cells."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from isoplan.trainers.families import find_family
 SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
 IN_MEMORY = "This workspace is in memory only, so it keeps no cells. Start Isoplan with a folder to train."
 FORMER = {"Updates": "Training steps"}
-"""Present options of "Curves against", by the options in links of earlier versions."""
+"""Current names of renamed options of "Curves against", by their former names, which old links can contain."""
 
 
 def cannot() -> str:
-    """Return why training is not possible here, as one sentence; "" if it is possible."""
+    """Return the reason why training is not possible, as one sentence; "" if training is possible."""
     if not workspace.settings().training:
         return SHARED
     try:
@@ -36,9 +36,9 @@ def cannot() -> str:
 
 
 def cells(look: Look, may: bool) -> None:
-    """Show one sweep: its progress and curves, its results, and a table of its cells.
+    """Show one sweep: its progress and training curves, its results, and a table of its cells (training runs).
 
-    ``may`` is true if actions on cells are allowed.
+    ``may`` is true if the user is allowed to start, stop or change cells.
     """
     many = len(look.groups) > 1
     row = st.grid(3 if many else 2, min_column_width=300)
@@ -60,9 +60,9 @@ def cells(look: Look, may: bool) -> None:
 
 
 def choose(look: Look, row: Any) -> Group:
-    """Show the selection of a sweep and return it; it starts with the sweep of the link, or with the newest.
+    """Return the selected sweep. The initial sweep is the sweep in the link, or else the newest sweep.
 
-    A single sweep needs no selection. Otherwise it is in a cell of the grid ``row``.
+    If there are several sweeps, a selection is shown in the grid ``row``.
     """
     wanted = recall("sweep")
     if wanted and wanted not in look.groups:

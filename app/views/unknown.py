@@ -1,4 +1,4 @@
-"""Page for an address that does not exist."""
+"""Page for an address that does not exist: an error message and links to all pages."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def show(db: Database, fit: Fit, groups: Mapping[str, Fit] | None = None) -> Non
         parts |= {"Validation": _nothing_to_predict}
     else:
         parts |= {"Validation": _of_runs(validation.validation)}
-        if not fit.data.curves:  # points of curves are not single runs, so other laws cannot be compared
+        if not fit.data.curves:  # other laws cannot be fitted to points of curves
             parts |= {"Compare laws": _of_runs(validation.comparison)}
         parts |= {"Another fit": show_overlay}
     rename_choice("part", FORMER)

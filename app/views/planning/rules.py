@@ -69,7 +69,7 @@ def widgets(fit: Fit, runs: Runs | None) -> tuple[Rule, Rule]:
 
 def _short(fit: Fit) -> str:
     """Return the formula or option of the selected rule as a label that is short enough for a button."""
-    option = st.session_state.get("rule") or st.query_params.get("rule") or OWN  # the widget is drawn later
+    option = st.session_state.get("rule") or st.query_params.get("rule") or OWN  # the widget of the rule is drawn later
     formula = fit.compute.text.partition(" with ")[0] if option == OWN else option
     return escape_markdown(formula if formula.startswith("C = ") or not formula[:1].isdigit() else f"C = {formula}")
 

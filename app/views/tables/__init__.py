@@ -1,1 +1,1 @@
-"""Sections of the page Data: upload, mapping, questions, rows."""
+"""Sections of the page Data: upload, roles of columns, questions about the runs, and rows of a table."""

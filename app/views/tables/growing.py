@@ -1,6 +1,6 @@
-"""Growing tables: the number of cells that are not finished, and a refit of all rows.
+"""Run tables that grow while Isoplan trains: number of unfinished cells, and a refit with all rows.
 
-Each finished cell of a family becomes a row of the run table of this family.
+A cell is one training run. Each finished cell of a family of models becomes a row of the run table of this family.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHOOSING = "choosing_in"
 
 
 def follow(db: Database, table: TableInfo) -> None:
-    """Show how many cells of ``table`` are not finished; rerun the page when the table has new rows."""
+    """Show the number of cells (training runs) of ``table`` that are not finished; rerun the page for new rows."""
     _follow(db, table.id, table.source, table.rows)
 
 
@@ -47,15 +47,15 @@ def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
 
 
 def choosing(table_id: str, rows: Sequence[int]) -> None:
-    """Store whether the user has selected runs in the figure.
+    """Store whether the user has selected runs in the figure, which is true if ``rows`` is not empty.
 
-    If so, new rows do not rerun the page, because a rerun would clear the selection.
+    During a selection, new rows do not rerun the page, because a rerun would clear the selection.
     """
     st.session_state[CHOOSING] = table_id if rows else ""
 
 
 def offer_refit(db: Database, fit: Fit) -> None:
-    """Show how many rows are newer than ``fit``, and the button that repeats the fit with all rows."""
+    """Show the number of table rows that are newer than ``fit``, and a button that repeats the fit with all rows."""
     try:
         table = tables.get(db, snapshots.get(db, fit.data.snapshot).table_id) if fit.data.snapshot else None
     except PlannerError:
@@ -78,6 +78,6 @@ def _offer(db: Database, fit: Fit) -> None:
 
 
 def _open(fit_hash: str) -> None:
-    """Mark a fit as opened and rerun the page, which opens it before it draws the form."""
+    """Mark a fit as opened and rerun the page. The page opens the marked fit before it draws the form."""
     st.session_state[OPENED] = fit_hash
     st.rerun()

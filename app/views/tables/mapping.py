@@ -1,7 +1,7 @@
-"""The mapping editor: the column of each role, metrics, conversions to confirm, compute rule, repeats.
+"""Editor of the mapping of a table: column of each role, metrics, unit conversions, compute rule, repeated runs.
 
-Every change is saved at once, and the widgets show the saved values. If a change is refused, the reason is shown and
-the widget returns to the saved value.
+Each change is saved immediately, and the widgets show the saved values. If a change is invalid, the reason is shown
+and the widget returns to the saved value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
 
 
 def show_roles(columns: Sequence[Column], roles: Roles) -> None:
-    """Show which column has which role and the range of its numbers, and which columns are not used."""
+    """Show the column of each role with the range of its numbers, and the columns that are not used."""
     lines, settings = [], setting_titles(_numeric(columns, roles), roles)
     for line in (*role_lines(columns, roles, settings), *duration_lines(columns, roles, settings)):
         what = ", ".join([*map(code, line.columns), *([escape_markdown(line.text)] if line.text else [])])
@@ -41,12 +41,12 @@ def show_roles(columns: Sequence[Column], roles: Roles) -> None:
 
 
 def ask_readings(db: Database, table: TableInfo, columns: Sequence[Column]) -> int:
-    """Show the open questions about units and formulas, with their buttons, and return their number."""
+    """Show the unanswered questions about units and formulas; return the number of these questions."""
     return readings.ask(table, tables.roles(db, table.id), columns, lambda **changes: _save(db, table, **changes))
 
 
 def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> None:
-    """Show the widgets that edit the mapping of ``table``. They are disabled for a bundled table."""
+    """Show the widgets that edit the mapping of ``table``. The widgets are disabled for a bundled table."""
     roles = tables.roles(db, table.id)
     if error := st.session_state.pop(f"mapping_error_{table.id}", None):
         refuse(error)
@@ -78,7 +78,10 @@ def _more(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _save(db: Database, table: TableInfo, **changes: object) -> None:
-    """Save the mapping with ``changes``. The next run of the page shows why it was refused, or which columns moved."""
+    """Save the mapping with ``changes`` (fields of ``Roles``).
+
+    The next run of the page shows an error if the changes are invalid, or the columns that moved to another role.
+    """
     try:
         roles, moves = change_roles(tables.roles(db, table.id), changes)
         tables.set_roles(db, table.id, roles)
@@ -107,18 +110,18 @@ def _role(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _with_column(roles: Roles, role: Role, name: str | None) -> dict[str, object]:
-    """Return the changes of the mapping that give ``role`` the column ``name``.
+    """Return the changes of the mapping that assign the column ``name`` to ``role``.
 
-    If ``name`` is a column, the changes also remove the formula of the role.
+    If ``name`` is not None, the changes also remove the formula of the role.
     """
     left = {k: v for k, v in roles.derived.items() if k != role.value or name is None}
     return {role.value: name, "derived": left}
 
 
 def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles, fixed: bool) -> str:
-    """Return the caption below the selection of a role: the range of its column and whether the column was guessed.
+    """Return the caption below the selection of a role: the range of its column, and whether the column was guessed.
 
-    Without a column, the caption states how the role is computed, or that it is not mapped.
+    If the role has no column, the caption states how the role is computed, or that the role is not mapped.
     """
     if role.value in roles.derived:
         return f"Computed as {escape_markdown(roles.derived[role.value])}."

@@ -1,6 +1,6 @@
-"""Questions about tables that mix different runs, such as two datasets, with one button per answer.
+"""Questions about tables that contain different kinds of runs, such as two datasets. Each answer has a button.
 
-An answer changes the mapping or the filter of the table.
+An answer changes the mapping or the filter of the table, or excludes runs.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ ASK = "Fit one law to each dataset, a law to one dataset only, or one law to all
 
 
 def ask(db: Database, table: TableInfo, runs: Runs) -> int:
-    """Show the open questions about ``runs`` and return their number.
+    """Show the unanswered questions about ``runs``; return the number of these questions.
 
-    The given answers are shown as well, each with a button that asks again.
+    Previous answers are also shown, each with a button that asks the question again.
     """
     asked = questions(runs)
     for question in asked:
@@ -38,7 +38,7 @@ def ask(db: Database, table: TableInfo, runs: Runs) -> int:
 
 
 def ask_about(db: Database, fit: Fit) -> None:
-    """Show a question for each column by which the residuals of ``fit`` differ, unless it is already answered."""
+    """Show a question for each column whose values have different residuals of ``fit``; omit answered questions."""
     if not any(w.code == OFFSETS for w in fit.warnings) or not fit.data.snapshot:
         return
     runs = runs_behind(db, fit)
@@ -67,7 +67,7 @@ def _box(db: Database, table: TableInfo, runs: Runs, question: Question) -> None
 
 
 def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> None:
-    """Show the buttons for one law per dataset, and for a law of one dataset only."""
+    """Show one button to fit a law to each dataset, and one button per dataset to fit only this dataset."""
     if st.button("One law each", key=f"each_{key}"):
         _answer(db, table, **_grouped(tables.roles(db, table.id), question.column))
     for value in question.counts:
@@ -76,7 +76,11 @@ def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> N
 
 
 def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, key: str) -> None:
-    """Show the button that excludes test-split runs or flagged runs. For a bundled table, it sets a filter instead."""
+    """Show the button that excludes runs of the test split or flagged runs.
+
+    A filter excludes runs of the test split. Flagged runs are withdrawn, or excluded by a filter if ``table`` is a
+    bundled table, because bundled tables are read-only.
+    """
     gone = plural(question.left_out, "run")
     if question.kind == "split":
         if st.button(
@@ -92,7 +96,7 @@ def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, k
 
 
 def _copies(db: Database, table: TableInfo, runs: Runs) -> bool:
-    """Show the buttons that leave out or keep copied rows; return whether this question is open."""
+    """Show the buttons that exclude or include copied rows; return whether this question is unanswered."""
     repeated, roles = copies(runs), runs.roles
     if not repeated.any() or roles.repeats != "all" or roles.copies_kept or table.read_only:
         return False
@@ -110,7 +114,7 @@ def _copies(db: Database, table: TableInfo, runs: Runs) -> bool:
 
 
 def _compute(db: Database, table: TableInfo, runs: Runs) -> bool:
-    """Show the choice between the column of compute and the compute rule; return whether they differ by far."""
+    """Show the choice between the column C and the compute rule; return whether their values differ strongly."""
     gap = compute_gap(runs)
     if gap is None or table.read_only:
         return False
@@ -130,7 +134,7 @@ def _compute(db: Database, table: TableInfo, runs: Runs) -> bool:
 
 
 def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
-    """Show the answers that the mapping contains, each with a button that asks the question again."""
+    """Show the previous answers, which the mapping stores, each with a button that asks the question again."""
     each = [roles.group] if roles.each and roles.group else []
     answers: dict[str, tuple[str, dict[str, object]]] = {
         name: (f"One law for each value of {name!r}.", {"each": False}) for name in each
@@ -148,9 +152,9 @@ def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
 
 
 def _grouped(roles: Roles, column: str) -> dict[str, object]:
-    """Return the changes of the mapping that give each value of ``column`` its own law.
+    """Return the changes of the mapping that fit a separate law to each value of ``column``.
 
-    The column becomes the group and is removed from all other roles.
+    The column gets the role of the group and loses all other roles.
     """
     free: dict[str, object] = {role.value: None for role in SINGLE_ROLES if roles.column(role) == column}
     free["hyper"] = tuple(name for name in roles.hyper if name != column)

@@ -1,6 +1,6 @@
-"""How a table is read: text as numbers, units, rows that belong to one run, and roles computed by formulas.
+"""Settings for reading a table: text as numbers, units, rows per run, and roles that are computed by formulas.
 
-Isoplan proposes each conversion, and the user confirms it.
+Isoplan proposes conversions of columns, and the user confirms each conversion.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Save = Callable[..., None]
 COMMAS = {"comma": "Decimal comma", "thousands": "Thousands separator"}
 POINTS = {"comma": "Thousands separator", "point": "Decimal point"}
 SELECT_WIDTH = 300
-"""Width in pixels of the selection of a unit. It is below the column if there is no room beside it."""
+"""Width in pixels of the selection of a unit. On a narrow page, the selection is shown below the column name."""
 MOST = 20
 """Maximum number of proposed conversions that are shown at once."""
 ROWS = {"all": "Every row counts", "last": "Last row of each run", "best": "Best row of each run"}
@@ -45,7 +45,7 @@ _LOSSES = ("perplexity", "bits")
 
 
 def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> int:
-    """Show the open questions about units and formulas that a role needs, and return their number.
+    """Show the unanswered questions about units and formulas that a role needs; return their number.
 
     ``save(**changes)`` stores changes of the mapping.
     """
@@ -65,7 +65,7 @@ def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -
 
 
 def edit(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Show the conversions, formulas and row choice of the mapping, so that the user can change them."""
+    """Show widgets to change the conversions, the formulas and the choice of rows in the mapping."""
     columns = with_guesses(columns)
     shown = [c for c in columns if not _waits(c, roles)]
     agreed = [c for c in shown if c.name in roles.conversions and c.kind == "number"]
@@ -82,7 +82,7 @@ def edit(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]
 
 
 def _waits(column: Column, roles: Roles) -> bool:
-    """Return whether a role needs the proposed conversion of ``column``, which the user has not answered."""
+    """Return whether a role needs the proposed conversion of ``column`` and the user has not decided on it yet."""
     known = column.conversion is not None and column.conversion.needed and column.guess is not Role.UNUSED
     return known and column.name not in roles.conversions
 
@@ -98,7 +98,7 @@ def _conversions(table: TableInfo, roles: Roles, columns: Sequence[Column], save
 
 
 def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column], save: Save) -> None:
-    """Show one button that confirms all proposed units that a role needs; nothing for fewer than two."""
+    """Show one button that confirms all proposed unit conversions that roles need, if there are at least two."""
     waiting = {c: c.conversion.kind for c in proposed if c.kind == "number" and c.conversion and c.conversion.needed}
     waiting = {c: how for c, how in waiting.items() if how not in OPEN and c.name not in roles.conversions}
     if len(waiting) < 2 or table.read_only:
@@ -111,7 +111,7 @@ def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column],
 
 
 def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
-    """Show the checkbox that confirms text as numbers, or a choice if the text can be read in two ways."""
+    """Show a checkbox that confirms the conversion of text to numbers, or a choice if two conversions are possible."""
     key = f"convert_{table.id}_{column.name}"
     assert column.conversion is not None
     if column.conversion.ambiguous:
@@ -128,7 +128,7 @@ def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
 
 
 def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str) -> None:
-    """Show the choice whether commas (or points) are decimal marks or thousands separators; it has no default."""
+    """Show the choice between decimal marks and thousands separators for commas or points. It has no default."""
     points = column.conversion is not None and "point" in column.conversion.either
     names = POINTS if points else COMMAS
     st.session_state[key] = (roles.conversions.get(column.name) or "").partition("+")[0] or None
@@ -152,7 +152,7 @@ def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str
 
 
 def _unit(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
-    """Show the selection of the unit of a numeric column; the proposed unit is the first option."""
+    """Show the selection of the unit of a numeric column. The proposed unit is the first option."""
     key = f"unit_{table.id}_{column.name}"
     proposal = column.conversion.kind if column.conversion else ""
     st.session_state[key] = roles.conversions.get(column.name)
@@ -198,7 +198,7 @@ def _units(column: Column, proposal: str) -> Sequence[str]:
 
 
 def _named(column: Column, how: str, proposal: str) -> str:
-    """Return a unit as the text of an option, such as ``In millions (proposed)``."""
+    """Return the text of the option for the unit ``how``, such as ``In millions (proposed)``."""
     about = read_conversion(how, column.name).about
     return about[:1].upper() + about[1:] + (" (proposed)" if how == proposal else "")
 
@@ -215,9 +215,9 @@ def _example(column: Column, how: str) -> str:
 
 
 def _agreed(roles: Roles, column: Column, how: str | None) -> dict[str, object]:
-    """Return the changes of the mapping that convert a column and, if its guessed role is free, assign this role.
+    """Return the changes of the mapping that convert ``column`` and assign its guessed role, if this role is free.
 
-    If ``how`` is None, the changes remove the conversion, and the column leaves its roles.
+    If ``how`` is None, the changes remove the conversion and all roles of the column.
     """
     kinds = {k: v for k, v in roles.conversions.items() if k != column.name}
     if how is not None:
@@ -236,7 +236,7 @@ def _agreed(roles: Roles, column: Column, how: str | None) -> dict[str, object]:
 
 
 def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Show the choice of the row that stands for a run, if the rows of the table are points of training curves."""
+    """Show the choice of the row that represents a run, if the rows of the table are points of training curves."""
     run = next((c for c in columns if c.name == roles.run), None)
     several = run is not None and run.distinct * 1.5 <= table.rows
     if run is None or (roles.rows == "all" and not (several and tables.history(db, table.id, roles).rows != "all")):
@@ -256,7 +256,7 @@ def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _formulas(table: TableInfo, roles: Roles, save: Save) -> None:
-    """Show the formulas that compute roles, each with a button that removes it."""
+    """Show the formulas that compute roles, each with a button that removes the formula."""
     for role, formula in roles.derived.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{role}** = {escape_markdown(formula)}", width="content")

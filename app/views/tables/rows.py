@@ -1,4 +1,4 @@
-"""The rows of a table in pages, its columns, the downloads, and the SQL condition that selects rows."""
+"""Rows and columns of a table, downloads of the rows, and an SQL condition that selects rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_COLUMNS = 60
 
 
 def show(db: Database, table: TableInfo, columns: Sequence[Column], where: str) -> None:
-    """Show one page of rows and the downloads of all rows. A column marks withdrawn rows."""
+    """Show one page of the rows of a table, with a column that marks withdrawn rows, and downloads of all rows."""
     total = len(condition.matching_rows(db, table.id, where)) if where else table.rows
     if total == 0:
         st.info("No row meets the condition.", icon=":material/filter_alt_off:")
@@ -65,7 +65,7 @@ def _export(label: str, content: Callable[[], bytes], name: str, mime: str, abou
 
 
 def columns_table(columns: Sequence[Column]) -> None:
-    """Show one row per column: kind, range, missing values, examples, guessed role, and the reason for the guess."""
+    """Show a list of the columns: kind, range, missing values, examples, guessed role and the reason for the guess."""
     st.dataframe(
         [
             {
@@ -87,9 +87,10 @@ def columns_table(columns: Sequence[Column]) -> None:
 
 
 def active_filter(columns: Sequence[Column]) -> tuple[str, str]:
-    """Return the SQL condition of the link or the session, and the reason why it is invalid.
+    """Return the SQL condition from the link or the session, and an error message.
 
-    An invalid condition is returned as "", which selects all rows. The reason is "" for a valid condition.
+    If the condition is valid, the message is "". If it is invalid, the condition is returned as "", which selects all
+    rows.
     """
     where = recall("where")
     if not where:
@@ -103,9 +104,9 @@ def active_filter(columns: Sequence[Column]) -> tuple[str, str]:
 
 
 def edit_filter(table: TableInfo, columns: Sequence[Column], problem: str) -> None:
-    """Show the box for the SQL condition, the ranges, and the ``problem`` of an invalid condition."""
+    """Show the text box for an SQL condition, a form that adds a range, and the error message ``problem``."""
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    if st.session_state.get("where_box") != recall("where"):  # otherwise text that is not saved yet is lost
+    if st.session_state.get("where_box") != recall("where"):  # keep unsaved text
         st.session_state["where_box"] = recall("where")
     left.text_input(
         "Only rows where",
@@ -122,9 +123,9 @@ def edit_filter(table: TableInfo, columns: Sequence[Column], problem: str) -> No
 
 
 def clear_filter(problem: str) -> None:
-    """Show the filter and a button that removes it; nothing without a filter.
+    """Show the active filter and a button that removes the filter. Without a filter, nothing is shown.
 
-    ``problem`` is the reason why the filter is not used.
+    ``problem`` is the reason why the filter is invalid, or "" for a valid filter.
     """
     where = recall("where")
     if where:
@@ -155,7 +156,8 @@ def _ranges(table: TableInfo, numeric: Sequence[Column]) -> None:
 def with_range(where: str, name: str, low: str, high: str) -> str:
     """Return the SQL condition ``where`` combined with a range of the column ``name``.
 
-    An empty ``low`` or ``high`` leaves this end open. Raises PlannerError if an end is not a number.
+    If ``low`` or ``high`` is empty, the range has no lower or no upper end. Raises PlannerError if an end is not a
+    number.
     """
     column = '"' + name.replace('"', '""') + '"'
     ends = [f"{column} >= {as_typed(parse_number(low, 'lower end'))}"] if low.strip() else []
@@ -164,7 +166,7 @@ def with_range(where: str, name: str, low: str, high: str) -> str:
 
 
 def filter_note(table: TableInfo) -> str:
-    """Return the filter of ``table`` as an SQL condition; show it with a link to the page where it can be changed."""
+    """Return the filter of ``table`` as an SQL condition; show the filter with a link to the page Data."""
     where = recall("where")
     if where:
         remember("where", where)

@@ -1,4 +1,4 @@
-"""Runs of a table as figures: runs to exclude or restore, and the agreement of metrics on the order of runs."""
+"""Figures of the runs of a table: selection of runs to exclude or restore, and the rank agreement of metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_SHOWN = 200
 
 
 def show(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> None:
-    """Show the figure of the runs, in which the user selects runs to leave out, and the list of withdrawn runs.
+    """Show a figure in which the user selects runs to withdraw (exclude from fits), and the list of withdrawn runs.
 
     ``runs`` are the runs of the snapshot with the hash ``snapshot``, after mapping and filter.
     """
@@ -80,11 +80,11 @@ def _list_withdrawn(db: Database, table: TableInfo, gone: Sequence[tuple[int, st
 
 PARTS: tuple[By, ...] = ("all", "budget", "group")
 MOST = 8
-"""Maximum number of notes, and of warnings about sign changes, that are shown."""
+"""Maximum number of notes on the page, and maximum number of warnings about sign changes."""
 
 
 def show_agreement(db: Database, table: TableInfo, where: str) -> None:
-    """Show the rank correlations of the metrics, the pairs whose correlation changes sign, and notes.
+    """Show the rank correlations of the metrics, the pairs of metrics whose correlation changes sign, and notes.
 
     Raises PlannerError if the table has fewer than two metrics.
     """

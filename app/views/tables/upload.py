@@ -1,4 +1,4 @@
-"""Upload of a run table and of its training curves: a file or pasted cells, with an example file."""
+"""Upload of a run table as a file or as pasted spreadsheet cells, and upload of its training curves."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ FORMATS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "pq", "xls
 
 
 NEEDED = "One row per training run, with columns for parameters (N), samples seen (D) and loss."
-"""What a run table must contain, in one sentence."""
+"""Sentence for the page: the required content of a run table."""
 
 
 def add_table(db: Database, key: str) -> None:
-    """Show two tabs, for a file and for pasted cells, with an example to download. An imported table is opened."""
+    """Show two tabs to import a run table: as a file (with an example) or as pasted cells. Open the imported table."""
     st.session_state.setdefault("uploads", 0)
     file, paste = st.tabs(["A file", "Paste cells"])
     with file:
@@ -47,7 +47,7 @@ def add_table(db: Database, key: str) -> None:
 
 
 def add_curves(db: Database, table: tables.TableInfo) -> None:
-    """Show the file box for training curves of the runs of ``table``."""
+    """Show the upload field for training curves of the runs of ``table``."""
     st.session_state.setdefault("uploads", 0)
 
     def take(sent: bytes, name: str, part: str | None = None) -> None:
@@ -59,9 +59,9 @@ def add_curves(db: Database, table: tables.TableInfo) -> None:
 
 
 def file_box(key: str, label: str, take: Callable[..., None]) -> None:
-    """Show a file box; call ``take(bytes, name)`` once for an uploaded file.
+    """Show an upload field; call ``take(bytes, name)`` once when the user uploads a file.
 
-    If the file contains several tables, the user chooses one, and ``take(bytes, name, part)`` is called.
+    If the file contains several tables, the user chooses the table ``part``, and ``take(bytes, name, part)`` is called.
     """
     limit = MAX_UPLOAD_BYTES // 1024**2
     sent = st.file_uploader(
@@ -85,7 +85,7 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
             if len(parts) < 2:
                 take(sent.getvalue(), sent.name)
     except PlannerError as error:
-        # The reason is shown in every run of the page while the file is in the box, but the file is read only once.
+        # Store the error, because every rerun of the page must show it without reading the file again.
         refused[sent.file_id] = str(error)
         refuse(str(error))
     if len(parts) > 1:
@@ -120,11 +120,11 @@ def _import(db: Database, add: Callable[[], tables.TableInfo]) -> None:
 
 
 MOST = 200
-"""Maximum number of excluded curves in the list."""
+"""Maximum number of excluded training curves that the page lists."""
 
 
 def show_curves(db: Database, table: TableInfo, where: str) -> None:
-    """Show the file box for curves, the selection of a curve table of ``table``, its column roles, and its curves."""
+    """Show an upload field for training curves, and the columns and curves of a selected curve table of ``table``."""
     uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
     with st.expander("Add training curves", expanded=not uploaded, icon=":material/upload_file:"):
         add_curves(db, table)
@@ -155,7 +155,7 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
 
 
 def _about(found: Curves, table: TableInfo) -> None:
-    """Show the number of curves, notes, the figure, and the excluded curves with the reasons."""
+    """Show the number of training curves, notes, a figure, and the excluded curves with the reasons."""
     bad = found.marks != ""
     st.caption(f"{plural(len(found), 'curve')} in {plural(table.rows, 'point')}; {int(bad.sum()):,} left out.")
     for note in found.notes:
