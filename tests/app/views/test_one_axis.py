@@ -20,7 +20,7 @@ ROLES = Roles(
 
 @pytest.fixture
 def sweep(db: Database) -> TableInfo:
-    """Return a table of twelve runs over the embedder share, with a metric and the updates to a target.
+    """Return a table of twelve runs over the embedder share, with a metric and the training steps to a target.
 
     The table states a share of 0 for the first run, although its loss is that of a small positive share.
     """

@@ -29,7 +29,7 @@ def test_the_page_opens_with_the_recipe_that_python_gives(demo: Database, open_p
     assert [badge(at, setting) for setting in CARDS] == [
         *["from published runs"] * 3, *["borrowed from val_loss"] * 2, "guess",
     ]  # fmt: skip
-    assert expected.recipe.choices["K"].value.value == 632e3  # Table 6; computed in parts, more would fit on one H200
+    assert expected.recipe.choices["K"].value.value == 632e3  # optimum in Table 6; an H200 has memory for more
     assert len(warnings(at)) == len(expected.recipe.warnings)
 
 

@@ -42,7 +42,7 @@ LAWS = {"one_pass": ONE.hash, "repeated": TWO.hash}
 
 
 def table(at: AppTest, i: int) -> list[list[str]]:
-    """Return the rows of table number ``i``: 0 compares the two ways, 1 (under Details) has all numbers."""
+    """Return the rows of table ``i``: 0 compares simulating with repeating, 1 (under Details) has all numbers."""
     return [[shown(str(cell)) for cell in row] for row in at.table[i].value.itertuples(index=False)]
 
 

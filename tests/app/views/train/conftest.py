@@ -36,7 +36,8 @@ def root(db: Database) -> Path:
 def flops(width: int, samples: int, dim: int = 32) -> float:
     """Return the training FLOPs of the example.
 
-    There are 6 FLOPs per weight and sample, but no gradient with respect to the inputs (2 FLOPs each).
+    Training takes 6 FLOPs per weight and sample. The first layer takes only 4, because the gradient with respect to its
+    inputs is not computed.
     """
     weights = dim * width + width * width + width
     return 6.0 * samples * weights - 2.0 * samples * width * dim
