@@ -32,7 +32,7 @@ closed.
 def open_newest(table: TableInfo) -> None:
     """Open the newest fit of ``table`` when the page changes to this table.
 
-    No fit is opened if a fit is already open, or if the link contains parameters in addition to the table.
+    No fit is opened if a fit is already open, or if the URL contains parameters in addition to the table.
     """
     offered = st.session_state.get(OFFERED)
     st.session_state[OFFERED] = table.id

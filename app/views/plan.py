@@ -18,7 +18,7 @@ SECTIONS: dict[str, Callable[[Database], None]] = {
     **{one.title: partial(planner_question.show, question=one) for one in find_questions().values()},
     "Compare": compare.show,
 }
-"""Functions that draw the sections of the page, by title. The link stores the open section as ``question``."""
+"""Functions that draw the sections of the page, by title. The URL stores the open section as ``question``."""
 
 db = workspace.current()
 heading("Plan", "Find the best model for a budget, or the cheapest way to a target.")

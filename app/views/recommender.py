@@ -94,7 +94,7 @@ def settings(machine: dict[str, str]) -> Settings:
 
 
 def _widget(grid: Any, field: Field) -> str:
-    """Show the widget of ``field`` and return its text. The link stores the field ``batch_size`` as ``batch``."""
+    """Show the widget of ``field`` and return its text. The URL stores the field ``batch_size`` as ``batch``."""
     if field.name == "precision":
         options = ["bf16", "fp32", "fp16", "fp8"]
         return str(grid.selectbox(field.label, options, key=field.name, bind="query-params"))

@@ -56,7 +56,7 @@ _full_screen = st.components.v2.component(
 
 
 def asked_story(db: Database) -> tuple[Story, str]:
-    """Return the story that the link selects, and its key: a saved plan, a saved fit, or a bundled domain.
+    """Return the story that the page URL selects, and its key: a saved plan, a saved fit, or a bundled domain.
 
     Without a selection, the result is the story of the first domain. Raises PlannerError if the selected story does not
     exist.
@@ -71,7 +71,7 @@ def asked_story(db: Database) -> tuple[Story, str]:
 
 
 def asked_screen() -> int:
-    """Return the number of the screen in the link, from 1. For an invalid number, show a warning and return 1."""
+    """Return the number of the screen in the page URL, from 1. For an invalid number, show a warning and return 1."""
     text = st.query_params.get("screen", "") or "1"
     if text.isdecimal() and 1 <= int(text) <= len(TITLES):
         return int(text)
@@ -80,12 +80,12 @@ def asked_screen() -> int:
 
 
 def go_to(screen: int) -> None:
-    """Store the number of the screen in the link."""
+    """Store the number of the screen in the page URL."""
     st.query_params["screen"] = str(screen)
 
 
 def asked_step(screen: Screen) -> int:
-    """Return the slider position that is nearest to the cost in the link.
+    """Return the slider position that is nearest to the cost in the page URL.
 
     Without a cost, the result is the position of the plan. For an invalid cost, a warning is shown and the result is
     also the position of the plan.
@@ -106,7 +106,7 @@ def asked_step(screen: Screen) -> int:
 
 
 def store_money(screen: Screen, at: int) -> None:
-    """Store the cost at the slider position ``at`` in the link. At the position of the plan, remove the cost."""
+    """Store the cost at the slider position ``at`` in the URL. At the position of the plan, remove the cost."""
     if at == screen.start:
         st.query_params.pop(MONEY, None)
     else:

@@ -60,7 +60,7 @@ def cells(look: Look, may: bool) -> None:
 
 
 def choose(look: Look, row: Any) -> Group:
-    """Return the selected sweep. The initial sweep is the sweep in the link, or else the newest sweep.
+    """Return the selected sweep. The initial sweep is the sweep in the page URL, or else the newest sweep.
 
     If there are several sweeps, a selection is shown in the grid ``row``.
     """

@@ -24,7 +24,7 @@ from isoplan.engine.store.tables.snapshots import Snapshot
 from isoplan.engine.store.tables.tables import TableInfo
 
 REQUESTED = "fit_requested"
-"""Session key of the id of a table. The page Fit then fits a law to this table once, without a click on "Fit law"."""
+"""Session key of the id of a table to which the page Fit fits a law once, without a click on "Fit law"."""
 
 
 def make_fit(

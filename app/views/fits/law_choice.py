@@ -36,7 +36,7 @@ def suggested(runs: Runs, y: str, opening: Demo | None = None) -> Suggestion | N
 def choose_law(runs: Runs, y: str, start: Suggestion | None) -> Law | None:
     """Show the selection of laws and return the law to fit to the column ``y``.
 
-    The initial selection is the law in the link, or else the suggestion ``start``. If the table allows no law, a
+    The initial selection is the law in the page URL, or else the suggestion ``start``. If the table allows no law, a
     message states the reason and the result is None.
     """
     laws, others = offered_laws(runs, y)
@@ -98,7 +98,7 @@ def _names(law: Law) -> str:
 
 
 def _say_why(others: list[tuple[Law, str]]) -> None:
-    """If the link names a law that the table does not allow, show the reason."""
+    """If the page URL names a law that the table does not allow, show the reason."""
     requested = recall("law")
     for law, why in others:
         if requested == _name(law):
@@ -113,7 +113,7 @@ def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
 
 
 def _name(law: Law) -> str:
-    """Return the name that identifies ``law`` in the selection and in the link."""
+    """Return the name that identifies ``law`` in the selection and in the page URL."""
     return law.name if law in ONE_AXIS else law.key
 
 

@@ -65,7 +65,7 @@ def _small_print(plan: Plan) -> str:
     return escape_markdown(f"{'; '.join(parts)}. {reach_text(plan)}".strip())
 
 
-# Options of widgets are readable words, because Streamlit writes the selected options into the link to the page.
+# Options of widgets are readable words, because Streamlit writes the selected options into the page URL.
 
 
 @st.fragment

@@ -76,7 +76,7 @@ def _objective(law: Law, runs: Runs, y: str, start: FitSpec) -> str:
     """Show the selection of the objective and return the selected objective.
 
     The initial selection is the objective in ``start``, the specification of a bundled table. If ``start`` has no
-    objective, the initial selection is the suggested objective. A choice of the user or of the link is not changed.
+    objective, the initial selection is the suggested objective. A choice by the user or by the page URL is kept.
     """
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     spec = FitSpec(law=law.name, axis=None if formula else law.axis, y=y, formula=formula)
@@ -103,7 +103,7 @@ def how(spec: FitSpec) -> dict[str, str]:
 def _begin(table_id: str, start: FitSpec) -> None:
     """Set the widgets to the values of ``start`` if another table was opened since the form was last drawn.
 
-    Widgets that the user or a link has changed keep their values.
+    Widgets that the user or the page URL has set keep their values.
     """
     now = how(start)
     opened, before = st.session_state.get(BEGUN, (table_id, now))

@@ -19,7 +19,7 @@ WAYS = ("Budget", "Target")
 def choose_way(fit: Fit) -> str:
     """Show the choice of "Budget" or "Target" and return the chosen one.
 
-    A law without a frontier (the optimal N and D for each budget) allows only "Target". The choice in the link then
+    A law without a frontier (the optimal N and D for each budget) allows only "Target". The choice in the URL then
     stays unchanged and applies again when a fit with a frontier is selected.
     """
     if fit.law.frontier is None:
@@ -69,7 +69,7 @@ def typed_budget(fit: Fit) -> str:
 
 
 def own_values(db: Database, fit: Fit) -> None:
-    """Link the typed budget and the user's own plan (N and D) to the task of ``fit``.
+    """Assign the typed budget and the user's own plan (N and D) to the task of ``fit``.
 
     Values that were typed for another task are removed from the page.
     """

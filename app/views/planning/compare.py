@@ -57,7 +57,7 @@ def show(db: Database) -> None:
 def _choose(kept: dict[str, str]) -> list[str]:
     """Show the selection of saved plans and return the hashes of the selected plans.
 
-    The plans in the link are selected at first. If the link names no plan, the newest plans are selected.
+    The plans in the page URL are initially selected. If the URL contains no plan, the newest plans are selected.
     """
     asked = [key for key in recall("plans").split(",") if key]
     gone = [key for key in asked if key not in kept]
@@ -66,7 +66,7 @@ def _choose(kept: dict[str, str]) -> list[str]:
         st.error(said, icon=":material/link_off:")
     names = distinct(kept)
     shown = [key for key in asked if key in kept] if asked else list(kept)[:MOST]
-    remember("plans", ",".join(asked or shown))  # the link shows these plans even if others are saved later
+    remember("plans", ",".join(asked or shown))  # the URL shows these plans even if others are saved later
     st.session_state["plans_choice"] = shown
     return st.multiselect(
         "Plans", list(names), format_func=names.__getitem__, key="plans_choice", placeholder="Choose saved plans",

@@ -88,9 +88,9 @@ def _partners(db: Database, first: FitInput, second: FitInput) -> dict[str, list
 
 
 def _own_without_partner(db: Database, first: FitInput, partners: Mapping[str, Sequence[str]]) -> str:
-    """Return the hash of the open fit if it was fitted to a user's table that has no second fit; otherwise "".
+    """Return the hash of the open fit if its table is a user's table and has no second fit; otherwise "".
 
-    The page then selects this fit and states that a second fit is missing, instead of laws of another task.
+    The page then selects the open fit and reports the missing second fit. It does not select laws of another task.
     """
     name = recall("fit")
     own = name in fit_names(db, first.laws) and name not in partners and not task_of_fit(db, name)
@@ -100,7 +100,8 @@ def _own_without_partner(db: Database, first: FitInput, partners: Mapping[str, S
 def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
     """Return the hash of the default first fit; "" if no fit is suitable.
 
-    A fit is suitable if a second fit of the same task has nearly the same floor. The open fit is tested first.
+    A fit is suitable if a second fit of the same task has nearly the same floor (irreducible loss). The open fit is
+    tested first.
     """
     for name in sorted(partners, key=lambda name: name != recall("fit")):
         one = fit_of(db, name)
@@ -119,9 +120,9 @@ def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
 
 
 def _same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
-    """Return the hashes of the fits of the laws of ``second`` for the task and the quantity of ``one``.
+    """Return the hashes of the fits with a law of ``second.laws`` for the task and the quantity of ``one``.
 
-    If the task of ``one`` is unknown, the result contains only fits to user tables that also have no known task.
+    If the task of ``one`` is unknown, the result contains only fits to the user's tables with an unknown task.
     """
     kinds = {key: fit_of(db, key) for key in fit_names(db, second.laws)}
     apt = [key for key, fit in kinds.items() if fit.spec.y == one.spec.y]
@@ -135,7 +136,8 @@ def _same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
 def _usual_second(db: Database, one: Fit, near: Sequence[str]) -> str | None:
     """Return the hash of the fit in ``near`` whose floor is nearest to the floor of ``one``; "" if ``near`` is empty.
 
-    Returns None if the task of ``one`` is unknown and the two floors differ by more than ``SAME_FLOOR``.
+    The floor is the irreducible loss. Returns None if the task of ``one`` is unknown and the relative difference of the
+    two floors is larger than ``SAME_FLOOR``.
     """
     nearest = _nearest(db, one, near)
     known = not nearest or task_of_fit(db, one.hash) or _is_alike(fit_of(db, nearest), one)
@@ -160,7 +162,7 @@ def _floor(fit: Fit) -> float:
 
 
 def show_target_of_plan(db: Database, fit: Fit) -> None:
-    """Show the loss that corresponds to the target metric of the open plan. The user can enter it as the target.
+    """Show the loss that corresponds to the target metric of the open plan. The user can enter this loss as a target.
 
     Nothing is shown if the open plan has no target metric.
     """

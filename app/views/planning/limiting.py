@@ -1,6 +1,6 @@
 """Limits of a planner question, such as a maximum memory. Each selected limit adds an input field to the question.
 
-The link to the page stores the value of each limit under the name of its input field.
+The URL of the page stores the value of each limit under the name of its input field.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def drop_empty(typed: Mapping[str, str]) -> dict[str, str]:
 
 
 def link(limits: Limits) -> dict[str, str | list[str]]:
-    """Return the query parameters of a link that fills in the values of ``limits``."""
+    """Return the query parameters of a link that selects ``limits`` and sets their values."""
     most = limits.given
     given = [field for field in LIMITS if field.limit in most]
     if not given:

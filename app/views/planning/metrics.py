@@ -25,7 +25,10 @@ from isoplan.engine.store.tables import tables
 SIZES = {"N", "D", "C", "U", "epochs", "budget", "step"}
 """Columns that determine the cost of a run. A fit whose inputs are all such columns is a scaling law, not a map."""
 UNMAPPED = "metric "
-"""Prefix of the key of a metric that has no map yet. The key of a metric with a map is the hash of the map."""
+"""Prefix of the key of a metric without a map (a fit that predicts the metric).
+
+The key of a metric with a map is the hash of the map.
+"""
 
 
 def maps_of(db: Database, fit: Fit) -> dict[str, str]:
@@ -71,7 +74,7 @@ def plannable(db: Database) -> list[SavedFit]:
 def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
     """Return the hash of a law that describes one of the columns ``y``; "" if no such law is saved.
 
-    The default of ``y`` are the inputs of ``map``. The law must be a fit to the table of ``map`` or to a table of the
+    By default, ``y`` contains the inputs of ``map``. The law must be a fit to the table of ``map`` or to a table of the
     same task. Fits to the same table are preferred, then laws with a frontier, then newer fits.
     """
     own, wanted = table_of_fit(db, map.hash) or "", {*(y or map.law.axes)}
@@ -138,7 +141,7 @@ def _describes(fit_hash: str, folder: str, _db: Database) -> tuple[str, tuple[st
 
 
 def unmapped(db: Database, fit: Fit, maps: Mapping[str, str]) -> dict[str, str]:
-    """Return the metrics in the table of ``fit`` that have no map yet: their names by key (``UNMAPPED`` + name)."""
+    """Return the metrics in the table of ``fit`` that no map predicts: their names by key (``UNMAPPED`` + name)."""
     table = table_of_fit(db, fit.hash)
     if table is None or published(fit):
         return {}
@@ -150,7 +153,7 @@ def unmapped(db: Database, fit: Fit, maps: Mapping[str, str]) -> dict[str, str]:
 def made_map(db: Database, fit: Fit, chosen: str) -> str:
     """Return the hash of the selected map. If the selected metric has no map, fit one to the runs of ``fit``.
 
-    If the map cannot be fitted, a message states why and the result is "".
+    If the map cannot be fitted, a message states the reason and the result is "".
     """
     if not chosen.startswith(UNMAPPED):
         return chosen
@@ -183,7 +186,7 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
 
 
 def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
-    """Return the hash of the map in the link if it belongs to ``fit``, otherwise of a map with the same metric.
+    """Return the hash of the map in the page URL if it belongs to ``fit``, otherwise of a map with the same metric.
 
     If the table of ``fit`` has this metric but no map of it, the result is a key of ``unmapped``. If the table does not
     have the metric, the result is "" and a message in ``notes`` reports the missing map. The typed target is then
@@ -221,7 +224,7 @@ def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGene
 def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> list[str]:
     """Show the selection of the metrics that a plan for a budget predicts; return the hashes of their maps.
 
-    If the link names a map that does not belong to the law, a message in ``notes`` names this map.
+    If the page URL names a map that does not belong to the law, a message in ``notes`` names this map.
     """
     belong("maps", owner_of_fit(db, fit.hash), remembered=("maps",))
     asked = [name for name in recall("maps").split(",") if name]

@@ -34,7 +34,7 @@ def choose_law(db: Database, name: str = "fit", label: str = "Fit", laws: Collec
 
 
 def best_fit(db: Database) -> str | None:
-    """Return the hash of the initial fit of the page; None if the open table has no law yet.
+    """Return the hash of the initial fit of the page Plan; None if the open table has no law yet.
 
     If a table is open, the result is its newest law. If no table is open, the result is the newest law of the user's
     tables, or else of a bundled table, or else of the demo, which is then fitted. Laws with a compute-optimal frontier

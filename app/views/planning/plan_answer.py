@@ -42,7 +42,7 @@ from isoplan.engine.store.saved import results
 
 
 def show(fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> None:
-    """Show a plan: its sentence, a chip, the figure, a short table, the warnings, and the plans of other budgets."""
+    """Show a plan: sentence, chip with its reliability, figure, short table, warnings, and plans for other budgets."""
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
         st.markdown(chip(standing_of(plan)))

@@ -1,6 +1,6 @@
 """Input fields for the machine and the prices. All questions of the Plan page use the same fields.
 
-The link to the page stores each value under the name of the corresponding command-line option.
+The URL of the page stores each value under the name of the corresponding command-line option.
 """
 
 from __future__ import annotations

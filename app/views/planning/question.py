@@ -177,7 +177,7 @@ def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ..
 
 
 def _compare(fit: Fit, plan: Plan) -> Plan:
-    """Show the fields for N and D of the user's own plan; return ``plan`` with the comparison.
+    """Show the fields for N and D of the user's own plan; return ``plan`` with a comparison.
 
     If the fields are empty, ``plan`` is returned unchanged.
     """

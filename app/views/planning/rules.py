@@ -25,7 +25,7 @@ TYPED = {
     "stage 2": "stage2",
     "typed formula": "formula",
 }
-"""Names of the compute rules, by the option on the page. The link stores the option as the value of ``rule``."""
+"""Names of the compute rules, by the option on the page. The URL stores the option as the value of ``rule``."""
 MEASURED = {"measured C, zeta N D": "zetaND", "measured C, zeta N^a D^b": "powers"}
 """Rules with coefficients that are fitted to the measured compute C of the runs, by the option on the page."""
 STEP = {
@@ -133,7 +133,7 @@ def _read(runs: Runs | None, option: str, typed: Mapping[str, str]) -> ComputeRu
 def link(fit_rule: ComputeRule, used: ComputeRule) -> dict[str, str]:
     """Return the query parameters of a link that selects the rule ``used``.
 
-    The default, ``fit_rule``, needs no parameters.
+    The result is empty for the default rule ``fit_rule``.
     """
     return {} if used == fit_rule else _fields("rule", used)
 
@@ -141,7 +141,7 @@ def link(fit_rule: ComputeRule, used: ComputeRule) -> dict[str, str]:
 def second_link(usual: ComputeRule | None, other: ComputeRule | None) -> dict[str, str]:
     """Return the query parameters of a link that selects ``other`` as the second rule.
 
-    The default, ``usual``, needs no parameters.
+    The result is empty for the default rule ``usual``.
     """
     if other == usual:
         return {}

@@ -108,7 +108,7 @@ def _form(db: Database, key: str, plan: Plan) -> None:
 
 
 def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
-    """Show the form in which the user enters the result as numbers; return the result, or None until it is sent."""
+    """Show the form in which the user enters the result as numbers; return it, or None until the form is sent."""
     with st.form(f"result_{key}", border=False):
         metric = _metric(key, plan, measured)
         value = st.text_input("Result", placeholder="for example 2.0", max_chars=60)

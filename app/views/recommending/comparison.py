@@ -21,7 +21,7 @@ SHOWN: tuple[Setting, ...] = ("s", "B", "N", "D", "K")
 
 
 def value(choice: Choice, missing: str = "") -> Hint:
-    """Return the value of a setting as a table cell; without a value, return a cell with the reason.
+    """Return the value of a setting as a table cell; without a value, return the reason.
 
     If the value was determined for another metric, the cell names this metric. ``missing`` is the reason why runs do
     not determine the setting, or "".
@@ -35,7 +35,8 @@ def value(choice: Choice, missing: str = "") -> Hint:
 def interval(choice: Choice, level: int = 68, missing: str = "") -> Hint:
     """Return the interval of a setting at ``level`` per cent (68 or 95) as a table cell.
 
-    Without an interval, the cell contains the reason. ``missing`` is the reason why runs do not determine the setting.
+    Without an interval, the cell contains the reason. ``missing`` is the reason why runs do not determine the setting,
+    or "".
     """
     q = shown(choice)
     ends = q.ci68 if level == 68 else q.ci95
@@ -62,7 +63,7 @@ class Ours:
 
 
 def read_ours(log: str, metric: str) -> Ours | None:
-    """Return the results of Isoplan's runs on ``log`` for ``metric``; None if no run on it measures ``metric``."""
+    """Return the results of Isoplan's runs on ``log`` for ``metric``; None if no run measures ``metric``."""
     return _read(log, str(trained.LOGS[log]), metric)
 
 

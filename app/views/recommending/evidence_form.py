@@ -1,7 +1,7 @@
 """Selection of the user's runs that replace the published evidence for the settings of a recommender.
 
 The table at the top of the page provides evidence for each setting that varies between its runs. The user can select
-another table or a saved fit for a single setting. The link to the page stores all selections.
+another table or a saved fit for a single setting. The URL of the page stores all selections.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
     "N": {},
     "K": {"over": ("K", "Column of the extra negatives")},
 }
-"""Columns that the user selects if a setting has its own table: (field, label), by setting and by name in the link.
+"""Columns that the user selects if a setting has its own table: (field, label), by setting and by name in the URL.
 
 The settings are s (embedder share), B (batch size), N (parameters) and K (extra negatives).
 """
@@ -127,7 +127,7 @@ def _determines(db: Database, setting: Setting, saved: results.SavedFit) -> bool
 
 
 def _columns(setting: Setting) -> dict[str, str]:
-    """Return the columns, by field, that the link specifies for the separate table of ``setting``."""
+    """Return the columns, by field, that the page URL specifies for the separate table of ``setting``."""
     named = {read: recall(f"{setting}_{name}") for name, (read, _) in ASKED[setting].items()}
     return {read: column for read, column in named.items() if column}
 

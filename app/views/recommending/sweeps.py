@@ -109,7 +109,7 @@ def _batch(evidence: Evidence, own: Built, answer: Recommendation, of: str) -> N
 def _behind(own: Built, setting: Setting, fitted: Fit, metric: str) -> Runs | None:
     """Return the runs of a batch-size law: the runs of the paper, or the user's runs if the law was fitted to them.
 
-    Returns None if the law was fitted to the user's runs but these cannot be drawn.
+    Returns None if the law was fitted to the user's runs but these runs cannot be drawn.
     """
     if metric not in own.evidence.batch:
         return batch_runs(metric)

@@ -27,7 +27,7 @@ CHOOSING = "choosing_in"
 
 
 def follow(db: Database, table: TableInfo) -> None:
-    """Show the number of cells (training runs) of ``table`` that are not finished; rerun the page for new rows."""
+    """Show the number of unfinished cells (training runs) of ``table``; rerun the page when the table has new rows."""
     _follow(db, table.id, table.source, table.rows)
 
 

@@ -80,7 +80,7 @@ def _more(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 def _save(db: Database, table: TableInfo, **changes: object) -> None:
     """Save the mapping with ``changes`` (fields of ``Roles``).
 
-    The next run of the page shows an error if the changes are invalid, or the columns that moved to another role.
+    The next run of the page shows an error if the changes are invalid, or lists the columns that moved to another role.
     """
     try:
         roles, moves = change_roles(tables.roles(db, table.id), changes)

@@ -38,7 +38,7 @@ def ask(db: Database, table: TableInfo, runs: Runs) -> int:
 
 
 def ask_about(db: Database, fit: Fit) -> None:
-    """Show a question for each column whose values have different residuals of ``fit``; omit answered questions."""
+    """Show an unanswered question for each column whose values differ in their residuals of ``fit``."""
     if not any(w.code == OFFSETS for w in fit.warnings) or not fit.data.snapshot:
         return
     runs = runs_behind(db, fit)

@@ -128,7 +128,7 @@ def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
 
 
 def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str) -> None:
-    """Show the choice between decimal marks and thousands separators for commas or points. It has no default."""
+    """Show the choice between decimal marks and thousands separators for commas or points, without a default."""
     points = column.conversion is not None and "point" in column.conversion.either
     names = POINTS if points else COMMAS
     st.session_state[key] = (roles.conversions.get(column.name) or "").partition("+")[0] or None

@@ -87,7 +87,7 @@ def columns_table(columns: Sequence[Column]) -> None:
 
 
 def active_filter(columns: Sequence[Column]) -> tuple[str, str]:
-    """Return the SQL condition from the link or the session, and an error message.
+    """Return the SQL condition from the page URL or the session, and an error message.
 
     If the condition is valid, the message is "". If it is invalid, the condition is returned as "", which selects all
     rows.
