@@ -135,7 +135,7 @@ def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
 
 
 def _anchors() -> list[Anchor]:
-    """Show the input fields of the anchors (small runs of the user); return the anchors with complete fields."""
+    """Show the input fields of the user's small runs (anchors); return the runs with an axis value and a loss."""
     n = int(st.number_input("Runs", 1, MOST_ANCHORS, 1, key="anchors", bind="query-params", width=110,
                             help="Number of small runs, each limited by D, N or C. With runs at two or more values "
                             "of D, their exponent replaces the bound 4/d."))  # fmt: skip

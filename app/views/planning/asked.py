@@ -46,7 +46,7 @@ def as_budget(C: float) -> str:
 def _starts(fit_hash: str, _fit: Fit) -> tuple[str, str]:
     """Return the initial text of the budget field and of the target field for a fit.
 
-    The text of the target is empty if the law cannot compute the cost of a target.
+    The text of the target is empty if the law does not determine the cost of a target.
     """
     target = "" if _fit.law.least_compute is None else f"{usual_target(_fit):g}"
     return as_budget(largest_inside(_fit)), target

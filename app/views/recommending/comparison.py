@@ -124,7 +124,7 @@ def show_metrics(answer: Recommendation) -> None:
 
 
 def _changes(answer: Recommendation) -> str:
-    """Return a sentence about the setting with the largest ratio between its values for two metrics."""
+    """Return a sentence about the setting whose value differs most between the serving metric and another metric."""
     found = [
         (max(x, 1 / x), x, setting, metric)
         for setting, others in answer.changes.items()
