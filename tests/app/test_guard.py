@@ -1,4 +1,4 @@
-"""Access control of the guard by host, origin and token, for pages, uploads and WebSockets."""
+"""Tests of the guard, which checks host, origin and token of requests for pages, uploads and WebSockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Crashes at every step of an operation that changes a workspace.
+"""Tests of operations on a workspace whose process is killed, once at each step.
 
 After a crash, the workspace is in the state before or after the operation. Repeating the operation gives the same
 result.

@@ -1,4 +1,4 @@
-"""The server as a process: start, health, second start, ports, shared use, shutdown, log."""
+"""Tests of the running server: start, health check, second start, ports, shared access, shutdown and log."""
 
 from __future__ import annotations
 

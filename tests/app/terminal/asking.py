@@ -14,7 +14,7 @@ ISOPLAN = (sys.executable, "-c", "from isoplan.app.cli import main; main()")
 
 
 class Answer(NamedTuple):
-    """Exit code and output of a command."""
+    """Exit code, standard output and standard error of a command."""
 
     code: int
     out: str

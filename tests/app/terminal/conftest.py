@@ -28,7 +28,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write 60 runs of a known law, with an accuracy and unusual column names, and return the path."""
+    """Write 60 runs of a known law with an accuracy and unusual column names, and return the path of the table."""
     random = np.random.default_rng(1)
     N, D = 10 ** random.uniform(7, 10, 60), 10 ** random.uniform(9, 12, 60)
     E, A, B, alpha, beta = EPOCH
@@ -41,7 +41,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fitted(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the output of ``fit --json`` for the table and return the path."""
+    """Save the output of ``fit --json`` for the table to a file and return the path of the file."""
     made = process("fit", table, *LAW, *MAP, "--bootstrap", 200, "--json")
     assert made.returncode == 0, made.stderr
     path = tmp_path_factory.mktemp("fits") / "fit.json"

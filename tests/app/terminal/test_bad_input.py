@@ -1,4 +1,4 @@
-"""Bad input in the terminal: one sentence and exit code 2."""
+"""For bad input, each command prints one sentence and ends with exit code 2."""
 
 from __future__ import annotations
 

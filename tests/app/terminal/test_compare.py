@@ -1,4 +1,4 @@
-"""``isoplan compare``: laws ranked by their extrapolation error, as text and as JSON."""
+"""Tests of ``isoplan compare``, which ranks laws by their extrapolation error and prints text or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``isoplan fit --law formula``: laws typed in the terminal."""
+"""Tests of ``isoplan fit --law formula``, which fits a formula that the user types."""
 
 from __future__ import annotations
 

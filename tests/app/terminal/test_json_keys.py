@@ -1,4 +1,4 @@
-"""The JSON documentation contains every key that a command prints."""
+"""The documentation ``docs/json.md`` contains every key that a command prints as JSON."""
 
 from __future__ import annotations
 

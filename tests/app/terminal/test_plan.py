@@ -1,4 +1,4 @@
-"""``isoplan plan`` with prices, limits, metrics and other output formats."""
+"""Tests of ``isoplan plan`` with prices, limits, metrics and other output formats."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
     code = run(*ask, "--format", "python").out
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
-    # The command also prints what other budgets buy.
+    # After the text of the plan, the command also prints how the plan changes with the budget.
     assert run(*ask).out.startswith(made.stdout.rstrip("\n") + "\n\nChange ")
 
 

@@ -1,4 +1,4 @@
-"""Units, repeated rows of one run, and formulas in the terminal: effect of the options, messages, JSON."""
+"""Tests of terminal options for units, repeated rows of one run, and formulas: effect, messages and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the terminal section of the README: they run as written, in order, on bundled tables."""
+"""The commands in the terminal section of the README run in order, as written, on bundled tables."""
 
 from __future__ import annotations
 

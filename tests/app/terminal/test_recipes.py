@@ -1,4 +1,4 @@
-"""``isoplan repeat``, ``amplitude``, ``recipe`` and ``plans``: text, JSON, and bad input."""
+"""Tests of the commands ``repeat``, ``amplitude``, ``recipe`` and ``plans``: text, JSON and bad input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compute rules fitted to the measured C of a table, in every command that uses a rule."""
+"""Tests of commands with a compute rule that is fitted to the measured compute C of a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.app.terminal.asking import LAW, MAP, Run, object_in, one_sentence
 
 @pytest.fixture(scope="module")
 def measured(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the runs of the table with C proportional to N^1.1 D^0.95 and 2 % noise, and return the path."""
+    """Add a compute column with C proportional to N^1.1 D^0.95 and 2 % noise to ``table``, and return the new path."""
     runs = pd.read_csv(table)
     noise = np.random.default_rng(2).normal(0, 0.02, len(runs))
     runs["spent"] = 7.5 * runs["size"] ** 1.1 * runs["seen"] ** 0.95 * np.exp(noise)

@@ -1,4 +1,4 @@
-"""Jets and events in the terminal: simulate, stop, resume, and bad input."""
+"""Tests of ``isoplan simulate`` for jets and events: simulate, stop, resume, and bad input."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
         labels = file[TREE].arrays(["label_Wqq", "label_Hcc", "jet_pt"])
     assert (np.sum(labels.label_Wqq), np.sum(labels.label_Hcc)) == (30, 30)
     assert len(set(labels.jet_pt.to_list())) > 58
-    assert 5 < np.sum(labels.label_Wqq[:30]) < 25  # the labels are shuffled
+    # The two classes are shuffled, so the first half of the file contains jets of both.
+    assert 5 < np.sum(labels.label_Wqq[:30]) < 25
 
 
 def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Standard input and output: commands read pipes and report output that cannot be written."""
+"""Tests of standard input and output: commands read pipes and report output that cannot be written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ GRID = 'family = "amplitudes"\n[cell]\nprocess = "Zg"\npoints = 100\nwidth = [8,
 def test_a_grid_comes_through_a_pipe(tmp_path: Path) -> None:
     arguments = ("train", "-", "--workspace", tmp_path, "--dry-run", "--json")
     assert object_in(process(*arguments, given=GRID).stdout)["estimate"]["cells"] == 2
-    (tmp_path / "-").write_text("no grid")  # a file with this name must not be read
+    # The argument "-" means standard input, even if a file with this name exists.
+    (tmp_path / "-").write_text("no grid")
     assert process(*arguments, given=GRID).returncode == 0
 
 

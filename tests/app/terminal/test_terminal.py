@@ -1,4 +1,4 @@
-"""``isoplan laws | fit | plan``: JSON, text, and speed."""
+"""Tests of ``isoplan laws``, ``fit`` and ``plan``: JSON, text and speed."""
 
 from __future__ import annotations
 
@@ -259,7 +259,8 @@ def test_priors_weights_and_errors_are_options(run: Run, table: Path) -> None:
     assert tight["parameters"]["alpha"]["value"] == pytest.approx(0.3, abs=1e-5)
     assert tight["parameters"]["E"]["value"] == pytest.approx(1.8, abs=1e-5)
     assert tight["spec"]["prior"] == {"alpha": [0.3, 1e-7], "E": [1.8, 1e-7]}
-    weighed = object_in(run(*ask, "--weight", "step").out)  # the first step is 0
+    # The first of the 60 runs has step 0, so its weight is 0 and the fit uses 59 runs.
+    weighed = object_in(run(*ask, "--weight", "step").out)
     assert weighed["n"] == 59
     absolute, stated = (
         object_in(run(*ask, "--objective", "ols", *more).out) for more in ((), ("--relative-error", 0.1))

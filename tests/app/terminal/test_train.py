@@ -36,7 +36,7 @@ from tests.trainers.conftest import ROOT, add, start, wait_for, workspace
 
 @pytest.fixture
 def root(tmp_path: Path) -> Iterator[Path]:
-    """Return a workspace and terminate its runner after the test."""
+    """Create a workspace and, after the test, terminate the runner process that trains its cells."""
     space = workspace(tmp_path / "space")
     yield space
     status = runner_status(space)

@@ -1,4 +1,4 @@
-"""The commands of docs/tutorial.md run in order on the table of the page and print the stated lines."""
+"""The commands in ``docs/tutorial.md`` run in order on the table of that page and print the lines shown there."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TOLERANCE = 0.1
 
 
 def words(line: str) -> str:
-    """Return a line with # for each number and single spaces, because numbers and widths of columns may differ."""
+    """Replace each number by # and each gap by one space, because numbers and column widths may differ."""
     return " ".join(NUMBER.sub("#", line).split())
 
 
 def values(line: str) -> list[float]:
-    """Return the numbers of a line."""
+    """Return the numbers in a printed line, in order."""
     return [float(text.replace(",", "")) for text in NUMBER.findall(line)]
 
 
