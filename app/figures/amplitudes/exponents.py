@@ -21,7 +21,7 @@ from isoplan.engine.quantities import count, power10
 
 HEIGHT = 420
 ASIDE = 0.12
-"""Horizontal distance of a point from its dimension d. It separates the trained from the published exponents."""
+"""Horizontal offset of a point from its dimension d of phase space; separates trained from published exponents."""
 
 
 def draw_exponents(
@@ -29,7 +29,7 @@ def draw_exponents(
 ) -> Drawing:
     """Draw exponents of D with 68 % intervals over the dimension d of phase space, and the bound 4/d as a line.
 
-    The exponents are the ``published`` ones and those that were fitted to ``trained`` cells.
+    ``published`` contains exponents from papers, and ``trained`` exponents that were fitted to cells (training runs).
     """
     every = [*published, *trained]
     low, high = min(one.d for one in every) - 0.6, max(one.d for one in every) + 0.6
@@ -89,8 +89,8 @@ TITLES = {"D": "Training points <i>D</i>"}
 def draw_need(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
     """Draw the value of D, N or C that ``need`` requires (y axis) over the MSE, which decreases to the right.
 
-    A conservative and, if known, an optimistic curve start at the measured run. Dots show both values at the
-    ``target``.
+    A conservative curve and, if known, an optimistic curve start at the measured run. One dot per curve shows the
+    required value at the ``target``.
     """
     window = max(target.mse / 1.6, need.floor), need.start[1] * 1.6
     floor = f"floor {tick_text(need.floor, 2)}" if need.floor >= window[0] else ""
@@ -130,7 +130,7 @@ def draw_need(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
 def _line(need: Need, target: Precision) -> tuple[Floats, Floats]:
     """Return size and MSE along the optimistic curve, which ends at the target.
 
-    Both are empty if there is no optimistic exponent.
+    Both arrays are empty if there is no optimistic exponent.
     """
     if need.least is None:
         return np.empty(0), np.empty(0)
@@ -151,7 +151,7 @@ def _dot(theme: Theme, x: list[float], y: list[float], colour: str, name: str) -
 
 
 def _label(theme: Theme, text: str, line: tuple[Floats, Floats], place: str) -> Part:
-    """Return a label next to the middle of a line; ``place`` is such as "top left" of the line."""
+    """Return a label next to the middle of a line; ``place`` is its side of the line, for example "top left"."""
     i = len(line[0]) // 2
     left = "left" in place
     return lines.note(

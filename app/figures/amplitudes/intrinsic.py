@@ -1,4 +1,4 @@
-"""Two figures of amplitude surrogates: intrinsic dimensions that cells measured, and pulls of learned uncertainties."""
+"""Two figures of amplitude surrogates: measured intrinsic dimensions, and pulls of learned uncertainties."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from isoplan.engine.arrays import Floats
 
 HEIGHT = 380
 TITLES = {"D": "Training points <i>D</i>"}
-"""Axis titles that differ from those of other families, because D is here the number of distinct training points."""
+"""Axis titles that differ from those of other families, because here D is the number of distinct training points."""
 ASIDE = 0.015
-"""Horizontal distance between the points of inputs and of the layer, as a fraction of the log axis. Without it, they
-would overlap.
+"""Horizontal distance between the dots of the inputs and of the last layer, as a fraction of the log axis. Without this
+distance, the dots would overlap.
 """
 
 
@@ -34,7 +34,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Measured:
-    """Intrinsic dimensions that one cell measured.
+    """Intrinsic dimensions that were measured in one cell (training run).
 
     ``events`` names the training events, and ``d`` is the dimension of their phase space (None if unknown). ``layer``
     is the dimension of the last hidden layer, ``inputs`` the dimension of the network's inputs (None if not measured).
@@ -143,7 +143,7 @@ PULL_HEIGHT = 380
 BARS = 0.55
 """Opacity of the bars of the histogram."""
 OFTEN = 0.002
-"""Fraction of points in the two outermost bars above which a note explains that these bars include larger pulls."""
+"""Fraction of points in the two outermost bars above which a note explains that these bars include all larger pulls."""
 TARGETS = {"log": "log <i>A</i>", "raw": "<i>A</i>"}
 """Learned quantity as HTML, by the value of the field ``target`` of a cell."""
 

@@ -20,7 +20,7 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 520
 MOST_BANDS = 8
-"""Number of curves above which none has an uncertainty band, because so many bands would overlap."""
+"""Maximum number of curves for which uncertainty bands are drawn. The bands of more curves would overlap."""
 PARABOLA_POINTS = 40
 
 
@@ -32,7 +32,7 @@ def draw(
     parabolas: Sequence[Parabola] = (),
     theme: Theme = WEB,
 ) -> Drawing:
-    """Draw the loss over N: ``curves`` of a law and ``parabolas``, each at one budget, with colours for compute.
+    """Draw the loss over N: one line per curve of a law and per parabola, each at one budget, coloured by compute.
 
     The frontier ``path`` connects the minima. A minimum outside the sweep of its budget is an open star.
     """
@@ -84,9 +84,9 @@ def _of_budgets(runs: Runs) -> Runs:
 
 
 def _window(curves: Sequence[Curve], parabolas: Sequence[Parabola], runs: Runs | None, y: str) -> tuple[Span, Span]:
-    """Return the initial ranges of both axes. They contain the runs and the minima, with a margin.
+    """Return the initial ranges of both axes, which contain the runs and the minima, with a margin.
 
-    Without runs, they contain the part of the curves that is within the range of the runs.
+    If ``runs`` is None, the ranges contain the points of the curves within the range of the fitted runs.
     """
     best = np.array([(c.N_best, c.loss_best) for c in curves] + [(p.N_star, p.loss_star) for p in parabolas])
     best = best.reshape(-1, 2)
@@ -147,7 +147,7 @@ def _minima(theme: Theme, curves: Sequence[Curve], parabolas: Sequence[Parabola]
 
 
 def _coloured(theme: Theme, runs: Runs | None, span: Span) -> Part:
-    """Return the marker of the runs. Its fill has the colour of their compute, as the lines have."""
+    """Return the marker of the runs. Its fill shows the compute of a run, on the colour scale of the lines."""
     if runs is None:
         return {}
     C = runs["budget"] if "budget" in runs and np.any(np.isfinite(runs["budget"])) else runs["C"]

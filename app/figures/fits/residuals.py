@@ -1,4 +1,4 @@
-"""Figure of the residuals of all runs, one panel per axis. If the law is adequate, they scatter around zero."""
+"""Figure of the residuals of all runs, one panel per axis. The residuals of an adequate law scatter around zero."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, flo
 
 HEIGHT, ONE_ROW = 560, 320
 MOST_DOTS = 300
-"""Number of runs above which a panel shows a density of the runs, because more dots take too long to draw."""
+"""Number of runs above which a panel shows their density, because more dots take too long to draw."""
 MOST_RINGED = 40
-"""Maximum number of outliers that have a ring. The largest outliers are chosen."""
+"""Maximum number of outliers that have a ring. If there are more outliers, only the largest have a ring."""
 CELLS = (45, 27)
 """Number of bins of the density along x and along y."""
 MOST_NAMES = 8

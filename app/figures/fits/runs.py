@@ -27,9 +27,10 @@ AXES = ("N", "D", "C")
 def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> Drawing:
     """Draw the runs over N and D, coloured by dataset or group if there are several, otherwise by ``y``.
 
-    If N or D is missing or constant, the first two of N, D, C and ``y`` that vary are the axes; without two that vary,
-    the first two that exist. Lines connect the runs of a budget. Runs at the same place are drawn side by side. Of more
-    than ``most`` runs, a fixed random sample of ``most`` is drawn. Notes state both.
+    If N or D is missing or constant, the axes are the first two of N, D and ``y`` that vary. If fewer than two vary,
+    the axes are the first two of N, D, C and ``y`` that exist. Lines connect the runs of a budget. Runs with the same
+    coordinates are drawn side by side. At most ``most`` runs are drawn, as a fixed random sample. Notes state whether
+    the figure shows a sample and whether dots were moved.
     """
     axes = _axes(runs, y)
     if len(axes) < 2:
@@ -54,7 +55,7 @@ def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> D
 
 
 def _axes(runs: Runs, y: str) -> list[str]:
-    """Return the two roles that are the axes; fewer if the runs do not have two."""
+    """Return the two roles that are the axes. The list is shorter if the runs have fewer than two of the roles."""
     known = [a for a in dict.fromkeys((*AXES, y)) if a in runs and np.any(runs[a] > 0)]
     varying = [a for a in known if a != "C" and np.ptp(runs[a][runs[a] > 0]) > 0]
     return (varying if len(varying) >= 2 else known)[:2]
@@ -63,7 +64,7 @@ def _axes(runs: Runs, y: str) -> list[str]:
 def _places(
     runs: Runs, axes: list[str], spans: list[tuple[float, float]], size: float
 ) -> tuple[tuple[Floats, Floats], int]:
-    """Return the positions of the dots on the two log axes, and the number of runs that share a place."""
+    """Return the positions of the dots on the two log axes, and the number of runs that share their coordinates."""
     ends = (np.log10(spans[0]), np.log10(spans[1]))
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = [np.log10(runs[role]) for role in axes]
@@ -95,7 +96,7 @@ def _budgets(theme: Theme, runs: Runs, x: str, y: str, grouped: bool) -> list[Pa
 
 
 def _noted(theme: Theme, shown: Runs, runs: Runs, shared: int) -> list[Part]:
-    """Return a note that states the sample and the runs at the same place; empty if neither exists."""
+    """Return a note on the sample and on runs with the same coordinates; empty if there is nothing to state."""
     found = []
     if len(shown) < len(runs):
         found.append(marks.note(theme, f"{len(shown):,} of {len(runs):,} runs drawn, chosen at random"))

@@ -22,8 +22,8 @@ HEIGHT = 580
 SHADES = 20
 """Number of steps of the colour scale of the loss in the background."""
 APART, INSETS = 0.035, (0.06, 0.15, 0.3)
-"""Positions of labels, as fractions of the axes: minimum distance between two labels, and distances of a label from the
-end of its line, the preferred distance first.
+"""Positions of labels, as fractions of the axes: minimum distance between two labels, and possible distances of a label
+from the end of its line. The first of these distances is preferred.
 """
 
 
@@ -114,8 +114,8 @@ def _iso_loss(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> 
 def _broken(line: Contour, place: tuple[float, float] | None, room: float, surface: Surface) -> tuple[Floats, Floats]:
     """Return the vertices of a line, with NaN where a gap leaves space for its label.
 
-    ``room`` is half the length of the gap as a fraction of the axes. A last vertex of NaN separates the line from the
-    next one.
+    ``room`` is half the length of the gap as a fraction of the axes. The last vertex is NaN and separates the line
+    from the next line.
     """
     N, D = np.append(line.N, np.nan), np.append(line.D, np.nan)
     if place is not None:
@@ -132,8 +132,8 @@ def _share(x: Floats, at: float, axis: Floats) -> Floats:
 def _label_places(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> dict[int, tuple[float, float]]:
     """Return the positions of the labels of lines of equal loss, by the index of the line.
 
-    A label is near the right end of its line, or further inside if another label is too close. Without a free position
-    the line has no label.
+    A label is near the right end of its line, or further inside if another label is too close. A line without a free
+    position has no label.
     """
     places: dict[int, tuple[float, float]] = {}
     budgets = [(float(line.N[1]), float(line.D[1])) for line in surface.isoflops if len(line.N) > 1]

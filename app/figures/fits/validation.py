@@ -105,7 +105,7 @@ def _wanted(cut: Cut, targets: Targets) -> Any:
 
 
 def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets, title: str) -> list[Part]:
-    """Return the predictions of a law for all cuts as dots, at most a fixed sample of ``MOST_DOTS``.
+    """Return the predictions of a law for all cuts as dots; of more than ``MOST_DOTS``, a fixed random sample.
 
     If there are several datasets, the fill shows the dataset and the outline shows the law.
     """
@@ -169,8 +169,8 @@ def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], t
 def table(found: Validation) -> pd.DataFrame:
     """Return one row per cut, method and held-out run.
 
-    The columns include the limit of the fitted runs, the distance from them in decades, and the observed and predicted
-    value.
+    The columns include the limit of the fitted runs, the distance beyond this limit in decades, and the observed and
+    the predicted value.
     """
     parts = [
         pd.DataFrame(

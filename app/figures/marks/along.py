@@ -63,7 +63,7 @@ class Along:
     def falls(self) -> bool:
         """Whether the law decreases along the axis.
 
-        If so, the upper right corner of the plot is free for notes, otherwise the lower right corner.
+        If the law decreases, the upper right corner of the plot is free for notes, otherwise the lower right corner.
         """
         return bool(self.loss[-1] <= self.loss[0])
 
@@ -121,7 +121,7 @@ def _called(law: Along) -> str:
 
 
 def _keys(theme: Theme, law: Along, colour: str, marker: Part, runs: bool, star: bool, floor: bool) -> list[Part]:
-    """Return the legend entries of the law, its bands, the runs, the region beyond, the floor, and the best value."""
+    """Return the legend entries: law, bands, runs, region beyond the runs, floor, and best value."""
     return [
         keys.line(theme, "compute-optimal loss" if law.axis == "C" and law.limit else "law", colour),
         *keys.intervals(theme, colour, keys.is_known(law.band)),

@@ -66,20 +66,20 @@ def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = 
 
 
 PLOT = (560, 280)
-"""Approximate width and height of a plot in pixels, for the distance between dots at one place."""
+"""Approximate width and height of a plot in pixels, for the distance between dots that share coordinates."""
 TURN = math.pi * (3 - 5**0.5)
-"""Golden angle: dots that turn by it from one to the next fill a disc evenly."""
+"""Golden angle in radians. Dots fill a disc evenly if each dot is rotated by this angle from the previous dot."""
 WIDEST = 18.0
-"""Largest distance, in pixels, between a dot and the place of its run."""
+"""Largest distance, in pixels, between a dot and the true coordinates of its run."""
 
 
 def side_by_side(
     x: Floats, y: Floats, ends: tuple[tuple[float, float], tuple[float, float]], size: float
 ) -> tuple[Floats, Floats, int]:
-    """Move dots at the same place so that each is visible: the first stays, the others lie around it.
+    """Move dots with the same coordinates apart: the first dot stays, and the others lie around it.
 
     ``x`` and ``y`` (n,) are positions on linear axes (logarithms for log axes), ``ends`` the ranges of the axes, and
-    ``size`` the diameter of a dot in pixels. Returns the new positions and the number of dots that share a place.
+    ``size`` the diameter of a dot in pixels. Returns the new positions and the number of dots that share coordinates.
     """
     spans = [high - low or 1.0 for low, high in ends]
     cells = np.stack([np.round((v - low) / span, 3) for v, (low, _), span in zip((x, y), ends, spans, strict=True)])
@@ -96,8 +96,8 @@ def side_by_side(
 def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | None = None) -> list[Part]:
     """Return the runs as dots over the roles ``x`` and ``y``, one trace per dataset.
 
-    The result is empty without runs, or if a role is missing. ``among`` contains all runs of the figure if ``runs`` is
-    a part of them.
+    The result is empty without runs, or if a role is missing. ``among`` contains all runs of the figure if
+    ``runs`` is only a subset.
     """
     if runs is None or x not in runs or y not in runs:
         return []
@@ -215,5 +215,5 @@ def faint(theme: Theme) -> Part:
 
 
 def filled(theme: Theme) -> Part:
-    """Return the marker of runs in the foreground, if the colour does not encode a value."""
+    """Return the marker of runs in the foreground, whose colour does not encode a value."""
     return {"size": theme.marker(8), "color": ACCENT, "line": {"color": LIGHT_PAGE, "width": theme.line(1)}}

@@ -32,7 +32,7 @@ BEYOND = 0.13
 def pack(values: Floats) -> NDArray[np.float32] | Floats:
     """Return ``values`` as float32, which halves the data that is sent to the browser.
 
-    They stay float64 if float32 would change an integer, overflow or underflow.
+    The values stay float64 if float32 would change an integer, overflow or underflow.
     """
     known = values[np.isfinite(values) & (values != 0)]
     if not known.size:
@@ -63,7 +63,7 @@ def law(theme: Theme, x: Floats, y: Floats, inside: Bools, colour: str, width: f
 
 
 def band(x: Floats, low: Floats, high: Floats, colour: str) -> list[Part]:
-    """Return the tint of a 68 % interval along a line, where the interval is known; empty if it is known nowhere."""
+    """Return the tint of a 68 % interval along a line. The result is empty if no interval is known."""
     known = ~np.isnan(low) & ~np.isnan(high)
     if not known.any():
         return []
@@ -128,7 +128,7 @@ def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Par
 def unobstructed(
     theme: Theme, words: Iterable[Word], window: Span, values: Span, room: Span = (0.13, 0.045)
 ) -> list[Word]:
-    """Return the words whose labels do not overlap an earlier one; the others are left out.
+    """Return the words without those whose label would overlap the label of an earlier word.
 
     ``room`` is the minimum distance of two labels along x or along y, as fractions of the axes ``window`` and
     ``values``.
@@ -189,7 +189,7 @@ def note(theme: Theme, text: str, **place: Any) -> Part:
 
 
 def keyed(*pairs: tuple[str, str], between: str = "   ") -> str:
-    """Return names with a square of their colour, as text for a note. It needs less space than a legend."""
+    """Return names with a square of their colour, as text for a note. Such a note needs less space than a legend."""
     return between.join(f'<span style="color:{colour}">■</span> {name}' for name, colour in pairs)
 
 

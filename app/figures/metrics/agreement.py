@@ -1,4 +1,4 @@
-"""Figures of how far metrics agree on the order of runs: rank correlations per budget, per group, or per regime."""
+"""Figures of the agreement of metrics on the order of runs: rank correlations per budget, per group, or per regime."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ CELL, ALONE, NAMES = 36, 52, 104
 """Sizes in pixels: a cell, a cell if there is only one panel, and the space below a row of panels for metric names."""
 BAR, BAR_HEIGHT = "rank correlation", 200
 AGREE = ((0.0, rgba(PLAN, 0.6)), SCALE[1], (1.0, rgba(ACCENT, 0.6)))
-"""Colour scale from -1 to 1. The warm colour, which ``resamples.SCALE`` has at +1, is at -1 here: it emphasises
-disagreement.
+"""Colour scale from -1 to 1. The warm colour marks -1 and emphasises disagreement; in ``resamples.SCALE`` it marks +1.
 """
 
 
@@ -62,7 +61,7 @@ def draw_agreement(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:
 def _across(panels: int, cells: int) -> int:
     """Return the number of panels in a row.
 
-    It is smaller than ``ACROSS`` if the cells are then large enough for their numbers.
+    The number is smaller than ``ACROSS`` if this makes the cells large enough to show their correlations as numbers.
     """
     most = min(ACROSS, panels)
     return next((n for n in range(most, 0, -1) if n * cells <= LEGIBLE), most)

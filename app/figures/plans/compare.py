@@ -135,7 +135,7 @@ def _bars(theme: Theme, sides: Sequence[Side], longest: float, crowded: bool) ->
 def _interval(q: Quantity, longest: float) -> tuple[float, float, float]:
     """Return the value of a total cost and the ends of its drawn 68 % interval.
 
-    The upper end is limited to ``longest``. Without a finite value, all three are 0.
+    The upper end is limited to ``longest``. All three numbers are 0 if the value is not finite.
     """
     if q.value is None or not math.isfinite(q.value):
         return 0.0, 0.0, 0.0

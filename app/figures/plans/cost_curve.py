@@ -19,14 +19,14 @@ from isoplan.engine.quantities import count, power10
 HEIGHT = 440
 SYMBOLS = ("circle-open", "diamond-open")
 DOT = 1.05
-"""Factor of cost by which the shade starts beyond a run, so that it does not cover half of its dot."""
+"""Cost factor between the outermost run and the start of the grey shade, so the shade does not cover the run's dot."""
 TITLES: dict[Cost, str] = {
     "compute": title("C"),
     "samples": "Training samples <i>D</i>",
     "parameters": title("N"),
     "money": "Cost",
 }
-"""Titles of the axis of cost. The unit follows for samples and money."""
+"""Titles of the cost axis, by kind of cost. For samples and money, the unit is appended."""
 
 
 def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawing:
@@ -56,7 +56,7 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
 
 
 def _legend_room(theme: Theme, names: list[str]) -> int:
-    """Return the height above the plot in print that the lines of the legend need."""
+    """Return the height above the plot that the lines of the legend need in a printed figure."""
     free = 0.8 * (theme.width or 0.0)
     widths = [(3 + 0.62 * len(name)) * theme.small for name in names]
     rows, x = 1, 0.0
@@ -66,7 +66,10 @@ def _legend_room(theme: Theme, names: list[str]) -> int:
 
 
 def _costs(curve: CostCurve) -> tuple[Floats, Bools]:
-    """Return costs, and whether they lie between those of the runs; without runs, where the law is not extrapolated."""
+    """Return costs along the curve, and whether each cost is within the range of the runs.
+
+    Without runs, the second array states where the law is not extrapolated.
+    """
     if not curve.run_x.size:
         return curve.x, curve.inside
     first, last = float(curve.x[0]), float(curve.x[-1])
@@ -84,7 +87,7 @@ def _name(curve: CostCurve) -> str:
 
 
 def _falls(curve: CostCurve) -> bool:
-    """Return whether the value falls with the cost. The upper right corner of the plot is then free for notes."""
+    """Return whether the value decreases with the cost. If so, the upper right corner of the plot is free for notes."""
     return bool(curve.value[-1] <= curve.value[0])
 
 

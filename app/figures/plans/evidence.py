@@ -1,7 +1,7 @@
 """Figures of the evidence for a recipe: the sweep of one setting, and compute-optimal N* and D* over compute.
 
-A sweep shows its fitted curves. If they are not known, it shows one line per budget with the optimum. A band is the
-range of the optimum over all budgets. For extra negatives, a vertical line shows how many fit into memory.
+The figure of a sweep shows the fitted curves. Without fitted curves, it shows one line per budget with the optimum. A
+band is the range of the optimum over all budgets. For extra negatives, a vertical line shows how many fit into memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pictures of stories and of Home, in a size that is readable at some distance."""
+"""Figures for stories and for the page Home, with large text that is readable from a distance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw(picture: CostCurve | RunsPicture, theme: Theme = STAGE, height: float =
 
 
 def rename(drawing: Drawing, picture: RunsPicture) -> None:
-    """Give the axis of D and the colour bar the names of the sentences."""
+    """Set the titles of the D axis and the colour bar to the names used in the sentences of the story."""
     layout = drawing.figure.layout
     for one in (layout.xaxis, layout.yaxis):
         if picture.samples and one.title.text == title("D"):

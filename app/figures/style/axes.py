@@ -105,7 +105,7 @@ def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> 
         "type": "log",
         "range": ends,
         "nticks": _ticks(ends[1] - ends[0]),
-        "minorloglabels": "complete",  # 2 x 10^7, not a small 2 beside 10^7
+        "minorloglabels": "complete",  # label 2 x 10^7 instead of a small 2 next to 10^7
         "minor": {"ticks": "outside", "ticklen": theme.line(3), "showgrid": False, "tickcolor": theme.muted or GREY},
         "tickfont": {"size": theme.small - (0 if plain else 1)},
         **plain,
@@ -173,7 +173,7 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
         "linecolor": theme.ink,
         "linewidth": theme.line(1),
         "tickangle": 0,
-        "ticklabeloverflow": "allow",  # otherwise Plotly measures every label, which takes as long as a trace
+        "ticklabeloverflow": "allow",  # otherwise Plotly measures every label, which is slow
         "automargin": True,
         "fixedrange": False,
         **extra,
@@ -183,7 +183,7 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
 def padded(low: float, high: float, decades: float = 0.06) -> tuple[float, float]:
     """Return ``low`` and ``high`` of a log axis, moved apart by ``decades`` times their distance at each end.
 
-    If both are equal, they are moved by a factor of 2.
+    If ``low`` equals ``high``, each is moved by a factor of 2.
     """
     span = math.log10(high) - math.log10(low)
     factor = 10 ** (span * decades) if span > 0 else 2.0

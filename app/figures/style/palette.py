@@ -27,8 +27,8 @@ contrast for lines, so this scale is only for dots with an outline.
 CATEGORIES = (
     "#0072b2", "#d55e00", "#009475", "#b8619a", "#a17c00", "#3a86c4", "#808080", "#7c62cc", "#b04a3f",
 )  # fmt: skip
-"""Colours of groups and metrics in their order: those of Okabe and Ito, darkened to a contrast of 3 : 1 with white
-where they are lighter, and two more.
+"""Colours of groups and metrics, in this order: the Okabe-Ito palette and two more colours. Light colours of the
+palette are darkened to a contrast of 3 : 1 with white.
 """
 
 PARTS = {"training": "#0072b2", "simulation": "#009475", "inference": "#a17c00"}

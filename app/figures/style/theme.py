@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 from isoplan.app.figures.style.palette import DARK_PAGE, LIGHT_PAGE
 
 INK = "#010203"
-"""Reserved colour that marks text and lines. ``STYLE`` replaces it by the text colour of the page."""
+"""Reserved colour that marks text and lines. ``STYLE`` replaces this colour by the text colour of the page."""
 
 STYLE = """
 .js-plotly-plot text { fill: currentColor !important; }
@@ -78,7 +78,7 @@ class Theme:
 
     @property
     def crowding(self) -> float:
-        """Size of text relative to the figure, divided by the same ratio on a page. It is 1 on a page."""
+        """Ratio of text size to figure size, relative to a figure on a page (1 on a page)."""
         return 1.0 if self.width is None else WEB_WIDTH / self.width * self.size / WEB_SIZE
 
     def line(self, width: float) -> float:

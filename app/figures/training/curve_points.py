@@ -1,4 +1,4 @@
-"""Figures of points read off training curves: the lower envelope, over- and underfitted cells, steps to a target."""
+"""Figures of points computed from training curves: the lower envelope, over- and underfitted cells, steps to target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of training curves: those of a run table, and those of cells that are still in training."""
+"""Figures of training curves: curves of a run table, and live curves of cells (training runs) that still train."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from isoplan.engine.schema import Curves
 
 HEIGHT = 460
 MOST_CURVES = 200
-"""Maximum number of curves that the figure shows of a run table. Of more, it shows a fixed random sample."""
+"""Maximum number of curves in the figure of a run table. If there are more, a fixed random sample is drawn."""
 MOST_POINTS = 150
 """Maximum number of points that are drawn per curve."""
 
@@ -142,8 +142,9 @@ def draw_live(
     """Draw the curves of cells over ``x`` ("D", "C" or "step"), coloured ``by`` compute "C", size "N" or samples "D".
 
     The curve of a running cell ends in a dot, and of a failed cell in a cross. ``end`` is the final x of the largest
-    cell, and ``shades`` are the smallest and the largest value that colours a curve, if known. They fix the axis and
-    the colours while curves grow and new ones start. If more cells have ``begun`` than are drawn, a note states it.
+    cell, and ``shades`` are the smallest and the largest value that colours a curve, if known. These values
+    fix the axis and the colours while curves grow and new curves start. If more cells have ``begun`` than are drawn, a
+    note states the number.
     """
     shown = [curve for curve in curves if np.any(np.isfinite(curve.y) & (curve.x > 0))][:MOST]
     known = [curve.shade for curve in shown if curve.shade > 0]
@@ -220,7 +221,7 @@ def _across(curves: Sequence[Curve], end: float | None) -> Span:
 def _snapped(low: float, high: float) -> Span:
     """Return ``low`` rounded down and ``high`` rounded up to 1, 2 or 5 times a power of ten.
 
-    Both are unchanged if ``low`` is not positive.
+    If ``low`` is not positive, ``low`` and ``high`` are unchanged.
     """
     if low <= 0:
         return low, high
