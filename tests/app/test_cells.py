@@ -1,4 +1,4 @@
-"""Run tables of trained cells: which cells in the folder of cells become rows, and which cells never do."""
+"""Tests which trained cells (training runs) of a workspace become rows of a run table and which do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Common parts of the command line: version, help, wrong options. Other modules test the single commands."""
+"""Tests of the command line in general: version, help and wrong options. Other modules test each command."""
 
 from __future__ import annotations
 

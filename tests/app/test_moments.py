@@ -1,4 +1,4 @@
-"""Tests of operations on a workspace whose process is killed, once at each step.
+"""Tests that kill the process of each operation on a workspace, once at each step of the operation.
 
 After a crash, the workspace is in the state before or after the operation. Repeating the operation gives the same
 result.
@@ -14,7 +14,7 @@ from benchmarks.reliability.faults.trial import Trial
 
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
-    """Return one trial for each step of each operation: the process is killed at this step."""
+    """Return one trial for each step of each operation. In the trial, the process is killed at that step."""
     return moments.trials(tmp_path_factory.mktemp("moments"))
 
 

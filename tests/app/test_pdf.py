@@ -160,7 +160,7 @@ def test_too_many_elements_are_refused_while_they_are_read() -> None:
 
 
 def test_a_conversion_that_wants_terabytes_ends_its_child_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A drawing of less than 200 bytes that makes the converter allocate 13 TB ends only the child process."""
+    """A drawing of under 200 bytes makes the converter request 13 TB of memory. Only the child process ends."""
     monkeypatch.setattr(pdf, "CHILD", UNCHECKED)
     with pytest.raises(PlannerError, match="could not be turned into a PDF in 512 MB of memory"):
         pdf_of(svg(FILTERED))

@@ -1,4 +1,4 @@
-"""Typed caps of a sweep: money with a price per device hour, or device hours."""
+"""Spending caps of a sweep, typed as money with a price per device hour, or as device hours."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _batch(rng: np.random.Generator, noise: float) -> list[dict[str, Any]]:
 def _curves(rng: np.random.Generator, noise: float) -> list[dict[str, Any]]:
     """Return the points of training curves. A metric is a function of steps / (1 + B_crit / B) for batch size B.
 
-    The number of steps to any target is therefore S_min (1 + B_crit / B).
+    The number of steps to any target is therefore S_min (1 + B_crit / B); S_min is its limit for infinite B.
     """
     points = []
     for B, steps in BATCHES.items():

@@ -20,7 +20,7 @@ RATES = 0.002 * 2 ** (np.arange(11) / 2)
 
 
 def study(moving: float) -> pd.DataFrame:
-    """Return cells with a best learning rate of 0.008 at N = 1e3, multiplied by ``moving`` for each decade of N."""
+    """Return cells. The best learning rate is 0.008 at N = 1e3 and changes by the factor ``moving`` per decade of N."""
     rng = np.random.default_rng(1)
     found = [(10**k, rate, seed) for k in (3, 4, 5, 6) for rate in RATES for seed in range(3)]
     return pd.DataFrame([
@@ -32,7 +32,10 @@ def study(moving: float) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write tables in the format of the trainer and return the folder. The loss of Zg still falls at its largest D."""
+    """Write tables in the format of the trainer and return the folder.
+
+    For the process Zg, the loss of the cells with the largest D still decreases at the end of training.
+    """
     place = tmp_path_factory.mktemp("grids")
     log = [table("Zg", 2, 2.08, noise=0.1, falling=(30_000,)), table("Zgg", 5, 1.3, noise=0.1), table("Zggg", 8, 1.0)]
     write_table(place / "amplitudes_data.csv", *log)

@@ -16,7 +16,7 @@ def cells(losses: dict[Key, float]) -> dict[Key, dict[str, float]]:
 
 
 def test_the_cheapest_is_one_that_neither_more_iterations_nor_a_larger_network_lower() -> None:
-    """The anchor has the second number of iterations and the smallest N.
+    """The anchor has the second-smallest number of iterations and the smallest N.
 
     From the anchor, more iterations decrease the loss by 5 % and a larger N by 8 %. From the cell with fewer
     iterations, more iterations still halve the loss.

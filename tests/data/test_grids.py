@@ -69,7 +69,7 @@ PARTICLES, SCATTER = 42, 17
 
 
 def particles(inputs: str) -> float:
-    """Return the mean number of particles per jet that a network gets.
+    """Return the mean number of particles per jet that a network reads.
 
     The number of particles is normally distributed and cut at the maximum in ``inputs``.
     """

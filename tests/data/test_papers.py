@@ -90,7 +90,8 @@ def test_behavioral_tables_hold_exactly_what_is_printed(texts: dict[str, str], n
     words_first = BEHAVIOR[number][0][1][0] in ("metric", "initialization")
     in_paper = printed(table_after(texts["behavior"], number), words_first)
     assert in_paper[-len(rows) :] == rows
-    assert len(in_paper) - len(rows) in (1, 2)  # header rows
+    # The table of the paper also has one or two header rows.
+    assert len(in_paper) - len(rows) in (1, 2)
 
 
 @pytest.mark.parametrize(

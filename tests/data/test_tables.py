@@ -222,7 +222,8 @@ def test_amplitude_dimensions_and_bound() -> None:
         for r in fits
         if r["x"] == "D" and float(r["alpha"]) < 4 / int(processes[r["process"]]["dimension"])
     }
-    assert below == {"WZ", "Zg"}  # the two processes with two particles in the final state
+    # Only the two processes with two particles in the final state have an exponent below 4/d.
+    assert below == {"WZ", "Zg"}
 
 
 def test_amplitude_fits_have_one_pair_of_axes_each() -> None:

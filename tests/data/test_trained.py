@@ -91,7 +91,7 @@ def test_a_metric_whose_updates_fall_all_the_way_has_no_critical_batch(exact: Pa
     ("metric", "printed"), [("val_loss", 574), ("recall@10", 544), ("NDCG@10", 274), ("MRR@10", 201)]
 )
 def test_updates_that_the_paper_prints_give_its_critical_batches(tmp_path: Path, metric: str, printed: float) -> None:
-    """Linear curves that reach a target at the steps printed in Table 3 (behavioural) give the printed B_crit."""
+    """Linear curves that reach a target at the steps printed in Table 3 (behavioural) give the B_crit printed there."""
     column, way = trained.COLUMNS[metric]
     table = batch_runs(metric)
     cells = [
@@ -119,7 +119,10 @@ def test_the_frontier_is_that_of_the_cells_under_what_they_cost(exact: Path) -> 
 
 
 def test_many_values_of_a_setting_are_fitted_by_two_costs(tmp_path: Path) -> None:
-    """With ten or more shares s, eq. 2 is fitted: s* = (b beta / (a alpha))^(1 / (alpha + beta)) = 3 %."""
+    """With ten or more embedder shares s, the law of eq. 2 (behavioural) is fitted.
+
+    Its optimum is s* = (b beta / (a alpha))^(1 / (alpha + beta)) = 3 %.
+    """
     shares = np.geomspace(0.005, 0.5, 12)
     a, alpha, beta, star = 1.5, 0.8, 1.0, 0.03
     b = a * alpha / beta * star ** (alpha + beta)
@@ -183,7 +186,8 @@ def test_bundled_budgets_that_did_not_train_have_no_optimum() -> None:
     (one,) = found.negatives
     assert one.x.value == pytest.approx(2918, rel=0.01)
     assert one.x.ci68 is not None
-    assert one.x.ci68[1] / one.x.ci68[0] > 4  # it would be 1.3 without the noise of 30,901 users
+    # Without the noise of a metric that is measured on 30,901 users, this ratio would be 1.3.
+    assert one.x.ci68[1] / one.x.ci68[0] > 4
     assert one.place == "not located"
     assert "val_entropy" not in trained.COLUMNS
 
@@ -232,7 +236,8 @@ def test_a_recipe_of_one_metric_fits_each_budget_once(monkeypatch: pytest.Monkey
         fitted.append(spec.y)
         return fit(spec, *given, **named)
 
-    for name in ("sweep", "builder"):  # import_module: an attribute of the package is also named sweep
+    # import_module returns the module; the attribute ``sweep`` of the package is a function of the same name.
+    for name in ("sweep", "builder"):
         monkeypatch.setattr(import_module(f"isoplan.engine.planning.recommender.{name}"), "fit", counted)
     table = trained.LOGS["a log of video games"] / "behavior_share.csv"
     read_evidence(table, {}, Asked("recall@10", 20))

@@ -20,7 +20,7 @@ POWER = FitSpec(law="power", axis="D", bootstrap=100)
 
 @pytest.fixture
 def runs() -> Runs:
-    """Return a 9 x 6 grid of named runs of the law, with 1 % noise and a metric for which larger is better."""
+    """Return named runs on a 9 x 6 grid of N and D, with 1 % noise on the loss and a metric recall@10."""
     rng = np.random.default_rng(0)
     N, D = (axis.ravel() for axis in np.meshgrid(np.geomspace(1e7, 1e10, 9), np.geomspace(1e9, 1e11, 6)))
     loss = TRUTH["E"] + TRUTH["A"] * N ** -TRUTH["alpha"] + TRUTH["B"] * D ** -TRUTH["beta"]
@@ -32,7 +32,7 @@ def runs() -> Runs:
 
 @pytest.fixture
 def budget_runs() -> Runs:
-    """Return runs at five budgets with seven sizes each."""
+    """Return runs at five compute budgets, with seven model sizes N at each budget."""
     C, size = (
         axis.ravel() for axis in np.meshgrid(np.geomspace(1e18, 1e22, 5), np.geomspace(0.2, 5, 7), indexing="ij")
     )
@@ -46,7 +46,7 @@ def budget_runs() -> Runs:
 
 @pytest.fixture
 def make_fit(runs: Runs) -> MakeFit:
-    """Return a function that builds a fit of the grid: true parameters and ``draws`` resamples with 1 % scatter."""
+    """Return a function that builds a fit of ``runs``: the true parameters and ``draws`` resamples with 1 % scatter."""
 
     def make(draws: int = 100, ranges: bool = True, spec: FitSpec | None = None, theta: object = None) -> Fit:
         best = np.array(list(TRUTH.values()) if theta is None else theta, float)

@@ -1,6 +1,4 @@
-"""Properties that all figures have (traces, axes, hover texts, sizes), and figures of residuals, resamples, runs and
-plans.
-"""
+"""Tests of properties common to all figures, and of the figures of residuals, resamples, runs and plans."""
 
 from __future__ import annotations
 

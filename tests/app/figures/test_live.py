@@ -1,4 +1,4 @@
-"""Curves of cells during training: colours, end points, fixed axes, and fewer drawn points if there are many."""
+"""Figure of loss curves during training: colours, end points, fixed axes, and fewer points for many curves."""
 
 from __future__ import annotations
 

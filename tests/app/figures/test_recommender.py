@@ -1,4 +1,4 @@
-"""Figures of a recipe: sweeps with and without curves, the frontier of N and D, metrics in two regimes."""
+"""Figures of a recommender recipe: sweeps, the frontier of N and D, batch-local and full-catalogue metrics."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from isoplan.app.figures.style.axes import literal, title
     [
         ("<b>loss</b>", "&lt;b&gt;loss&lt;/b&gt;"),
         ("a & b &lt;", "a &amp; b &amp;lt;"),
-        ("""5" or 5'""", """5" or 5'"""),  # Plotly does not decode entities for quotes
+        # Quotes are not escaped, because Plotly does not decode the HTML entities of quotes.
+        ("""5" or 5'""", """5" or 5'"""),
         ("%{x} 5 % {y}", "%&#123;x} 5 % {y}"),
         ("<extra>e</extra>", "&lt;extra&gt;e&lt;/extra&gt;"),
         ("$x^2$", "$x^2$"),

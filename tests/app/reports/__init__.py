@@ -1,1 +1,1 @@
-"""Tests of reports."""
+"""Tests of reports: PDF and HTML files with an answer, its figures and its sources."""

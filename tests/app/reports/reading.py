@@ -53,7 +53,7 @@ def _named(body: bytes, name: bytes) -> int:
 
 
 def _objects(pdf: bytes) -> tuple[dict[int, bytes], dict[int, bytes]]:
-    """Return the dictionaries and the uncompressed streams of the PDF objects by object number."""
+    """Return the dictionary of each PDF object and the decompressed stream of each object that has one, by number."""
     objects, streams, at = dict[int, bytes](), dict[int, bytes](), 0
     while found := HEAD.search(pdf, at):
         number, at = int(found[1]), found.end()

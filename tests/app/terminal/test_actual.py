@@ -33,7 +33,7 @@ def test_a_result_is_held_against_its_plan(run: Run, fitted: Path, plans: tuple[
     assert one["planned"]["value"] == loss
     assert one["at"] == {name: planned[name]["value"] for name in ("N", "D", "C")}
     assert (one["inside68"], one["inside95"]) == (False, False)
-    # The 60 fitted runs have 0.3 % noise, so a new run also has about 0.3 %.
+    # The 60 fitted runs have 0.3 % noise, so the 68 % prediction interval extends about 0.3 % above the loss.
     assert math.log(one["predicted"]["ci68"][1] / loss) == pytest.approx(0.003, rel=0.5)
     assert raw["all"][0]["sentence"].startswith("0 of 1 actual result lies inside the 68 % prediction interval")
     text = run("actual", plans[0], "--fit", fitted, "--loss", 1.1 * loss).out

@@ -36,7 +36,7 @@ from tests.trainers.conftest import add, workspace
 
 @pytest.fixture
 def space(tmp_path: Path) -> Path:
-    """Return the path (spaces, quotes, non-ASCII letters) of a workspace with a table, a fit, a sweep and cells."""
+    """Create a workspace with a table, a fit and a sweep. Its path has spaces, quotes and non-ASCII letters."""
     root = workspace(tmp_path / 'it\'s "my" ñ 日本')
     with open_workspace(root) as db:
         table, made = fitted(db)
@@ -355,7 +355,8 @@ def small_disk(place: Path, megabytes: int) -> Iterator[None]:
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_backup_leaves_nothing(space: Path, tmp_path: Path, sign: signal.Signals) -> None:
     with (space / "uploads" / "large").open("wb") as file:
-        file.truncate(20_000_000_000)  # a sparse file of 20 GB: quick to make and slow to copy
+        # A sparse file of 20 GB needs no disk space, but the copy takes long enough to be interrupted.
+        file.truncate(20_000_000_000)
     command = [*ISOPLAN, "backup", str(tmp_path / "b.zip"), "--workspace", str(space)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asked:
         progress.wait(lambda: any(place.stat().st_size > 10_000_000 for place in tmp_path.glob(".b.zip.*.part")))

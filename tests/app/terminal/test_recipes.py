@@ -117,7 +117,8 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     assert "sqrt(s) varies, 3 n_f - 4 for n_f = 4; the bound 4/d is 0.5" in shown.out
     two = run(*AMPLITUDE, "--anchor", CHEAP, "--anchor", "D=1e5,loss=1e-4,doubled=0", "--json")
     law = object_in(two.out)
-    assert law["exponent"]["value"] == 0.5  # beyond the largest anchor, the bound 4/d is used
+    # Beyond the largest anchor, the plan uses the bound 4/d of the exponent; d, the intrinsic dimension, is 8.
+    assert law["exponent"]["value"] == 0.5
     assert law["change"].startswith(
         "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.5 asked for points too far beyond; the law of"
     )
@@ -307,9 +308,9 @@ def test_smaller_is_printed_in_every_form(run: Run, fitted: Path, tmp_path: Path
 
 
 def test_repeat_needs_no_price_to_say_when_repeating_pays(run: Run) -> None:
-    """At kappa 10, repeating pays if simulating a sample costs over 9.55 times one training pass on the sample.
+    """Repeating pays if simulating a sample costs over 9.55 times one training pass on the sample.
 
-    The laws are those of the jet paper, Tables 1 and 2.
+    Repeated training takes kappa = 10 times the compute of the single pass. Laws: jets, Tables 1 and 2.
     """
     asked = ("repeat", ONE, TWO, "--target-loss", 0.5, "--kappa", 10)
     shown = run(*asked, "--have", "2 M jets")
@@ -358,7 +359,8 @@ def test_recipe_takes_the_precision_of_logits_a_learning_rate_and_a_rule(run: Ru
     B = usual["B"]["value"]
     assert usual["lr"]["value"] == pytest.approx(2e-3 * (B / 512) ** 0.5)
     assert other["lr"]["value"] == pytest.approx(1e-3 * (B / 256) ** 0.5)
-    assert less < cap / 1.9  # fp32 doubles the bytes per logit
+    # fp32 doubles the bytes per logit, so the memory allows about half as many extra negatives.
+    assert less < cap / 1.9
     one_sentence(run(*asked[:5], "--precision", "fp32"), "--precision requires --device")
     one_sentence(run(*asked, "--precision", "fp1"), "Precision 'fp1' of the logits is unknown")
     one_sentence(run(*asked, "--rate", 0), "The learning rate is 0")

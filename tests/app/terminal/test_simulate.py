@@ -27,7 +27,8 @@ def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
     command = ["simulate", "jets", "--n", 60, "--seed", 3, "--out", out, "--classes", "Wqq, Hcc", "--cores", 1]
     first = subprocess.Popen([*ISOPLAN, *map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True)
     progress.wait(lambda: finished(parts_of(out), request.chunks()) or first.poll() is not None, tmp_path, pause=0.02)
-    os.killpg(first.pid, signal.SIGINT)  # a terminal also sends Ctrl+C to the whole group
+    # Ctrl+C in a terminal also sends SIGINT to the whole process group.
+    os.killpg(first.pid, signal.SIGINT)
     _, err = progress.heard(first)
     assert first.returncode == 130
     assert "isoplan: Stopped with 1 of 2 parts done: the same command goes on from there." in err
@@ -118,7 +119,7 @@ def test_ctrl_c_ends_all_processes_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def alive(group: int) -> bool:
-    """Return whether a process of the group is still running."""
+    """Return whether a process of the process group ``group`` is still running."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

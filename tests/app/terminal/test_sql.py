@@ -1,4 +1,4 @@
-"""Conditions that contain other SQL, and databases that read files: each gives one sentence quickly and no damage."""
+"""SQL injection in ``--where`` and in a database view: the error is one sentence, and no file is read or changed."""
 
 from __future__ import annotations
 

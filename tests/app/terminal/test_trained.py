@@ -1,4 +1,4 @@
-"""``isoplan amplitude --trained``: the plan uses the law of trained cells instead of the bound 4/d."""
+"""``isoplan amplitude --trained``: the plan uses the law of trained cells, not the bound 4/d on its exponent."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def tables(at: AppTest) -> list[list[list[Cell]]]:
 
 
 def rows(at: AppTest, which: int = 0) -> dict[str, list[str]]:
-    """Return the rows of an HTML table without the head: the first text of a row is the key of the other texts."""
+    """Map the first text of each row in HTML table number ``which`` to the other texts, without the head row."""
     return {line[0][0]: [text for text, _ in line[1:]] for line in tables(at)[which][1:]}
 
 
@@ -102,7 +102,7 @@ def _elements(block: Any) -> Iterator[Any]:
 
 
 class _Text:
-    """Element of a page with its text; the text of a badge has no Markdown."""
+    """Page element with its text in ``value``, without the Markdown of a badge."""
 
     def __init__(self, element: Any) -> None:
         found = re.fullmatch(r":\w+-badge\[(.*)\]", element.value)
@@ -110,5 +110,5 @@ class _Text:
 
 
 def lines(at: AppTest, which: int = 0) -> list[list[str]]:
-    """Return the rows of the table number ``which`` of ``st.table``; each row is a list of texts."""
+    """Return the rows of plain table number ``which`` on the page, each as a list of texts."""
     return [[shown(cell) for cell in row] for row in at.table[which].value.to_numpy().tolist()]

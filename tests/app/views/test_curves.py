@@ -23,7 +23,10 @@ def run_table() -> bytes:
 
 
 def curve_table() -> bytes:
-    """Return curves of a Chinchilla law over steps S, D = 1000 B S. Losses of the largest models rise at the end."""
+    """Return loss curves of a Chinchilla law with D = 1000 B S for batch size B and training step S.
+
+    The losses of the largest models rise at the end.
+    """
     lines = ["run,step,tokens,val_loss"]
     for i, n in enumerate(SIZES):
         for b in BATCHES:

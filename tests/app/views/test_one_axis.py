@@ -22,7 +22,7 @@ ROLES = Roles(
 def sweep(db: Database) -> TableInfo:
     """Return a table of twelve runs over the embedder share, with a metric and the training steps to a target.
 
-    The table states a share of 0 for the first run, although its loss is that of a small positive share.
+    The loss of the first run belongs to a share of 0.005, but the table contains a share of 0.
     """
     share, batch, D = np.geomspace(0.005, 0.5, 12), np.geomspace(64, 4096, 12), np.geomspace(1e3, 1e6, 12)
     noise = 1 + 0.001 * np.sin(5 * np.arange(12))

@@ -1,4 +1,4 @@
-"""Tables that mix datasets, splits, flags or copies of runs: the page asks what to use, and the next fit follows."""
+"""Tables that mix datasets, splits, flags or copies of runs: the page asks, and the next fit uses the answer."""
 
 from __future__ import annotations
 

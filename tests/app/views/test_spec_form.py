@@ -89,7 +89,7 @@ def test_a_bundled_table_with_groups_opens_with_what_they_share(
 def test_a_bundled_table_brings_the_error_of_its_losses_and_takes_it_along(
     demo: Database, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A change of the table keeps settings that the user changed. A link or an opened fit replaces all settings."""
+    """After a change of the table, settings of the user stay. A link or an opened fit replaces all settings."""
 
     def said(at: AppTest) -> tuple[str, str, str]:
         boxes = {box.key: box.value for box in (*at.selectbox, *at.text_input)}

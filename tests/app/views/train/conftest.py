@@ -34,7 +34,7 @@ def root(db: Database) -> Path:
 
 
 def flops(width: int, samples: int, dim: int = 32) -> float:
-    """Return the training FLOPs of the example.
+    """Return the training FLOPs of a cell of the example family, teacher and student.
 
     Training takes 6 FLOPs per weight and sample. The first layer takes only 4, because the gradient with respect to its
     inputs is not computed.

@@ -1,4 +1,4 @@
-"""Parts of the page Train only for amplitude surrogates: phase-space dimension d, intrinsic dimensions and pulls."""
+"""Sections of the page Train for amplitude surrogates: phase-space dimension d, intrinsic dimensions, pulls."""
 
 from __future__ import annotations
 

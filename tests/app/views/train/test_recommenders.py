@@ -1,4 +1,4 @@
-"""Parts of the page Train only for recommender cells: scores of item counts as a baseline on the log of events."""
+"""Sections of the page Train for recommender cells: baseline scores of rankings by item counts."""
 
 from __future__ import annotations
 
