@@ -26,7 +26,7 @@ PRIORITY = 1000
 
 
 STARTED = ("queued", "waiting", PREPARING, "running")
-"""States of cells that are to run or that run."""
+"""States of cells that run or wait to run."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ DELETABLE = ("queued", "held", "done", "failed", "cancelled")
 def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
     """Show the buttons for the selected cells ``names``.
 
-    A button is disabled if it does not apply to the state of any selected cell. Without a selection there are none.
+    A button is disabled if it does not apply to the state of any selected cell. Without a selection, no button is
+    shown.
     """
     if not names:
         st.caption("Select rows to change their cells.")
@@ -73,7 +74,7 @@ def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
 
 
 def of_sweep(queue: Queue, look: Look, group: Group) -> None:
-    """Show the menu of the sweep of ``group``; nothing for cells without a sweep."""
+    """Show the menu of the sweep of ``group``. For cells without a sweep, nothing is shown."""
     asked, key, root = group.sweep, group.key, queue.root
     if asked is None:
         return
@@ -153,7 +154,7 @@ def _delete(
 ) -> None:
     """Show the button that deletes the cells ``names``.
 
-    The disk space that it frees is measured only when the menu is open, because this takes time.
+    The disk space that the deletion frees is measured only when the menu is open, because the measurement is slow.
     """
     place = st.popover(
         "Delete", icon=":material/delete:", key=f"delete_{key}", disabled=not names, on_change="rerun", type=kind,

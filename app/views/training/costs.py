@@ -90,7 +90,7 @@ def show_cells(found: Preview, family: Family[Any]) -> None:
 MOST = 20
 """Maximum time in seconds for the short runs that measure the speed of this machine."""
 FRESH = "1m"
-"""Time for which an estimate is reused. Cells that finish in the meantime change it."""
+"""Time for which an estimate is cached. The limit is short because each finished cell can change the estimate."""
 MEASURED = "estimates"
 """Session key of the grids, as TOML texts, for which the user measured the speed of this machine."""
 
@@ -158,7 +158,8 @@ TIME = " on this machine, "
 def costs_text(found: Estimate, cap: Cap) -> str:
     """Return the estimate as text: ``Estimate (rough): 34 s on this machine, 0.014 device hours, 0.028 EUR.``
 
-    A cost is given only with a price. Finished cells, which need no time, are named. It is "" if no cell is left.
+    A cost is included only if a price is set. The text also states the finished cells, which need no time. It is "" if
+    no cell is left.
     """
     left = found.cells - found.done
     if not left or found.seconds is None or found.hours is None:

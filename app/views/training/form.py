@@ -69,9 +69,9 @@ def show(queue: Queue) -> None:
 
 
 def _opened(queue: Queue, choices: dict[str, Family[Any]]) -> str:
-    """Return the family of the link or the session, otherwise of the newest sweep, otherwise the first.
+    """Return the family in the link or session; if none, the family of the newest sweep; if none, the first family.
 
-    Links of earlier versions contain fields but no family if they mean the first family.
+    A link of an earlier version that contains fields but no family refers to the first family.
     """
     asked = recall("family")
     if asked in choices:
@@ -149,7 +149,7 @@ def _more(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
 
 
 def _price(family: Family[Any], texts: dict[str, str]) -> None:
-    """Show the field of the price; it is beside a maximum that is money, and otherwise under More."""
+    """Show the price field: next to the maximum if the maximum is an amount of money, otherwise under More."""
     text = "Of one GPU, or of one core for cells that run on cores: 2.50 or 2.50 USD. Estimates then include money."
     _other(family, PRICE, texts, "Price of a device hour", text)
 
@@ -179,7 +179,7 @@ def _read(queue: Queue, sent: Any) -> None:
 
 
 def grid_of(family: Family[Any], texts: dict[str, str]) -> Grid:
-    """Return the grid of the form. Fields with their defaults are left out of it."""
+    """Return the grid of the form. The grid omits fields that have their default values."""
     usual = settings.defaults(family)
     own = {field: texts[FIELD + field] for field in settings.fields_of(family)}
     changed = {field: text for field, text in own.items() if text.strip() != usual[FIELD + field]}
@@ -217,7 +217,7 @@ def _offer(queue: Queue, family: Family[Any], texts: dict[str, str], rest: Any) 
 
 
 SHOWN = 4
-"""Maximum number of changed settings beside the launch button."""
+"""Maximum number of changed settings that are listed next to the launch button."""
 
 
 def _changed(family: Family[Any], grid: Grid) -> str:

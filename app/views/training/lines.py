@@ -26,7 +26,7 @@ Pairs = list[tuple[float, float]]
 
 
 def sizes_of(family: Family[Any], record: Record) -> Sizes:
-    """Return N, D, U and C of a cell; all are None if the current program cannot read the cell any more."""
+    """Return N, D, U and C of a cell; all are None if the current version of the program cannot read the cell."""
     return _sizes(family, tuple(record.cell.items()))
 
 
@@ -67,7 +67,7 @@ def _said(value: Any) -> str:
 def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str, by: str = "C") -> list[Curve]:
     """Return the curves of at most ``MOST`` started cells over ``x``, coloured ``by`` the role C, N or D.
 
-    Cells that have not ended come first. Of the ended cells, the same ones are chosen in every run of the page.
+    Cells that have not ended come first. The choice among ended cells is the same in every run of the page.
     """
     begun = [record for record in records if record.number]
     chosen = sorted(begun, key=lambda record: (record.state in ENDED, record.name))[:MOST]
@@ -81,7 +81,8 @@ def spans(
 ) -> tuple[float | None, tuple[float, float] | None]:
     """Return the final ``x`` of the largest cell, and the smallest and the largest value of the role ``by``.
 
-    A value is None if it is not known. Of many cells, every k-th one is used, because sizes vary evenly over a grid.
+    A value is None if it is not known. If there are many cells, only every k-th cell is used, because sizes vary evenly
+    over a grid.
     """
     some = [*records[:: max(len(records) // LOOKED_AT, 1)], *records[-1:]]
     sizes = [sizes_of(family, record) for record in some]
@@ -136,7 +137,7 @@ def _pairs(points: Sequence[Point], x: str, y: str, size: Sizes) -> Pairs:
 def _at(point: Point, x: str, size: Sizes) -> float | None:
     """Return the position of ``point`` along ``x``; None if it is not known.
 
-    It is the number of steps or samples in the log, or the final ``x`` of the cell times the completed fraction.
+    The position is the logged number of steps or samples, or the final ``x`` of the cell times the completed fraction.
     """
     if x == "step":
         return float(point.step)

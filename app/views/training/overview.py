@@ -59,7 +59,7 @@ def _show(queue: Queue, group: Group, family: Family[Any], axes: Axes, working: 
 
 
 def _shown(look: Look) -> list[Group]:
-    """Return the sweeps that have a progress bar, newest first."""
+    """Return the groups of cells that have a progress bar, newest first."""
     found = list(look.groups.values())
     first = sorted(found, key=lambda group: not look.works(group))[:MOST_BARS]
     return [group for group in found if group in first]
@@ -108,8 +108,8 @@ def _forecast(root: str, key: str, _queue: Queue, _look: Look, _group: Group) ->
 def fit_button(queue: Queue, family: Family[Any]) -> None:
     """Show the button that opens the page Fit with all finished cells of ``family``.
 
-    The button first adds the finished cells that are not in the run table yet. It opens the newest fit of this table,
-    which can then be repeated with all rows; otherwise the form of a fit.
+    The button first adds the finished cells that are not in the run table yet. If this table has a fit, the page then
+    shows the newest fit, which can be repeated with all rows. Otherwise the page shows the form of a fit.
     """
     db, table = workspace.current(), table_of(family.name)
     ready = any(known.id == table for known in tables.all(db))

@@ -1,4 +1,4 @@
-"""Values of the form of a new grid, as texts by name: from the link, otherwise from the session, otherwise the start.
+"""Values of the form of a new grid, as texts by name: from the link, the session, or the start values.
 
 A link without any of the names opens the starting grid of the family. In any other link, a name that is missing has
 its default. Each change writes all names to the link at once, so it is one entry in the history of the browser.
@@ -26,9 +26,9 @@ FIELD = "cell_"
 UNNAMED = "automatic"
 NAME, SPEND, PRICE = "grid_name", "spend_cap", "device_price"
 FORMER = {"hour_price": PRICE}
-"""Present names in the link, by those in links of earlier versions. The page Plan has a widget with the former name."""
+"""Present names of values in the link, by their former names. The page Plan has a widget with the former name."""
 OTHERS = {NAME: UNNAMED, SPEND: NO_LIMIT, PRICE: NO_PRICE}
-"""Default texts of the values that are no fields of a cell, by name in the link."""
+"""Default texts of the form values that are not fields of a cell, by name in the link."""
 _FORMS = "train_forms"
 
 
@@ -56,9 +56,9 @@ def start(family: Family[Any], preset: str = EXAMPLE) -> dict[str, str]:
 
 
 def read(family: Family[Any]) -> dict[str, str]:
-    """Return the texts of the form of ``family`` by name, and keep them in the session."""
+    """Return the texts of the form of ``family`` by name, and store these texts in the session."""
     kept, usual = st.session_state.setdefault(_FORMS, {}), defaults(family)
-    st.session_state[OPEN + "family"] = family.name  # for the return to the page through the menu
+    st.session_state[OPEN + "family"] = family.name  # restored if the user returns to the page through the menu
     linked = {FORMER.get(name, name): st.query_params[name] for name in st.query_params}
     in_link = {name: linked[name] for name in usual if name in linked}
     if in_link:
@@ -81,7 +81,7 @@ def change(family: Family[Any], new: Mapping[str, str]) -> None:
 
 
 def enter(family: Family[Any]) -> None:
-    """Open the form of ``family``, with the values that it had in this session or those of its start."""
+    """Open the form of ``family``, with its values from this session, otherwise with its start values."""
     change(family, {})
 
 

@@ -77,7 +77,7 @@ def _signed(value: float) -> str:
 
 
 def dimensions(family: Family[Any], records: Sequence[Record]) -> list[Measured]:
-    """Return the measured intrinsic dimensions of the finished cells ``records``, without the cells that have none."""
+    """Return the measured intrinsic dimensions of the finished cells ``records``, for cells that have one."""
     fields = [field for field in varied(family, records) if field not in ("data", "process", "sqrt_s")]
     return [measured for one in records if (measured := _measured(one, label(one, fields))) is not None]
 
@@ -115,7 +115,7 @@ def _metrics(record: Record) -> dict[str, float]:
 
 
 FIXED = {True: "√s varies", False: "√s is fixed"}
-"""Text about the collision energy sqrt(s), by whether it varies within the events."""
+"""Text about the collision energy sqrt(s), by whether sqrt(s) varies within the events."""
 FIT = {"law": "power-D", **how(AS_PUBLISHED), "interval": "profile"}
 """Settings with which the page Fit opens for amplitude cells: the fit of K + (X_c / D)^alpha as in the paper."""
 
@@ -282,7 +282,7 @@ class Special:
     """Parts of the Train page that a family defines itself; a part is None if the family does not need it.
 
     ``files(root, text, put)`` draws the selection of input files, given the text of the field Data and a function that
-    changes it. ``about(root, cells)`` returns what the cells of a grid have in common, as Markdown. ``results(queue,
+    changes it. ``about(root, cells)`` returns common properties of the cells of a grid, as Markdown. ``results(queue,
     family, records)`` draws the results of finished cells. ``fit`` contains the settings with which the Fit page opens.
     """
 
@@ -307,7 +307,7 @@ def special_of(family: Family[Any]) -> Special:
 def results(queue: Queue, group: Group, family: Family[Any], working: bool) -> None:
     """Show the results that only this family has, for the finished cells of ``group``.
 
-    While a cell is ``working``, they are updated every ``OFTEN``.
+    While a cell is ``working``, the results are updated every ``OFTEN``.
     """
     if (show := special_of(family).results) is not None:
         st.fragment(_results, run_every=OFTEN if working else None)(queue, group, family, show)

@@ -92,7 +92,7 @@ class Look:
 def look(queue: Queue) -> Look:
     """Return the state of the workspace, at most ``FRESH`` seconds old.
 
-    All parts of a page and all sessions share the result, so the cells are read once.
+    All parts of a page and all sessions share the result, so the cells are read only once.
     """
     return _look(str(queue.root), queue)
 
@@ -152,7 +152,7 @@ class Line:
 
 
 def runner(root: Path, working: bool) -> Line:
-    """Return one line about the runner of the workspace ``root``; ``working`` states whether cells are left to run."""
+    """Return one line about the runner of the workspace ``root``; ``working`` is true if cells are unfinished."""
     folder = root / CELLS
     return runner_line(read_json(folder / STATUS) if is_held(folder / LOCK) else None, working, time.time())
 

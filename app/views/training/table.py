@@ -64,7 +64,7 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
 
 
 def _step(queue: Queue, record: Record, last: Point | None) -> str:
-    """Return the progress of an unfinished cell: ``1,200 of 4,000, 30 s left``, or that of its simulation."""
+    """Return the progress of an unfinished cell or of its simulation, such as ``1,200 of 4,000, 30 s left``."""
     found = pace(queue.folder(record.name), record.number) if record.state == "running" and record.begun else Pace()
     if found.prepares and not found.simulated:
         return "Starting and reading data"
@@ -97,7 +97,7 @@ def why(record: Record) -> str:
 
 
 FEW = 12
-"""Number of cells from which on the table can be filtered by state."""
+"""Minimum number of cells for which the table can be filtered by state."""
 MANY = 500
 """Number of rows above which the table is redrawn every 10 s instead of every 2 s."""
 TAIL_LINES = 200
@@ -126,9 +126,10 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
 
 
 def _states(many: int) -> list[str]:
-    """Show the choice of states and return the chosen ones. A table of few cells has it only if the link chooses some.
+    """Show the filter by state and return the chosen states.
 
-    Links of earlier versions contain the names of states in the records.
+    A table of fewer than ``FEW`` cells shows the filter only if the link contains states. Links of
+    earlier versions contain the state names that the records use.
     """
     linked = st.query_params.get_all("states")
     if any(name not in SHOWN.values() for name in linked):

@@ -1,4 +1,4 @@
-"""Parts of answers: the standing of an answer as a chip, and tables of quantities."""
+"""Widgets for answers: a chip that shows how far an answer is supported by the runs, and tables of quantities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INSIDE = ("green", "check_circle")
 
 
 def chip(standing: Standing) -> str:
-    """Return the standing of an answer as Markdown: a coloured chip with its label."""
+    """Return the ``standing`` of an answer, such as inside the runs, as Markdown: a coloured chip with its label."""
     colour, icon = INSIDE if standing.level is None else LEVELS[standing.level]
     return f":{colour}-badge[:material/{icon}: {escape_markdown(standing.label)}]"
 

@@ -133,7 +133,7 @@ def published() -> dict[str, tuple[str, Fit]]:
 def runs_behind(db: Database, fit: Fit) -> Runs | None:
     """Return the runs to which ``fit`` was fitted; None if they are not in this workspace.
 
-    For a fit to training curves, the result contains the points that were read off the curves.
+    For a fit to training curves, the result contains the points that were computed from the curves.
     """
     if not fit.data.snapshot:
         return None

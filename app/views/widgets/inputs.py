@@ -32,7 +32,7 @@ def words(text: str) -> None:
 def blank(label: str, start: str, key: str, width: int = 130, hint: str = "", labelled: bool = False) -> str:
     """Show a text field within a sentence and return its text.
 
-    ``label`` is its name for screen readers; if ``labelled``, it is also shown above the field.
+    ``label`` is the name of the field for screen readers; if ``labelled``, the name is also shown above the field.
 
     The link contains the text under the name ``key``. Each change is an entry in the history of the browser.
     """
@@ -65,7 +65,7 @@ def compute_steps(fit: Fit) -> tuple[list[float], float]:
     """Return the positions of the compute slider in FLOPs, and its initial position.
 
     The positions are evenly spaced in log C, from the smallest budget of the runs to ``BEYOND`` decades above the
-    largest. The initial position is the largest whose optimum lies inside the runs.
+    largest budget. The initial position is the largest compute whose optimum is inside the range of the runs.
     """
     low, high = budgets(fit)
     first, last = (round(A_DECADE * math.log10(C)) for C in (low, high))
@@ -77,7 +77,7 @@ def compute_steps(fit: Fit) -> tuple[list[float], float]:
 def target_steps(fit: Fit) -> list[float]:
     """Return the positions of the target slider: ``TARGETS`` values with four digits, the hardest first.
 
-    They are evenly spaced from just above the floor to the worst value of the runs.
+    The targets are evenly spaced from just above the floor to the worst value of the runs.
     """
     floor, worst = floor_of(fit).value or 0.0, _worst(fit)
     return list(dict.fromkeys(float(f"{floor + (worst - floor) * k / TARGETS:.4g}") for k in range(1, TARGETS + 1)))
@@ -95,7 +95,7 @@ def _worst(fit: Fit) -> float:
 def slide(label: str, steps: Sequence[float], start: float, key: str, show: Callable[[float], str]) -> float:
     """Show a slider over ``steps`` and return its value; ``show`` converts a value to text.
 
-    The slider starts at ``start``. The link contains the text of its value as ``key``.
+    The slider starts at ``start``. The link contains the value as text under the name ``key``.
     """
     shown = {show(x): x for x in steps}
     keep_possible(key, shown, show(start))

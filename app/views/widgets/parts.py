@@ -53,7 +53,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Show a PlannerError from the body as an error at this place, and continue with the rest of the page.
+    """Show a PlannerError from the ``with`` block as an error message, and continue with the rest of the page.
 
     A PlannerError is an error that the user can correct.
     """
@@ -79,7 +79,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """Return ``names`` by key, with the start of the key added to each name that occurs more than once.
+    """Return ``names`` by key, with the start of its key appended to each name that occurs more than once.
 
     A selection needs distinct names.
     """
@@ -136,7 +136,7 @@ def heading(title: str, text: str = "", link: bool = True) -> None:
 
 
 def show_warnings(warnings: Sequence[FitWarning]) -> None:
-    """Show warnings as one line with the highest level and the most important warning; all texts unfold below it."""
+    """Show warnings as one line with the highest level and the most important warning; a click shows all."""
     if not warnings:
         return
     first, *others = by_level(warnings)
@@ -184,7 +184,7 @@ def draw_selectable(
 ) -> Any:
     """Show a figure in which the user selects runs by click or box; return Plotly's selection event.
 
-    The caption ``text`` is beside the downloads of the figure.
+    The caption ``text`` is next to the download buttons of the figure.
     """
     drawing = drawing or redraw(WEB)
     event = st.plotly_chart(
@@ -221,7 +221,7 @@ DASH = "–"
 
 @dataclass(frozen=True)
 class Hint:
-    """A cell of a table: its text, and a text on hover. A cell without text is a dash, and the hint is its reason."""
+    """A cell of a table: its text, and a hover text. A cell without text is a dash, and the hover text states why."""
 
     text: str
     hint: str = ""
@@ -247,7 +247,7 @@ def show_hints(rows: Sequence[Mapping[str, Hint]], alt: str) -> None:
 
 
 NOTHING = {"-": "–"}
-"""Replacement of a lone hyphen in a table cell. Markdown would make a list of it."""
+"""Replacement of a table cell that is only a hyphen, because Markdown would show the hyphen as a list."""
 
 
 def readable(text: str) -> str:

@@ -52,7 +52,7 @@ def table_files(body: Mapping[str, Any], rows: Rows) -> dict[str, File]:
 
 
 def downloads(name: str, files: Mapping[str, File], report: Make | None = None) -> None:
-    """Show one download button per file, at the right, below those of the ``report``.
+    """Show one download button per file, at the right, below the download buttons of the ``report``.
 
     A file is written when its button is pressed.
     """
@@ -100,7 +100,7 @@ def keep(
     """Show the form that saves an item under a name, and the downloads of the item.
 
     ``what`` is the kind of item, such as "plan", ``start`` the initial name, and ``file`` the file name of the
-    downloads. ``report`` makes the report; without it, the report has the numbers and no figure.
+    downloads. ``report`` makes the report. If it is None, the report contains the numbers and no figure.
     """
     left, right = st.columns([5, 6], vertical_alignment="bottom")
     with left.form(f"save_{file}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
@@ -123,7 +123,7 @@ def _plain_report(title: str, document: Document) -> Report:
 def keep_answer(db: Database, kind: str, start: str, document: Document, report: Make | None = None) -> None:
     """Show the form that saves an answer of ``kind`` with the link of its page, and the downloads of the answer.
 
-    ``report`` makes its report, as for ``keep``.
+    ``report`` makes the report of the answer, see ``keep``.
     """
 
     def save(name: str) -> None:
@@ -178,7 +178,7 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Place:
-    """Page, icon and title of the question to which a kind of answer belongs."""
+    """Page, icon and title of the planner question that gives a kind of answer."""
 
     page: str
     icon: str

@@ -1,8 +1,8 @@
 """Owners of stored input values: the table, device, page or family of cells to which a value belongs.
 
 A value that was entered for one table does not apply to another table. A page calls ``belong`` before it draws the
-widgets. If the owner has changed, the values of the old owner are stored, and the values of the new owner are restored,
-or set to their initial values. Values in the link, which a reload or the back button also opens, are set again.
+widgets. If the owner has changed, ``belong`` stores the values of the old owner. It then restores the values of the new
+owner, or sets them to their initial values. Values in the link have priority, also after a reload or the back button.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FROM_LINK, _LINK, _TAKEN = "values_from_link", "names_in_link", "names_taken"
 
 
 def arrive(page: str) -> None:
-    """Prepare the session for drawing ``page``. Call this function once in each run of the script, before the page.
+    """Prepare the session for drawing ``page``. Call this function once per script run, before the page is drawn.
 
     If the back button stays on the same page, values that are not in the link are reset.
     """
@@ -58,8 +58,8 @@ def belong(
     writes; they are initially empty. ``unmounted`` are keys of widgets that are not drawn yet and start with their own
     default.
 
-    In the first call for a scope all values stay. If the previous owner was "" (such as no device), the new owner takes
-    over its values.
+    The first call for a scope changes no values. If the previous owner was "" (for example, no device), the new owner
+    gets the current values.
     """
     owners = st.session_state.setdefault(_OWNERS, {})
     keys = [*(starts or {}), *(OPEN + name for name in remembered), *unmounted]
@@ -103,7 +103,7 @@ def _set_remembered(name: str, value: str | None) -> None:
 
 
 def write_link(name: str, value: str) -> None:
-    """Write a restored value to the link. Streamlit refuses this as long as the name belongs to the previous page."""
+    """Write a restored value to the link. Streamlit refuses this if the name still belongs to the previous page."""
     with suppress(StreamlitAPIException):
         if st.query_params.get(name) != value:
             st.query_params[name] = value

@@ -1,7 +1,7 @@
 """The open table, filter and fit of a page, and other values that the link contains.
 
-A value comes from the link; if it is not there, from the session; otherwise a default is used. The link is always
-updated, so that it can be copied at any time.
+The link has priority over the session, and the session over a default. The link is always updated, so it can be copied
+at any time.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def remember_typed(name: str, value: str, start: str) -> None:
 def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
     """Reset the widget ``key`` if its value is not in ``options``, for example after a change of the table.
 
-    It is set to ``start``, or to the first option. The value is set and not deleted, because only then the browser and
-    the link change as well.
+    The widget is set to ``start``, or to the first option. Its value is not deleted, because a deletion would
+    not change the browser and the link.
     """
     if key in st.session_state and st.session_state[key] not in options:
         st.session_state[key] = start or next(iter(options))
@@ -134,7 +134,7 @@ def choose_among(label: str, options: Sequence[str], name: str, **look: Any) -> 
 def choose_named(label: str, names: Mapping[str, str], name: str, start: str, **look: Any) -> str:
     """Show a selection of texts by key and return the chosen key, by default ``start``.
 
-    The link contains the key as ``name``, and not the text. A key in the link that is not an option is removed.
+    The link contains the chosen key under ``name``. A key in the link that is not an option is removed.
     """
     asked = recall(name)
     if asked and asked not in names:
@@ -183,9 +183,9 @@ def enter_table(table_id: str) -> None:
 
 
 def _usual(db: Database, known: dict[str, TableInfo]) -> str:
-    """Return the id of the default table: of the open fit, otherwise the table that was used last, otherwise the first.
+    """Return the id of the default table: table of the open fit, else the table that was used last, else the first.
 
-    A table was used last if it is the newest upload, or if the newest fit is of this table.
+    The table that was used last is the table of the newest fit or the newest upload.
     """
     fits = [f for f in results.fits(db) if f.table_id in known]
     opened = [f.table_id for f in fits if f.hash == recall("fit")]

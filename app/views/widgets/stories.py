@@ -32,7 +32,7 @@ MOST_TRIED = 5
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What a story is told from: fit, plan, the runs of the fit (None if they are not there), and the map."""
+    """Data of a story: fit, plan, runs of the fit (None if they are not in this workspace), and map."""
 
     fit: Fit
     plan: Plan
@@ -77,7 +77,7 @@ def plan_story(db: Database, key: str, name: str) -> Story:
 
 @st.cache_resource(max_entries=16, show_spinner="Opening the story", hash_funcs=HASHED)
 def fit_story(db: Database, key: str) -> Story:
-    """Return the story of a saved fit: of the largest budget inside its runs, or of the target that they reach.
+    """Return the story of a saved fit: for the largest budget inside its runs, or for a target that its runs reach.
 
     Raises PlannerError if the fit is not in this workspace, or if its law does not determine a cost.
     """
@@ -96,7 +96,7 @@ def plan_parts(db: Database, plan: Plan) -> Parts:
 def first_screen(db: Database) -> tuple[Screen, str, dict[str, str]]:
     """Return the screen with which Home opens, its heading, and the query that opens its story.
 
-    It is the newest saved plan that has a story; without one, the plan of the demo.
+    The screen shows the newest saved plan that has a story; if there is none, the plan of the demo.
     """
     for saved in results.plans(db)[:MOST_TRIED]:
         try:
