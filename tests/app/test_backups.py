@@ -1,6 +1,4 @@
-"""Backups of a workspace that an app has open: the app copies the database, training continues, and no temporary files
-remain.
-"""
+"""Tests of backups while an app has the workspace open: training continues, and no temporary files remain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The width of a downloaded figure: valid texts and errors."""
+"""Tests of the typed width of a downloaded figure: accepted texts and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The message that a page shows after an error, and the details in the log."""
+"""Tests of the message that a page shows after an error, and of the details in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence of recommender sweeps: terminal, page and bundled documents get the same numbers from a table."""
+"""Terminal, page and bundled documents compute the same numbers from the table of a recommender sweep."""
 
 from __future__ import annotations
 

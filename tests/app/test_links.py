@@ -1,4 +1,4 @@
-"""Links to pages: saved views, and values that a page cannot use."""
+"""Tests of links to pages that contain unusable values, and of links to saved views."""
 
 from __future__ import annotations
 

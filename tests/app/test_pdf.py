@@ -1,4 +1,4 @@
-"""Conversion of SVG to PDF: figures are converted, and drawings with external references are refused."""
+"""Tests of the conversion from SVG to PDF: figures are converted, drawings with external references are refused."""
 
 from __future__ import annotations
 

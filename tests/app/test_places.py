@@ -1,4 +1,4 @@
-"""Each cell is trained exactly once: on unusual paths, with several processes, and if the clock jumps."""
+"""Each cell (training run) is trained exactly once: on unusual paths, with several processes, after clock jumps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses: pages respond, unknown addresses redirect to Home, and requests for files and services reach Streamlit."""
+"""Tests of URLs: pages respond, unknown pages redirect to Home, and files and services reach the inner app."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spending caps of a sweep, typed as money with a price per device hour, or as device hours."""
+"""Tests of the spending cap of a sweep, typed as money with a price per device hour or as device hours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contrast ratio of the theme's colours (WCAG 2.2): at least 4.5 for text, and 3 for the borders of controls."""
+"""The theme's colours have the contrast ratios of WCAG 2.2: at least 4.5 for text and 3 for borders of controls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trained amplitude cells in the tables of a workspace: the user's cells are read, and withdrawn rows are left out."""
+"""Trained amplitude cells of a workspace are anchors of plans, except rows that the user withdrew from the table."""
 
 from __future__ import annotations
 

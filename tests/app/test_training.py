@@ -1,4 +1,4 @@
-"""Training without an open browser: queued cells finish and become rows, even if a process is killed."""
+"""Without an open browser, queued cells finish and become rows of a run table, even if a process is killed."""
 
 from __future__ import annotations
 
@@ -166,7 +166,8 @@ def test_a_runner_that_fails_is_started_again_after_a_while(
     def fails(*_: object) -> int:
         starts.append(time.monotonic())
         if len(starts) > 1:
-            return 4_000_000  # an unused process id, as if the runner has ended
+            # No process has this id, as if the runner had ended at once.
+            return 4_000_000
         raise PlannerError("The runner ended at once (no room): logs/runner.log says more.")
 
     for name, value in {"LOOK": 0.02, "SOON": 0.5, "ensure_runner": fails}.items():

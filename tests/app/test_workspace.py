@@ -1,4 +1,4 @@
-"""The default folder of the workspace, and the open workspace that pages use."""
+"""Tests of the default folder of the workspace, and of the open workspace that pages use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The better direction of a metric is read from the table, also for a map that predicts the metric."""
+"""The better direction of a metric (min or max) is read from the table, also for a map that predicts the metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of grids that Isoplan trained are complete, reproducible, and have a known floor."""
+"""Tables of cells that Isoplan trained: they are complete and reproducible, and fits agree with the known floor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers in docs/jets_laws.md, recomputed from the tables with independent code, and its required statements."""
+"""Tests of docs/jets_laws.md: its numbers are recomputed from the tables, and required statements are present."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans with all kinds of questions from all bundled laws: no plan contains an impossible number."""
+"""Plans from all bundled laws for many budgets and targets: no plan contains an impossible number."""
 
 from __future__ import annotations
 

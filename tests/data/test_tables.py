@@ -1,4 +1,4 @@
-"""The bundled CSV files: their format, and relations between numbers that the papers state."""
+"""Tests of the bundled CSV files: their format, and relations between numbers that the papers state."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ COLOURS = dict(zip(SETS, CATEGORIES, strict=False))
 
 
 def in_sets(n: int) -> dict[str, Category]:
-    """Return the dataset category of ``n`` runs or curves that cycle through three datasets."""
+    """Return the category ``dataset`` for ``n`` runs or curves, with the names of three datasets in turn."""
     return {"dataset": Category(SETS, (np.arange(n) % 3).astype(np.int8), "dataset")}
 
 

@@ -1,4 +1,4 @@
-"""Colours of figures: they can be distinguished and are readable on a light and on a dark page."""
+"""Tests of the colours of figures: they differ, and are readable on light and dark pages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Figures of amplitude surrogates: pulls compared with the unit Gaussian, and intrinsic dimensions compared with the
-dimension of phase space.
-"""
+"""Figures of amplitude surrogates: pulls with the unit Gaussian, intrinsic dimensions with that of phase space."""
 
 from __future__ import annotations
 

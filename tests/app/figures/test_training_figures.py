@@ -90,7 +90,8 @@ def test_agreement_has_a_panel_a_budget_and_frames_around_flips() -> None:
     at = {"loss": 0, "q": 1, "r": 2}
     assert framed == {(at["loss"], at["q"]), (at["q"], at["r"])}
     (first, _) = traces(drawing, type="heatmap")
-    assert first.z[0][0] == 1.0  # q (row) and loss (column) agree at the budget 1e15
+    # The metric q (row) and the loss (column) agree at the budget of 1e15 FLOPs.
+    assert first.z[0][0] == 1.0
     assert first.text[0][0] == "q and loss"
     assert first.colorbar.title.text == "rank correlation"
     assert "10¹⁵, 6 runs" in texts(drawing)

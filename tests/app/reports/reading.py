@@ -130,7 +130,7 @@ class _Page(HTMLParser):
 def read_html(html: bytes) -> tuple[str, list[str], list[str]]:
     """Return the visible text of an HTML file, the texts of its table cells, and its tags.
 
-    The file must not load another file.
+    Raises AssertionError if an element refers to another file (attribute ``src`` or ``href``).
     """
     page = _Page()
     page.feed(html.decode())

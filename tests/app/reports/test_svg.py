@@ -1,4 +1,4 @@
-"""Printed figures: positions of points on linear, logarithmic and reversed axes, texts with tags, refused traces."""
+"""Tests of printed figures: positions of points on all kinds of axes, texts with tags, and unsupported traces."""
 
 from __future__ import annotations
 

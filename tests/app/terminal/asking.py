@@ -25,7 +25,7 @@ Run = Callable[..., Answer]
 
 
 def process(*arguments: object, given: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run ``isoplan`` in a separate process with ``given`` on standard input."""
+    """Run ``isoplan`` in a separate process with the text ``given`` on standard input."""
     command = [*ISOPLAN, *map(str, arguments)]
     return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
 
@@ -42,7 +42,7 @@ def object_in(text: str) -> dict[str, Any]:
 
 
 def one_sentence(answer: Answer, why: str) -> None:
-    """Check for exit code 2, empty standard output and one line on standard error that contains ``why``."""
+    """Check that a command ended with exit code 2 and printed only one error line, which contains ``why``."""
     assert answer.code == 2
     assert answer.out == ""
     assert len(answer.err.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""``isoplan actual``: measured results are compared with their plans."""
+"""Tests of ``isoplan actual``, which compares measured results with their plans."""
 
 from __future__ import annotations
 

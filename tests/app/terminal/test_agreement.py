@@ -1,6 +1,4 @@
-"""``isoplan agreement``: rank correlations per budget, as text and as JSON, compared with scipy and the tables of the
-papers.
-"""
+"""Tests of ``isoplan agreement``: its rank correlations of metrics equal those of scipy and of the papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``isoplan backup`` and ``isoplan restore`` while no app is open: messages, refusals, and no temporary files."""
+"""Tests of ``isoplan backup`` and ``isoplan restore`` without an open app: messages, refusals, temporary files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training curves in the terminal: the file of curves, the mapping of its columns, and laws fitted to curves."""
+"""Tests of commands that read a file of training curves, map its columns, and fit laws to the curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables with several datasets, in the terminal: the warning names the options, and each option works."""
+"""For a table with several datasets, a command prints a warning that names the options, and each option works."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""``isoplan recipe --runs`` (a table with several sweeps) and ``--share`` (a table with one sweep): only the requested
-metric is fitted, and the progress is printed.
-"""
+"""Tests of ``isoplan recipe`` with a table of several sweeps (``--runs``) or of one sweep (``--share``)."""
 
 from __future__ import annotations
 

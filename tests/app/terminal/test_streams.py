@@ -42,7 +42,8 @@ def test_a_backup_is_restored_from_a_pipe(run: Run, tmp_path: Path, source: str)
         done = subprocess.run(command, stdin=cat.stdout, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert (new / FILE).exists()
-    assert last_backup(new) is None  # the archive came through a pipe and has no path
+    # The archive came through a pipe, so the new workspace cannot record the path of a backup.
+    assert last_backup(new) is None
 
 
 def test_half_a_backup_from_a_pipe_leaves_nothing(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Training of grids in the terminal: input, progress, results, and commands that act on cells."""
+"""Tests of ``isoplan train`` with grids: input, progress, results, and commands that act on cells (training runs)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``isoplan amplitude --trained``: the plan uses the law of trained cells, not the bound 4/d on its exponent."""
+"""Tests of ``isoplan amplitude --trained``: the law of trained cells replaces the bound 4/d on the exponent."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def shown(text: object) -> str:
 
 
 def answer(at: AppTest) -> str:
-    """Return the sentence with which the page answers: the recipe."""
+    """Return the sentence at the top of the page, which states the recipe."""
     return shown(at.header[0].value)
 
 

@@ -1,4 +1,4 @@
-"""The page Data: uploads, the mapping of columns to roles, and the selection of rows."""
+"""The page Data: uploads, the roles of columns, and the selection of rows."""
 
 from __future__ import annotations
 

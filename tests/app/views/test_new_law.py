@@ -47,7 +47,7 @@ def _catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Write runs of the law over three decades of N and D with 0.1 % noise, and return the path."""
+    """Write simulated runs of the new law (three decades of N and D, 0.1 % noise) and return the path."""
     rng = np.random.default_rng(3)
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e5, 1e8, 7), np.geomspace(1e7, 1e10, 7)))
     loss = law(N, D) * np.exp(1e-3 * rng.normal(size=N.size))

@@ -95,7 +95,8 @@ def test_a_rejection_is_fitted_with_the_error_of_each_run(db: Database, open_pag
     cells = [f"{x:.6g},{r * (1 + e * s):.6g},{e:.4g}" for x, r, e, s in zip(
         loss[1:], rejection[1:], error[1:], np.sin(5 * loss[1:] * 99), strict=True
     )]  # fmt: skip
-    lines = ["loss,R_top,R_top_error", f"{loss[0]},,", *cells]  # the first row has no rejection, only a loss
+    # The first row contains a loss but no rejection.
+    lines = ["loss,R_top,R_top_error", f"{loss[0]},,", *cells]
     table = tables.add(db, "\n".join(lines).encode(), "jets.csv")
     metric = Metric(column="R_top", direction="max")
     tables.set_roles(db, table.id, Roles(loss="loss", metrics=(metric,), hyper=("R_top_error",)))

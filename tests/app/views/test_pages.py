@@ -1,4 +1,4 @@
-"""Every page without data, with the demo tables, and opened from a link; and all steps from a file to a plan."""
+"""Tests of every page (empty, with demo tables, from a link), and of all steps from an upload to a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page Plan with maps from a loss to a metric: usable maps, and one sentence for each unusable map."""
+"""Maps from a loss to a metric on the page Plan: usable maps are applied, and each other map gives one sentence."""
 
 from __future__ import annotations
 

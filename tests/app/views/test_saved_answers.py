@@ -1,4 +1,4 @@
-"""Saved answers: each page lists its own, opens them unchanged, removes and restores them."""
+"""Saved answers: a page lists its own answers, reopens them unchanged, removes them and restores them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells on the page Train: table, progress, curves and logs."""
+"""Cells (training runs) on the page Train: their table, progress, curves and logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of the page Train: inputs, errors, estimate, and the cells that a launch queues."""
+"""The form of the page Train: inputs, errors, the cost estimate, and the cells that a launch adds to the queue."""
 
 from __future__ import annotations
 
