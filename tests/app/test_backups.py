@@ -37,7 +37,7 @@ KEY = cell_index.table_of("counter")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return the path of a workspace with a table and its fit; the path has a space and a quote."""
+    """Create a workspace with a table and a fit, and return its path, which has a space and a quote."""
     space = workspace(tmp_path / "it's a space")
     with open_workspace(space) as db:
         table, made = fitted(db)
@@ -58,7 +58,7 @@ def restored(file: Path, root: Path) -> Path:
 
 
 def test_cells_train_on_and_the_copy_has_one_moment_of_them(root: Path, tmp_path: Path) -> None:
-    """During three backups, rows are added and cells run. Every copy is consistent, and its cells can be trained."""
+    """Cells train and rows are added during three backups. Every copy is consistent and can continue to train."""
     family = find_family("counter", root)
     grid = make_grid(family, {"size": list(range(1, 9)), "steps": 20, "wait": 0.2})
     sweep = launch(root, grid, family)

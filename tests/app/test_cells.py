@@ -51,7 +51,7 @@ def finish(root: Path, name: str, **more: Any) -> int:
 
 
 def rows(db: Database) -> list[dict[str, Any]]:
-    """Return the rows of the run table of the cell family "counter"; [] if there is no such table."""
+    """Return the rows of the run table of the cell family "counter", or [] if there is no such table."""
     if KEY not in {table.id for table in tables.all(db)}:
         return []
     found = tables.frame(db, KEY).to_dict("records")

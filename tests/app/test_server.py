@@ -33,7 +33,7 @@ def isoplan(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def get(url: str, method: str = "GET", **headers: str) -> tuple[int, str]:
-    """Return the status and body of a response. Redirects are followed; error responses are returned, not raised."""
+    """Send a request, follow redirects, and return the status and body of the response, also of an error response."""
     asked = urllib.request.Request(url, method=method, headers=headers)
     try:
         with urllib.request.urlopen(asked, timeout=progress.LAST) as answer:

@@ -59,7 +59,7 @@ def _row(rng: np.random.Generator, noise: float, run: str, law: Law, **known: An
     other = "full" if stage == 1 else "local"
     row |= {f"{other}_{name}": row[name] for name in WAY}
     row |= {f"recall@10/ctx_{k}": row["recall@10"] * (1 if k < 10 else -1) for k in (3, 5, 10)}
-    # Rank cells in the opposite order by the loss over the other candidates, so that tests can tell the two apart.
+    # The losses over the two kinds of candidates (in the batch, full catalogue) rank cells in opposite order.
     row[f"{other}_loss"] = 20 - row["loss"]
     return row | {"train_loss": row["loss"] + 0.1, "train_in_batch": 20 - row["loss"]}
 

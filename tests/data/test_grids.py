@@ -100,7 +100,10 @@ def test_a_table_of_jets_holds_cells_of_its_grid_and_what_they_cost(grid: Path, 
 
 
 def test_the_law_of_our_jets_predicts_the_largest_compute_fifth() -> None:
-    """The law has at most half the error of the best baseline, and 80 % of cells lie in their 95 % intervals."""
+    """For the fifth of cells with the largest compute, the law has at most half the error of the best baseline.
+
+    At least 80 % of these cells lie in their 95 % prediction intervals.
+    """
     found = hold_out()
     held = len(found.outcomes)
     assert found.fitted + held == len(records("grids/jets_one_pass.csv"))

@@ -15,8 +15,8 @@ from tests.data.paper_text import numbers, table_after, table_before
 
 Rows = list[list[Decimal]]
 
-# For each table, its files: (file, label columns, columns that the table of the paper does not print). A label groups
-# rows. It is also compared if the paper prints it as a number, such as a budget or a depth.
+# Typed files of each table: (file, label columns, columns that the table of the paper does not print). Labels group
+# rows. A label is also compared with the paper if the label is a number, such as a budget or a depth.
 BEHAVIOR: dict[int, tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = {
     2: (
         ("table02_embedder_share", ("budget_flops",), ()),

@@ -46,7 +46,7 @@ def _farthest(q: Quantity, span: Interval | None) -> float:
 
 
 def _refused(plan: Plan) -> None:
-    """Check that no output of an unsupported plan (too far beyond the runs) contains its numbers."""
+    """Check that no output of ``plan``, which lies too far beyond the runs, contains a number of the plan."""
     assert not plan.sentence.startswith(("With", "To reach"))
     assert plan.support is not None
     raw = planned_json(plan)

@@ -342,7 +342,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_left(run: Run, space: Path, 
 
 @contextmanager
 def small_disk(place: Path, megabytes: int) -> Iterator[None]:
-    """Mount a disk of ``megabytes`` MB at ``place``; skip the test if this is not possible."""
+    """Mount a disk of ``megabytes`` MB at ``place``, or skip the test if the disk cannot be mounted."""
     asked = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(asked, capture_output=True, check=False).returncode != 0:
         skip_or_fail("root", "only root can mount a small disk")

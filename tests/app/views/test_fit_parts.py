@@ -29,7 +29,7 @@ def text(at: AppTest) -> str:
 
 @pytest.fixture
 def sweep(demo: Database) -> str:
-    """Fit the law of iso-FLOP minima to the recommender table, save the fit and return its hash."""
+    """Fit a law to the iso-FLOP minima of the recommender table, save the fit and return the hash of the fit."""
     table = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
     snapshot = snapshots.take(demo, table.id)
     made = fit(FitSpec(law="isoflop", bootstrap=30), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
