@@ -5,9 +5,9 @@
     steps.press(page, "Fit law")
     journey.check(clicks=4, fields=1)
 
-The browser counts, so every way to click is seen. These are one click: a press of a button, link, tab or switch, by
-mouse or by keyboard; a choice from a list (opening the list is not counted again); an upload of one or several files;
-an arrow key on a page that is stepped through. A field that is typed in is one field, however long the text is.
+A script in the browser counts, so no click is missed. Each of these actions is one click: a press of a button, link,
+tab or switch, by mouse or by keyboard; a choice from a list, including the click that opens the list; an upload of one
+or several files; an arrow key in a story. Text typed into one field counts as one field, regardless of its length.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from playwright.sync_api import Page
 
 
 class Journey:
-    """The clicks and typed fields of ``page`` since the journey began; they are kept across pages and reloads."""
+    """Clicks and typed fields of ``page`` since the journey began. The counts persist across pages and reloads."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -33,12 +33,12 @@ class Journey:
 
     @property
     def clicked(self) -> list[str]:
-        """Return what was clicked, in order."""
+        """Return the labels of the clicked controls, in order."""
         return self._seen("click")
 
     @property
     def typed(self) -> list[str]:
-        """Return the labels of the fields that were typed in, each once per page."""
+        """Return the labels of the fields with typed text, each label once per page."""
         return self._seen("field")
 
     @property
@@ -52,7 +52,7 @@ class Journey:
         return len(self.typed)
 
     def check(self, clicks: int, fields: int = 0) -> None:
-        """Check that the journey needed at most this many clicks and typed fields."""
+        """Check that the journey needed at most ``clicks`` clicks and ``fields`` typed fields."""
         assert self.clicks <= clicks, f"{self.clicks} clicks instead of {clicks}: {self.clicked}"
         assert self.fields <= fields, f"{self.fields} fields instead of {fields}: {self.typed}"
 

@@ -70,7 +70,7 @@ class Faults:
             self.seen.append(f"console: {message.text}")
 
     def _failed(self, request: Request) -> None:
-        # The browser cancels open requests if the page is left.
+        # The browser cancels open requests if the user opens another page.
         if "ERR_ABORTED" not in (request.failure or ""):
             self.seen.append(f"request failed: {request.url} ({request.failure})")
 
@@ -135,7 +135,7 @@ def visit(page: Page, server: Server, path: str = "") -> None:
 
 
 def wait_ready(page: Page) -> None:
-    """Wait until the script has ended, nothing is stale, and every figure on the page is drawn."""
+    """Wait until the script has ended, no element is stale, and every figure on the page is drawn."""
     page.wait_for_function(_READY)
 
 

@@ -1,4 +1,4 @@
-"""Steps of a user on a page, and what the page then shows. Texts of the page that tests look for are defined here."""
+"""Steps of a user on a page, and functions that read and check the page afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.progress import LAST
 
 ROLES = {"N": "N: parameters", "D": "D: samples seen", "C": "C: compute [FLOPs]", "loss": "L: loss"}
 AGAIN = 5000
-"""Milliseconds after which an option is looked for again."""
+"""Time in milliseconds after which the search for an option is repeated."""
 BUDGET, TARGET_LOSS = "Budget", "Target loss"
 expect.set_options(timeout=LAST * 1000)
 
@@ -32,7 +32,7 @@ def go(page: Page, title: str) -> None:
 
 
 def button(page: Page, name: str) -> Locator:
-    """Return the button ``name`` on the page itself. An icon before the name is ignored."""
+    """Return the button ``name`` in the main area of the page. An icon before the name is ignored."""
     return page.get_by_test_id("stMain").get_by_role("button", name=name, exact=True)
 
 
@@ -51,7 +51,7 @@ def select(page: Page, label: str, option: str) -> None:
     entry = page.get_by_role("option", name=option, exact=True)
 
     def choose() -> bool:
-        """Type again if the page was drawn anew in between, which closes the list."""
+        """Type the option and choose it. Repeat the typing if a rerun of the page has closed the list."""
         box.fill("")
         box.fill(option)
         try:

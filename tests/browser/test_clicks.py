@@ -1,4 +1,4 @@
-"""The counter of clicks: each kind of step is counted once, and counts are kept across pages."""
+"""The counter of clicks: each kind of step is counted once, and counts persist across pages."""
 
 from __future__ import annotations
 

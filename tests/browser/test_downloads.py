@@ -1,4 +1,4 @@
-"""Downloads of every figure: SVG and PDF of the chosen width, its numbers as CSV and JSON, no external content."""
+"""Downloads of every figure: SVG and PDF in the selected width, data as CSV and JSON, no external content."""
 
 from __future__ import annotations
 

@@ -20,9 +20,7 @@ def budget(page: Page) -> str:
 
 
 def expect_budget(page: Page, value: str, linked: list[str]) -> None:
-    """Wait until the page shows the budget ``value`` and its address has the budget ``linked``. The server sends
-    both.
-    """
+    """Wait until the page shows the budget ``value`` and its address contains the budget ``linked``."""
     expect(page.get_by_label(BUDGET, exact=True)).to_have_value(value)
     page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get("budget", []) == linked)
     settle(page)

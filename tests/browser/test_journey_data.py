@@ -1,4 +1,4 @@
-"""Journeys on the page Data: from a file to the page Fit, with the clicks that they need."""
+"""Journeys on the page Data: from a file to the page Fit, with a limit on the clicks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_uploaded_table_is_one_click_away_from_its_fit(server: Server, page: 
 def test_three_data_sets_get_one_law_each_with_one_more_click(server: Server, page: Page) -> None:
     visit(page, server, "data")
     journey = Journey(page)
-    # The empty line makes it another table than in other tests, whose answer would be kept.
+    # The empty line changes the hash of the file. Otherwise the stored answer of another test would be used.
     upload(page, "three-sets.csv", three_datasets().replace("config.dataset", "dataset").encode() + b"\n")
     press(page, "One law each")
     expect(page.get_by_text("One law for each value of 'dataset'.")).to_be_visible()

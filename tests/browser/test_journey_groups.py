@@ -1,4 +1,4 @@
-"""Journeys on the page Fit: a table with three data sets to three laws, and a law that is adopted and planned with."""
+"""Journeys on the page Fit: from a table with three datasets to three laws, and from an adopted law to a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys to a plan: from an uploaded table of jets to a target loss, and to a rejection, with their clicks."""
+"""Journeys to a plan: from an uploaded table of jets to a target loss or rejection, with a limit on clicks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journey from an own sweep to a recipe for two metrics, its clicks, and the size of the page."""
+"""The journey from the user's sweep to a recipe for two metrics: number of clicks, and size of the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = 250
 
 
 def sweep_csv() -> bytes:
-    """Return 32 runs as a team writes them, with the columns flops and val_loss and noise."""
+    """Return a CSV file of 32 noisy runs with common column names of teams, such as flops and val_loss."""
     head, *rows = mixed_csv(noise=5e-4).replace("tokens", "events").splitlines()
     lines = [f"{head},flops,val_loss"]
     for row in rows:
@@ -37,7 +37,7 @@ def card(page: Page, setting: str) -> Locator:
 
 
 def values(page: Page, setting: str) -> list[float]:
-    """Return the numbers on the card of a setting: one for equal values of all metrics, otherwise one per metric."""
+    """Return the numbers on the card of a setting: one per metric, or one if all metrics have equal values."""
     texts = page.locator(f"[class*='st-key-value_{setting}_']").all_inner_texts()
     return [float(text.replace("\xa0", " ").split()[0]) for text in texts]
 

@@ -1,4 +1,4 @@
-"""The journey through a story: from Home to the last screen, by buttons and by arrow keys, and the slider of money."""
+"""The journey through a story: from Home to the last screen, by buttons and arrow keys, and the slider over money."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ WORDS = 90
 
 
 def launch(page: Page, server: Server, cells: int, whole: int) -> None:
-    """Launch a grid of ``cells`` cells, and wait until ``whole`` cells of the workspace are done."""
+    """Launch a grid of ``cells`` cells (training runs), and wait until ``whole`` cells of the workspace are done."""
     button(page, f"Launch {cells} cells").click()
     queue = Queue(server.workspace)
     progress.wait(lambda: sum(r.state == "done" for r in queue.scan().values()) == whole, server.workspace)

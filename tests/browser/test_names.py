@@ -1,4 +1,4 @@
-"""Pages show hostile names as typed, and neither run nor fetch anything."""
+"""Pages show hostile names as typed, without running scripts or loading content from these names."""
 
 from __future__ import annotations
 

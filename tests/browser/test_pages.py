@@ -71,7 +71,7 @@ def test_a_table_is_uploaded_and_fitted_by_keyboard_alone(page: Page, demo: Serv
 
 
 def tab_to(page: Page, name: str, kind: str = "button, a") -> None:
-    """Press Tab until a control called ``name`` has the focus; each button and link that gets the focus shows it."""
+    """Press Tab until a control called ``name`` has the focus; each focused button or link must show its focus."""
     names: list[str] = []
     while len(names) < 200:
         page.keyboard.press("Tab")
@@ -83,7 +83,7 @@ def tab_to(page: Page, name: str, kind: str = "button, a") -> None:
     raise AssertionError(f"{name} is not reached with Tab: {names}")
 
 
-# The focus is shown by an outline, a shadow or a colour. Text fields show a caret.
+# A focused control is marked by an outline, a shadow or a colour; a text field by a caret.
 _FOCUSED = """
 kind => {
   let focused = document.activeElement;

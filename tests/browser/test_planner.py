@@ -125,7 +125,7 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     select(page, "Every sample seen once", "Jets")
     select(page, "Samples repeated to the early stop", "Repeated jets")
     enter(page, "Target loss", "0.5")
-    answer = simulate_or_repeat(law, repeated, 0.5, costs_of(PRICES), stated(10))  # machine and prices are kept
+    answer = simulate_or_repeat(law, repeated, 0.5, costs_of(PRICES), stated(10))  # same machine and prices
     expect(page.get_by_role("heading", level=2).first).to_have_text(powers(sentence(answer)))
     assert_sound(page, figures=1)
 

@@ -1,4 +1,4 @@
-"""Simulate or repeat by the published laws of jets, then two saved plans in one table, changed by a slider."""
+"""Simulate or repeat with the published laws of jets; then two saved plans in one table that a slider changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def card(name: str) -> Fit:
 
 
 def numbers(page: Page) -> dict[str, str]:
-    """Return the first cell of each row of all tables, folded ones too, with its second cell."""
+    """Return the second cell of each table row by the first cell, for all tables, including collapsed tables."""
     rows = page.get_by_test_id("stTable").locator("tbody tr").all()
     cells = [[text.strip().replace("\xa0", " ") for text in row.locator("td").all_text_contents()] for row in rows]
     return {line[0]: line[1] for line in cells}

@@ -29,7 +29,7 @@ OWN = "Your runs"
 
 
 def assert_recipe(page: Page, expected: Recommendation) -> None:
-    """Check that the sentence and the cards are those of the Python API."""
+    """Check that the sentence and the cards show the values of the recommendation ``expected``."""
     expect(page.get_by_role("heading", level=2).first).to_have_text(sentence(expected))
     for setting in SHOWN:
         q = expected.recipe.choices[setting].value
@@ -38,7 +38,7 @@ def assert_recipe(page: Page, expected: Recommendation) -> None:
 
 
 def choose_metric(page: Page, metric: str, instead: str) -> None:
-    """Choose the serving metric ``metric`` and take back the choice of ``instead``."""
+    """Select the serving metric ``metric`` and deselect ``instead``."""
     press(page, metric)
     press(page, instead)
 

@@ -49,7 +49,7 @@ def slide(page: Page) -> None:
 
 
 def change_explore(page: Page) -> None:
-    """Choose a law, one of its views and a target, after a law that has neither."""
+    """Choose a law without views and targets, and then a view and a target of another law."""
     select(page, "Fit", AXIS)
     slide(page)
     select(page, "Fit", SURFACE)

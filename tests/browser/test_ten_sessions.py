@@ -1,4 +1,4 @@
-"""Ten browsers load, map, fit and save at once: ten fits are saved, each of its own table."""
+"""Ten browsers load, map, fit and save at once: ten fits are saved, each for the table of its browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFITS = 20
 
 
 def table(session: int) -> bytes:
-    """Return a small grid of runs on the session's own law, with an uninformative name of the loss column."""
+    """Return a small grid of runs from a law that differs by session. The loss column has an uninformative name."""
     rows = [
         f"{N:.6g},{D:.6g},{1.5 + session / 10 + 400 * N**-0.34 + 900 * D**-0.3:.6f}"
         for N in (1e6, 1e7, 1e8, 1e9)

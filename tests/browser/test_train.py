@@ -1,4 +1,4 @@
-"""A grid from the page to a fit: typed, launched, watched, its worker killed. Every cell becomes one row."""
+"""A grid is typed on the page, launched and fitted. One worker is killed; every cell still becomes one row."""
 
 from __future__ import annotations
 

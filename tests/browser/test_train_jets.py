@@ -1,4 +1,4 @@
-"""Jets from the first click to a law: simulated, trained, fitted, and fitted again after the terminal adds a cell."""
+"""Jets are simulated, trained and fitted on the pages. A cell from the terminal is added, and the fit is repeated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ validation = 500
 
 
 def count_trained(queue: Queue) -> int:
-    """Count the cells that are better than a guess. A fit uses only these, and their number depends on the machine."""
+    """Count the cells that are better than a guess. A fit uses only these cells; the number varies by machine."""
     return sum(not record.result["metrics"]["untrained"] for record in queue.scan().values() if record.result)
 
 

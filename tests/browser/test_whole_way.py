@@ -40,7 +40,7 @@ NUMBER = re.compile(rf"{POWER}|(?<![\d.])([+-]?\d[\d,]*(?:\.\d+)?)(?: ?([kMBT])\
 
 
 def numbers(text: str) -> list[tuple[float, float]]:
-    """Return every number of ``text`` with half a unit of its last significant digit: ``9.1 B`` is 9.1e9 and 0.05e9."""
+    """Return each number of ``text`` and half a unit of its last digit: 9.1e9 and 0.05e9 for ``9.1 B``."""
     found = []
     for part in NUMBER.finditer(text.replace("\xa0", " ")):
         if part[1]:
@@ -54,7 +54,7 @@ def numbers(text: str) -> list[tuple[float, float]]:
 
 
 def assert_shows(text: str, *values: float) -> None:
-    """Check that ``text`` contains exactly these numbers, to the digits that it shows."""
+    """Check that ``text`` contains exactly the numbers ``values``, rounded to the digits in ``text``."""
     found = numbers(text)
     assert len(found) == len(values), text
     for (number, half), value in zip(found, values, strict=True):
@@ -84,7 +84,7 @@ def terminal(*arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def printed(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the same fit and plan, computed in the terminal."""
+    """Return the fit and the plan of the browser test as the terminal computes them."""
     table = shared / "runs" / "chinchilla_epoch.csv"
     roles = 'N="Model Size",C="Training FLOP",loss=loss'
     options = ("--law", "chinchilla", "--map", roles, "--where", CONDITION, "--bootstrap", "1000", "--seed", "0")
@@ -141,8 +141,9 @@ def test_from_a_file_to_the_compute_of_a_target(
 
 
 def assert_same(one: Any, other: Any, where: str) -> None:
-    """Check that two JSON values are equal, numbers to six digits: compiled kernels and numpy sum in different
-    orders.
+    """Check that two JSON values are equal, with numbers to six digits.
+
+    Compiled kernels and numpy add in different orders, so the last digits differ.
     """
     if isinstance(other, dict):
         assert one.keys() == other.keys(), where
