@@ -43,8 +43,8 @@ PAUSE = 0.01
 class Copied:
     """Results of ``COPIES`` copies of a large table.
 
-    ``alone`` and ``meanwhile`` are the seconds of each write without and during copies. ``seconds`` are those of each
-    copy. ``different`` is the number of copies that differ from the original.
+    ``alone`` and ``meanwhile`` are the seconds of each write without and during copies. ``seconds`` are the copying
+    times. ``different`` is the number of copies that differ from the original.
     """
 
     alone: list[float]
@@ -57,9 +57,9 @@ class Copied:
 class Trained:
     """Results of ``BACKUPS`` backups of a workspace in which cells train.
 
-    ``seconds`` are those of each backup. ``missing``, ``doubled`` and ``states`` count three kinds of faults over all
-    copies: missing cells, wrong rows, and cells that are neither done nor queued. ``original`` and ``copy`` have the
-    trained cells.
+    ``seconds`` are the durations of the backups. ``missing``, ``doubled`` and ``states`` count three kinds of faults
+    over all copies: missing cells, wrong rows, and cells that are neither done nor queued. ``original`` and
+    ``copy`` have the trained cells.
     """
 
     seconds: list[float]

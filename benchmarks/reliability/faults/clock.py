@@ -1,7 +1,7 @@
 """A clock that jumps forward or back by a day while cells train. The clock of the computer itself is not changed.
 
-The processes of a trial import the module ``sitecustomize`` when they start. It adds an offset in seconds to the time,
-which it reads from a file.
+The processes of a trial import the module ``sitecustomize`` when they start. This module reads an
+offset in seconds from a file and adds the offset to the time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CELLS = 6
 def shifted(place: Path) -> Iterator[Callable[[int], dict[str, str]]]:
     """Yield a function that sets the offset of the clock in seconds.
 
-    It returns the environment variables with which a process sees that clock.
+    The function returns the environment variables that give a process the shifted clock.
     """
     place.mkdir(parents=True)
     (place / "sitecustomize.py").write_text(SHIFTED)

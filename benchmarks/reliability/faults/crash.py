@@ -1,9 +1,9 @@
 """Operations on a workspace that are killed at each possible moment: at each change of a file, and around each commit.
 
 ``python -m benchmarks.reliability.faults.crash FOLDER OPERATION...`` copies the workspace ``FOLDER/OPERATION/before``
-to ``FOLDER/OPERATION/1``, starts the operation there in a forked process, and kills it at its first moment. It does the
-same in ``FOLDER/OPERATION/2`` at the second moment, and so on, until the operation ends without a kill. The file
-``k.txt`` has the name of the k-th moment.
+to ``FOLDER/OPERATION/1``, starts the operation there in a forked process, and kills it at its first moment. In the copy
+``FOLDER/OPERATION/2``, the operation is killed at its second moment, and so on, until the operation ends without a
+kill. The file ``k.txt`` has the name of the k-th moment.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ OLDER = {
     3: "DROP TABLE actuals",
     2: "ALTER TABLE fits DROP COLUMN note",
 }
-"""SQL that changes a database of layout n + 1 back to layout n, by n."""
+"""SQL statement that changes a database from layout n + 1 back to layout n, by n."""
 
 
 def older(root: Path, layout: int = 2) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial: the thing ``what``, the action ``done`` on it, and two outcomes.
+    """A trial: the tested object ``what``, the action ``done`` on this object, and two outcomes.
 
     The trial is passed if the outcomes ``expected`` and ``happened`` are equal.
     """
@@ -21,7 +21,7 @@ class Trial:
 
     @property
     def held(self) -> bool:
-        """Whether the real outcome is the expected one."""
+        """Whether the real outcome equals the expected outcome."""
         return self.expected == self.happened
 
 

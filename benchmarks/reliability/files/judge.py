@@ -28,8 +28,8 @@ ULPS = 4e-16
 class Verdict:
     """The verdict on an import, and the reason for it.
 
-    'right': the runs of the file were read. 'answered': they were read after a question. 'named': they were read, with
-    a note on rows that were left out. 'refused': there is a message. 'differs': the outcome is not an expected one.
+    'right': the runs of the file were read. 'answered': the runs were read after a question. 'named': the runs were
+    read, with a note on omitted rows. 'refused': there is a message. 'differs': the outcome is not an expected one.
     'broke': there is a traceback.
     """
 

@@ -17,7 +17,7 @@ from benchmarks.reliability.files.case import Case, Expected
 from benchmarks.reliability.files.judge import Verdict, Way, judge
 
 LIMIT = 300.0
-"""Maximum elapsed time of an import in seconds. After it the import is stopped and counts as broken."""
+"""Maximum elapsed time of an import in seconds. After this time, the import is stopped and counts as broken."""
 ADDRESSES = 16 * 2**30
 """Maximum address space of an import in bytes. A file that unpacks to more ends only its own process."""
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -28,9 +28,9 @@ PRELOADED = "benchmarks.reliability.files.warm"
 class Cost:
     """Time and memory of one import.
 
-    ``importing`` is the processor time of reading and storing the file, and ``processor`` that of everything; both are
-    in seconds and contain child processes. ``wall`` is the elapsed time in seconds. ``megabytes`` is the peak memory of
-    one process.
+    ``importing`` is the processor time of reading and storing the file, and ``processor`` the total processor time.
+    Both are in seconds and include child processes. ``wall`` is the elapsed time in seconds. ``megabytes`` is the peak
+    memory of one process.
     """
 
     importing: float = 0.0

@@ -247,9 +247,9 @@ def _damaged(rng: np.random.Generator) -> Cases:
 
 
 def by_openpyxl(path: Path) -> Rows | None:
-    """Return the runs that openpyxl reads from the whole file; None if it cannot.
+    """Return the runs that openpyxl reads from the whole file; None if openpyxl fails.
 
-    (Isoplan reads the file row by row.)
+    Isoplan itself reads the file row by row.
     """
     try:
         lines = list(openpyxl.load_workbook(path, data_only=True).worksheets[0].iter_rows(values_only=True))[1:]

@@ -14,7 +14,7 @@ from benchmarks.reliability.formulas.places import PLACES, columns
 from benchmarks.report import Report
 
 SECONDS, MEGABYTES = 2.0, 300.0
-"""Maximum processor time in seconds for one text, and maximum memory in MB above that of an idle child process."""
+"""Maximum processor time in seconds for one text, and maximum memory in MB above an idle child process."""
 FITTED = 10.0
 """Maximum processor time in seconds of a whole command, which fits the law from 64 starts and makes 20 refits."""
 SAME = 1e-9

@@ -29,7 +29,7 @@ class Attack:
 
 
 def attacks() -> list[Attack]:
-    """Return all attacks: those of the lists, and random ones."""
+    """Return all attacks: the listed attacks and random attacks."""
     return [*_formulas(), *_of_laws(), *_numbers(), *_commands(), *_random()]
 
 
@@ -169,7 +169,7 @@ def _formulas() -> Iterator[Attack]:
 def _of_law(text: str, wanted: float | str) -> Attack:
     """Return the text as a law, with an added parameter q; names that are not columns become parameters too."""
     whole = f"q+{text}" if len(text) < 1000 else text
-    if text in ("N*__import__", "N*NaN", "N*inf"):  # these names become parameters of the law
+    if text in ("N*__import__", "N*NaN", "N*inf"):  # the names __import__, NaN and inf become parameters
         wanted = N * THETA
     if isinstance(wanted, float):
         return Attack(FORMULAS[0], whole, wanted + THETA if whole != text else EITHER)

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from isoplan.engine.errors import PlannerError
 
 SECONDS, MEGABYTES = 30, 4096
-"""Limits of the child process: processor time in seconds, and memory in MB above that of its parent."""
+"""Limits of the child process: processor time in seconds, and memory in MB above the memory of its parent."""
 WAIT = 300.0
 """Elapsed time in seconds after which a child process counts as hanging."""
 ONE_SENTENCE = 700

@@ -89,7 +89,7 @@ def number(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """Return a typed share."""
+    """Return a typed fraction."""
     return parse_share(text, "utilisation")
 
 
@@ -131,7 +131,7 @@ def swept(text: str) -> float:
 
 
 def named(text: str) -> float:
-    """Read the typed texts for a field of a grid, and return how many there are."""
+    """Read the typed texts for a field of a grid, and return the number of texts."""
     return float(len(expand(read_typed(text, "text", "variant"), "text")))
 
 

@@ -26,7 +26,7 @@ CLOSE = 0.02
 STILL = 250.0
 """An interaction has ended if the page does not change for this time in milliseconds.
 
-Its time does not contain this wait.
+The measured time of the interaction does not include this wait.
 """
 CLOCK = """
 (still) => {
