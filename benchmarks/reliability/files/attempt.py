@@ -39,10 +39,10 @@ MOST_ROWS = 10_000
 class Outcome:
     """Result of one import.
 
-    ``rows`` are the runs that were read, or None. Of more than ``MOST_ROWS`` runs, it has only the smallest and the
-    largest value of each column. ``n`` is the number of runs, and ``said`` has all messages. ``asked``: a role is open,
-    or a part of the file has to be chosen. ``refused``: nothing was read. ``labels`` are the groups of the runs.
-    ``broke`` is the last line of a traceback.
+    ``rows`` are the runs that were read, or None. If there are more than ``MOST_ROWS`` runs, ``rows`` contains only the
+    smallest and the largest value of each column. ``n`` is the number of runs, and ``said`` contains all messages.
+    ``asked`` is true if a role is open or a part of the file has to be chosen. ``refused`` is true if nothing was read.
+    ``labels`` are the groups of the runs. ``broke`` is the last line of a traceback.
     """
 
     rows: Rows | None = None

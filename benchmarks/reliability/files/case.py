@@ -22,7 +22,7 @@ LARGE = 1_000_000
 class Expected:
     """Expected outcome of the import of a file.
 
-    ``rows`` are the runs that a person reads from the file. It is None if there is nothing to read.
+    ``rows`` are the runs that a person reads from the file. ``rows`` is None if there is nothing to read.
 
     ``asks`` is a word of the message with which the terminal refuses the file or asks a question. If there are
     ``rows``, the options ``answers`` then give these runs, and so do the same answers on the page. ``says`` are words
@@ -81,7 +81,7 @@ def refuses(word: str) -> Expected:
 def damaged(rows: Iterable[Row], reference: Callable[[Path], Rows | None]) -> Expected:
     """Return the expectation for damage that cannot always be detected.
 
-    A message is right, and so are the original runs or those that ``reference`` reads.
+    A message, the original runs, and the runs that ``reference`` reads are all correct outcomes.
     """
     return Expected(tuple(rows), reference=reference)
 
@@ -121,7 +121,7 @@ def with_losses(rows: Rows, losses: Iterable[float]) -> Rows:
 
 
 def without(rows: Rows, *gone: int) -> Rows:
-    """Return the rows without those at the indices ``gone``."""
+    """Return ``rows`` without the rows at the indices ``gone``."""
     return tuple(row for i, row in enumerate(rows) if i not in gone)
 
 

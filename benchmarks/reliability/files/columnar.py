@@ -86,7 +86,7 @@ def _types_of_sizes(rng: np.random.Generator) -> Cases:
         rows = grid(rng, 4, 3)
         low = tuple((min(n, 9e8), d, x) for n, d, x in rows)
         cells = pa.array([decimal.Decimal(int(r[0])) for r in low], kind)
-        # No reader reads 76 digits exactly, so a refusal is as good.
+        # No reader reads 76 digits exactly, so a refusal is also correct.
         wide = name == "decimal 76"
         yield _file(f"N as {name}", _with(low, N=cells), Expected(low, or_refused=wide))
     for name, code in {"text": ".0f", "text of floats": ".1f"}.items():
