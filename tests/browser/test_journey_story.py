@@ -56,7 +56,8 @@ def test_arrow_keys_change_the_screen_and_move_the_slider(server: Server, page: 
 def test_the_arrow_keys_change_the_screen_after_the_slider_was_dragged(server: Server, page: Page) -> None:
     visit(page, server, "story?story=jets&screen=4")
     settle(page)
-    thumb = page.locator('[data-testid="stSlider"] [role=slider]').first
+    thumb = page.get_by_test_id("stSliderThumbValue").locator("xpath=..")
+    thumb.scroll_into_view_if_needed()
     before, box = sentence(page).inner_text(), thumb.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
