@@ -23,7 +23,7 @@ from isoplan.engine.laws.law import Law, Param
 from isoplan.engine.laws.terms import Values
 
 ENDLESS = 1e300
-"""A value that stands for infinity in a formula. Unlike infinity, it gives finite ratios and powers."""
+"""A finite number that replaces infinity in a formula. Infinity itself would give undefined ratios."""
 NOTHING = 1e-12
 """A limit of a formula with a smaller absolute value counts as zero."""
 ORDER = ("N", "D", "C", "U", "epochs")
@@ -199,8 +199,8 @@ def formula_law(name: str, title: str, formula: Formula, bounds: tuple[Bound, ..
 def _planned(formula: Formula, axes: tuple[str, ...], sign: float) -> dict[str, Any]:
     """Return the fields ``frontier`` and ``least_compute`` of a law with this formula, as keyword arguments.
 
-    Both are searched numerically. The result is empty unless the columns of the formula are N and D, or one of N, D and
-    C.
+    The two functions search numerically. The result contains them if the columns of the formula are N and D, or only
+    one of N, D and C. Otherwise it is empty.
     """
     if len(axes) == 1 and axes[0] in ("N", "D", "C"):
         return numeric.one_axis(axes[0], lambda v, x: sign * value(formula.tree, {**v, axes[0]: x}))

@@ -22,9 +22,9 @@ from isoplan.engine.laws.terms import Term, Values
 __all__ = ["Derived", "Floats", "Law", "Param", "Point", "Values", "axis_words"]
 
 AXIS_WORDS = {"N": "size", "D": "data", "C": "compute", "U": "unique samples"}
-"""Words for the columns that a title names by what they are."""
+"""Words that replace the names of columns in the title of a law."""
 ANY_COLUMN = "one column"
-"""Words for a column that the user still has to choose."""
+"""Words in a title for a column that the user has not chosen yet."""
 
 
 def axis_words(axis: str) -> str:
@@ -107,9 +107,10 @@ class Law:
     column may have, ``with_axis(column)`` returns the law over another column, and the catalogue contains the law over
     a placeholder.
 
-    ``minimised`` is False for a law that describes y itself and not sign * y. ``extra_columns`` are columns that the
-    estimator needs but the terms do not contain. ``level`` names the parameter that y approaches, if this parameter is
-    a value of y and not a floor. ``counts_updates`` is True if y is the number of training steps to a target.
+    ``minimised`` is False for a law that always describes y; other laws describe -y if larger y is better.
+    ``extra_columns`` are columns that the estimator needs but the terms do not contain. ``level`` names the parameter
+    that is the limit of y, if this limit is not a floor. ``counts_updates`` is True if y is the number of training
+    steps to a target.
     """
 
     name: str

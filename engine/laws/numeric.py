@@ -17,7 +17,7 @@ Loss = Callable[[Values, Floats, Floats], Floats]
 GRID = 64
 GOLDEN = (np.sqrt(5.0) - 1) / 2
 NARROWED = 45
-"""Number of golden-section steps. Together they shorten the bracket by a factor of 4e-10."""
+"""Number of golden-section steps. All steps together shorten the bracket by a factor of 4e-10."""
 CROSSINGS = 400
 """Number of grid points between ``LEAST`` and ``MOST``, in ln X, to find where a curve first reaches a value."""
 Curve = Callable[[Floats], Floats]

@@ -58,7 +58,7 @@ class Const:
 
 @dataclass(frozen=True)
 class _Shape:
-    """An amplitude times a fixed function of the axis; ``positive``: the function is defined only above zero."""
+    """An amplitude times a fixed function of X; ``positive`` is True if the function requires X > 0."""
 
     amplitude: str
     axis: str
@@ -145,7 +145,7 @@ class Reciprocal(_Shape):
 
 @dataclass(frozen=True)
 class _Curve:
-    """The term a exp(-e z) with a coordinate z of the axis; ``positive``: z is defined only above zero."""
+    """The term a exp(-e z), with z a function of X; ``positive`` is True if this function requires X > 0."""
 
     amplitude: str
     axis: str

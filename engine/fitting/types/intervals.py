@@ -85,7 +85,7 @@ def band(
 
 
 def _bias(centre: Floats, ordered: Floats, count: NDArray[np.int_]) -> Floats:
-    """Return z0, the normal score of the fraction of draws below the best fit. A draw equal to it counts half."""
+    """Return z0, the normal score of the fraction of draws below ``centre``. A draw equal to ``centre`` counts half."""
     below = np.sum(ordered < centre, axis=0) + 0.5 * np.sum(ordered == centre, axis=0)
     total = np.maximum(count, 1)
     return ndtri(np.clip(below / total, 0.5 / total, 1 - 0.5 / total))
@@ -119,9 +119,9 @@ def cut(ends: Interval | None, within: tuple[float, float]) -> Interval | None:
 
 
 def choose(asked: IntervalName, runs: int, parameters: int) -> Method:
-    """Return the method of resampling: ``asked``, or the one for these numbers of runs and parameters if it is "auto".
+    """Return the method of resampling: ``asked`` itself or, if ``asked`` is "auto", the default method.
 
-    ``runs`` is the number of independent runs, and ``parameters`` that of free parameters.
+    The default depends on ``runs``, the number of independent runs, and ``parameters``, the number of free parameters.
     """
     if asked != "auto":
         return asked
@@ -129,7 +129,7 @@ def choose(asked: IntervalName, runs: int, parameters: int) -> Method:
 
 
 def pairs_only(asked: IntervalName, who: str) -> Method:
-    """Return the method for the requested one, ``asked``, for an estimator that can only resample runs.
+    """Return the method of resampling for an estimator that can only resample runs; ``asked`` is the requested method.
 
     Raises PlannerError, which names the estimator ``who``, for a method that draws noise.
     """
@@ -142,9 +142,9 @@ def pairs_only(asked: IntervalName, who: str) -> Method:
 class Resampling:
     """Method of the resamples, with the numbers of independent ``runs`` and of free ``parameters``.
 
-    The last ``floorless`` resamples are fits of the law without its floor. If the runs do not resolve the floor, these
-    are half of all resamples. Each half has its own interval, and the result extends from the lower of the two lower
-    ends to the higher of the two upper ends. Percentiles of all resamples together would exclude half of each half.
+    The last ``floorless`` resamples are fits of the law without its floor. If the runs do not resolve the floor, half
+    of all resamples are such fits. An interval is then computed for the fits with the floor and another for the fits
+    without. The result extends from the smaller lower end to the larger upper end of these two intervals.
     """
 
     method: Method = "bc"
@@ -155,8 +155,8 @@ class Resampling:
     def band(self, central: ArrayLike, draws: ArrayLike, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper ends (s) of the intervals of numbers with best fits ``central`` and ``draws`` (r, s).
 
-        Each interval is extended, if necessary, to contain its best fit: a bias above one standard error would move
-        both percentiles to one side of it.
+        Each interval is extended, if necessary, to contain its best fit. The reason is that a bias above one standard
+        error moves both percentiles to the same side of the best fit.
         """
         low, high = self._percentiles(central, draws, level)
         centre = np.where(np.isfinite(central), central, np.nan)
@@ -174,7 +174,7 @@ class Resampling:
         return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
 
     def _expand(self, level: float) -> float:
-        """Return the factor by which ``bc`` widens percentiles (see the module); 1 if ``runs`` is unknown."""
+        """Return the factor by which ``bc`` widens percentiles (see the module docstring); 1 if ``runs`` is unknown."""
         freedom = self.runs - self.parameters
         if freedom <= 0:
             return 1.0

@@ -35,10 +35,10 @@ SURE = 0.9
 class OptimumLocation:
     """Location of an optimum relative to a sweep from ``low`` to ``high``.
 
-    ``place`` is the location. ``shares`` are the fractions of the resamples at each location, in the order of PLACES;
-    it is empty if there are no resamples, and ``place`` then follows from the best fit alone. ``flat`` is True if the
-    runs differ from a constant by no more than their scatter; the optimum then counts as not located, independently of
-    the resamples. ``edge`` is True if the runs improve up to an end of the sweep; an optimum inside the sweep then
+    ``place`` is the location. ``shares`` are the fractions of the resamples at each location, in the order of PLACES.
+    If there are no resamples, ``shares`` is empty, and ``place`` follows from the best fit alone. ``flat`` is True if
+    the runs differ from a constant by no more than their scatter. The optimum then counts as not located, independently
+    of the resamples. ``edge`` is True if the runs improve up to an end of the sweep; an optimum inside the sweep then
     follows from the form of the law and not from the runs.
     """
 
@@ -77,10 +77,10 @@ def _percent(share: float) -> str:
 def locate_optimum(
     best: float, draws: ArrayLike, low: float, high: float, *, flat: bool = False, edge: bool = False
 ) -> OptimumLocation:
-    """Return the location of an optimum with best fit ``best`` and resamples ``draws`` (r,); NaN is no optimum.
+    """Return the location of an optimum with best fit ``best`` and resamples ``draws`` (r,); NaN means no optimum.
 
     The optimum is inside the sweep if at least 90 % of the resamples are inside, and outside on one side if at least
-    half of them are on that side.
+    half of the resamples are on that side.
     """
     at = np.atleast_1d(np.asarray(draws, float)) if np.size(draws) else np.array([best])
     inside = (at >= low * (1 - 1e-9)) & (at <= high * (1 + 1e-9))
@@ -98,9 +98,9 @@ def locate_optimum(
 def monotone_edge(x: Floats, y: Floats) -> float | None:
     """Return the end of the sweep ``x`` (n,) towards which the losses ``y`` (n,) decrease; None if not monotone.
 
-    The losses are averaged at each distinct x, of which there must be at least four. The lowest mean must be at an end
-    of the sweep. The absolute rank correlation of the means with x must be at least 0.9: noise in one mean then does
-    not count as a turn.
+    The losses are averaged at each distinct x. At least four distinct x are required. The lowest mean must be at an end
+    of the sweep. The absolute rank correlation of the means with x must be at least 0.9. A
+    correlation of one is not required, because noise in one mean should not count as a change of direction.
     """
     levels, of = np.unique(x, return_inverse=True)
     mean = np.bincount(of, y) / np.bincount(of)
@@ -126,8 +126,8 @@ def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> flo
 def rank_correlation(x: Floats, y: Floats) -> float:
     """Return Spearman's rank correlation of ``x`` (n,) and ``y`` (n,); zero if one of them is constant.
 
-    Equal values are ranked in their order, not averaged. ``scipy.stats.spearmanr`` averages them and returns a p-value,
-    but takes ten times as long, and its import takes 0.5 s.
+    Equal values are ranked in their order, not averaged. ``scipy.stats.spearmanr`` averages their ranks and returns a
+    p-value, but takes ten times as long, and its import takes 0.5 s.
     """
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0

@@ -75,7 +75,7 @@ def parameter(name: str, value: float, draws: Floats, read: Reading, within: Int
     """Return a number with its standard error and intervals, which ``read`` computes from its ``draws`` (r,).
 
     Intervals are clipped to the bounds ``within``. An end at a bound is replaced by infinity if more draws lie at this
-    bound than the interval leaves out on that side: the runs then do not determine this end.
+    bound than the interval excludes on that side: the runs then do not determine this end.
     """
     ci68, ci95 = (_opened(cut(read(value, draws, level), within), draws, level, within) for level in (0.68, 0.95))
     return Parameter(name, value, spread(draws), ci68, ci95)

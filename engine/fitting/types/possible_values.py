@@ -1,6 +1,6 @@
 """Range of values that a fitted number can have.
 
-It follows from the name of the column, from its direction (smaller or larger is better), and from its runs.
+The range follows from the name of the column, its direction (smaller or larger is better), and its values in the runs.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def possible(fit: Fit) -> Interval:
 def least_of(fit: Fit, unit: str) -> Interval:
     """Return the possible range of a number in ``unit``.
 
-    A number of parameters, samples or sequences is at least one; a number in another unit is unbounded. If the table
-    has runs below one parameter or sample, it counts in another unit, such as millions; the range is then all positive
-    numbers.
+    A number of parameters, samples or sequences is at least one; a number in another unit is unbounded. A run
+    below one parameter or sample shows that the table has another unit, such as millions. The range then contains all
+    positive numbers.
     """
     axis = {"parameters": "N", "sequences": ""}.get(unit, "D" if unit in SAMPLES else None)
     if axis is None:

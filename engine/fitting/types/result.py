@@ -36,8 +36,8 @@ class Estimate:
     warnings: tuple[FitWarning, ...] = ()
     held: tuple[str, ...] = ()  # parameters that the estimator fixed because it could not determine them
     resampling: Resampling = field(default_factory=Resampling)
-    floorless: Floats | None = None  # (p,) best fit without a floor; None if it is resolved
-    confidence: FloorConfidence | None = None  # None if it is not computed
+    floorless: Floats | None = None  # (p,) best fit without a floor; None if the floor is resolved
+    confidence: FloorConfidence | None = None  # None if the curve is not computed
 
 
 WAYS = {
@@ -74,7 +74,7 @@ class FitData:
 
 @dataclass(frozen=True, eq=False)
 class FittedRuns:
-    """The runs of a fit, as the objective uses them. A joint fit with another table needs them.
+    """The runs of a fit in the form that the objective uses. They are stored for joint fits with another table.
 
     ``columns`` contains an array (n,) for each axis of the law. ``y`` (n,) is the loss. ``weight`` (n,) includes the
     errors of the runs. Runs with the same number in ``cluster`` (n,) are resampled together.
@@ -91,10 +91,10 @@ class Fit:
     """A fitted or published law. Arrays are in the order of ``law.params``.
 
     ``theta`` (p,) is the best fit. Each row of ``resamples`` (r, p) is one refit; r = 0 for a published law.
-    ``resampling`` computes intervals from them. ``objective`` is the minimum of the objective, summed over the runs and
-    without priors; None for a published law. ``confidence`` is the confidence curve of the floor; None if unknown.
-    ``runs`` are the fitted runs. They are None for a published law, for a law that is not fitted to every single run,
-    for a fit of groups, and if there are more than ``MOST_RUNS``.
+    ``resampling`` computes intervals from the resamples. ``objective`` is the minimum of the objective, summed over the
+    runs and without priors; None for a published law. ``confidence`` is the confidence curve of the floor; None if
+    unknown. ``runs`` are the fitted runs. They are None for a published law, for a law that is not fitted to every
+    single run, for a fit of groups, and if there are more than ``MOST_RUNS``.
     """
 
     spec: FitSpec
@@ -170,7 +170,7 @@ class Fit:
 
     @property
     def derived(self) -> tuple[Parameter, ...]:
-        """Numbers that are computed from the parameters, with intervals from the same resamples, if there are any."""
+        """Numbers that are computed from the parameters, with intervals from the resamples of the fit."""
         with np.errstate(all="ignore"):
             numbers = [(d.name, d.value(self.values), np.asarray(d.value(self.draws), float)) for d in self.law.derived]
         return tuple(parameter(name, float(value), draws, self.resampling.interval) for name, value, draws in numbers)
@@ -248,7 +248,7 @@ class Fit:
 
 
 def data_key(runs: str, curves: str = "") -> str:
-    """Return the text that identifies the data in the hash of a fit: that of the runs and of any training curves."""
+    """Return the text that identifies the data in the hash of a fit: ``runs``, followed by ``curves`` if given."""
     return f"{runs}|{curves}" if curves else runs
 
 

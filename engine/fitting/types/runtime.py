@@ -56,7 +56,7 @@ class Runtime:
 def fit_runtime(N: Floats, D: Floats, seconds: Floats, column: str = "") -> Runtime | None:
     """Return the runtime fitted to runs with ``N``, ``D`` and ``seconds``, each (n,).
 
-    The result is None if fewer than ``FEWEST`` runs have positive values of all three.
+    The result is None if fewer than ``FEWEST`` runs have positive N, D and seconds.
     """
     from scipy.optimize import nnls
 

@@ -15,7 +15,7 @@ from isoplan.engine.schema import Runs
 ObjectiveName = Literal["huber-log", "ols", "ols-log", "lad", "asymmetric"]
 IntervalName = Literal["auto", "bc", "percentile", "residual", "profile"]
 KEPT = ("y", "objective", "delta", "skew", "relative_error", "seed")
-"""Fields that mean the same for every law. Other fields belong to one law, or concern intervals."""
+"""Fields with the same meaning for every law. All other fields apply to one law only or to intervals."""
 
 
 class FitSpec(BaseModel):
@@ -119,7 +119,7 @@ class FitSpec(BaseModel):
 
 
 def read_spec(dashes: str, *, law: str, **options: Any) -> FitSpec:
-    """Return the specification that typed options name; in sentences, each name follows ``dashes``.
+    """Return the specification of ``law`` with ``options``. Error messages put ``dashes`` before option names.
 
     Raises PlannerError for an unknown law and for an option that is not possible.
     """
@@ -129,6 +129,6 @@ def read_spec(dashes: str, *, law: str, **options: Any) -> FitSpec:
         first = error.errors()[0]
         name = f"{dashes}{first['loc'][0]}"
         raise PlannerError(f"Option {name}: {first['input']!r} is not possible. {first['msg']}.") from None
-    if law != "formula":  # The columns of a formula are known only after the runs are read.
+    if law != "formula":  # A formula can be checked only after the runs are read: they define its columns.
         spec.find_law()
     return spec

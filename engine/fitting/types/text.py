@@ -22,9 +22,10 @@ def plus_minus(value: float, error: float | None) -> str:
 
 
 def beside_interval(value: float, ci68: Interval) -> str:
-    """Return a value whose 68 % interval stands beside it: without an error, with the digits that the interval allows.
+    """Return ``value`` as text without an error, rounded to the precision of its 68 % interval ``ci68``.
 
-    It has two significant digits of the shorter side of the interval, and three if the interval has no finite side.
+    The last digit is the second significant digit of the shorter side of the interval. The text has three significant
+    digits if the shorter side is at least as long as ``|value|``, or if both ends of the interval are infinite.
     """
     sides = [abs(end - value) for end in ci68 if math.isfinite(end) and end != value]
     if not sides or not math.isfinite(value):
@@ -59,7 +60,7 @@ def span(interval: Interval | None, digits: int = 4) -> str:
 
 
 def ends_in_words(interval: Interval, show: Callable[[float], str]) -> str:
-    """Return an interval as text; ``show`` formats a finite end, and an infinite end is left out."""
+    """Return an interval as text; ``show`` formats a finite end, and an infinite end is omitted."""
     low, high = interval
     if math.isinf(low):
         return "unbounded" if math.isinf(high) else f"at most {show(high)}"

@@ -190,7 +190,7 @@ class Comparison:
 def compare(
     spec: FitSpec, runs: Runs, specs: Sequence[FitSpec] | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Fit several laws to ``runs`` and compare them. They are ``specs`` or, if None, all laws of the catalogue.
+    """Fit the laws of ``specs`` to ``runs`` and compare them; ``specs`` = None means all laws of the catalogue.
 
     Laws of the catalogue have the options of ``spec``. The laws are ordered by their error and, if errors are equal, by
     AIC. A law that describes minima has no likelihood of single runs and therefore no AIC.
@@ -242,7 +242,7 @@ def compare_groups(spec: FitSpec, runs: Runs, suggested: bool) -> dict[str, Comp
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
     """Return the specification itself and those of all other laws of the catalogue.
 
-    If it is a law with an optimum over one axis, the other laws of this kind over the same axis are included.
+    If ``spec`` is a law with an optimum over one axis, all other laws with an optimum are included over this axis.
     """
     sweep = spec.axis is not None and spec.find_law().optimum is not None
     swept = [law.with_axis(str(spec.axis)) for law in ONE_AXIS if sweep and law.optimum and law.with_axis]

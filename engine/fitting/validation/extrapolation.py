@@ -45,7 +45,7 @@ class Points:
 
 
 def last_point(known: Points, new: Points) -> Floats:
-    """Predict y of the largest known run, that is, no further improvement; runs of equal size are averaged."""
+    """Predict no further improvement: y of the largest known run, averaged over all known runs of this size."""
     return np.full(len(new.size), np.mean(known.y[known.size == np.max(known.size)]))
 
 

@@ -11,7 +11,7 @@ from isoplan.engine.laws.terms import Const, Power
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """Return the point with the lowest loss at ``C`` FLOPs, for C = k N D.
+    """Return the point with the lowest loss at ``C`` FLOPs, for C = k N D with k = ``rule.per_pair``.
 
     At the minimum alpha A N^-alpha = beta B D^-beta. Hence N* = G (C/k)^a and D* = (C/k)^(1-a) / G, with a =
     beta/(alpha+beta) and G = (alpha A / (beta B))^(1/(alpha+beta)) (Hoffmann et al. 2022, eq. 4; jets, eq. 3).
@@ -29,7 +29,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
     """Return the point with the lowest C that reaches ``loss``; N, D and C are infinite if ``loss`` is at or below E.
 
-    On the frontier A N^-alpha = (L-E) beta/(alpha+beta) and B D^-beta = (L-E) alpha/(alpha+beta).
+    On the frontier, with L the loss, A N^-alpha = (L-E) beta/(alpha+beta) and B D^-beta = (L-E) alpha/(alpha+beta).
     """
     alpha, beta = v["alpha"], v["beta"]
     excess = np.asarray(loss, float) - v["E"]

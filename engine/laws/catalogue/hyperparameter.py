@@ -53,7 +53,7 @@ def log_parabola(axis: str) -> Law:
 def starvation_optimum(v: Values) -> Floats:
     """Return the minimum x* = (b beta / (a alpha))^(1/(alpha+beta)), where the slopes of both terms cancel.
 
-    0 if b = 0 (only the increasing term remains), infinite if a = 0, NaN if a = b = 0.
+    The result is 0 if b = 0 (only the increasing term remains), infinite if a = 0, and NaN if a = b = 0.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.log(v["b"]) + np.log(v["beta"]) - np.log(v["a"]) - np.log(v["alpha"])

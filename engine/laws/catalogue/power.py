@@ -4,8 +4,8 @@
 
 ``broken`` is y = a + b x^-c0 prod_i (1 + (x/d_i)^(1/f_i))^(-c_i f_i) with one or two breaks (Caballero et al. 2022, eq.
 1). In a log-log plot, the slope of y - a is -c0 before the first break d_1, and changes smoothly to -(c0 + c1) after
-it; f_i is the width of the change in ln x. The parameter of a second break is r2 = d_2 / d_1 >= 1, so that the two
-breaks cannot exchange places between resamples.
+it; f_i is the width of the change in ln x. The parameter of a second break is r2 = d_2 / d_1 >= 1. This condition
+prevents that the two breaks exchange their order between resamples.
 
 ``metric-map`` is R(L) = A e^(B L) + C, which converts a loss to another metric (jets, sec. 4 and Fig. 5).
 """
@@ -26,7 +26,7 @@ from isoplan.engine.laws.numeric import inverse, one_axis
 from isoplan.engine.laws.terms import Const, Exponential, Offset, Ratio
 
 SMALLEST = 0.01
-"""Smallest exponent alpha. Below it, the scale X_c = a^(1/alpha) of the term overflows."""
+"""Smallest allowed exponent alpha. For a smaller one, the scale X_c = a^(1/alpha) of the term overflows."""
 AXIS_UNITS = {"N": "parameters", "D": "samples", "C": "FLOPs"}
 
 
@@ -39,7 +39,7 @@ def _inverse(v: Values, loss: Floats) -> Floats:
 
 
 def _repetition(v: Values) -> Values:
-    """Return the parameters L_inf, B_rep and beta_rep with which the law "repetition" is the same curve."""
+    """Return the parameters L_inf, B_rep and beta_rep for which the law "repetition" equals this power law."""
     return {"L_inf": v["K"], "B_rep": v["X_c"] ** v["alpha"], "beta_rep": v["alpha"]}
 
 
@@ -93,7 +93,7 @@ def power_law(axis: str) -> Law:
 
 
 SHARPEST = 0.05
-"""Smallest width f. Below it, the change of slope is a sharp corner, and the power 1/f overflows."""
+"""Smallest allowed width f of a break. For a smaller f, the break is a sharp corner, and the power 1/f overflows."""
 
 
 @lru_cache

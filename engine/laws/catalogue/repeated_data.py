@@ -4,11 +4,11 @@
 repeats them (jets, eqs. 4, 5, Table 2). ``threshold`` is N = c D^lambda, the model size above which training on D
 unique samples overfits (jets, Fig. 3).
 
-In ``data-constrained``, each further repetition of a sample has a smaller effect, and so has each parameter that the
-unique samples do not need: L = E + A / N'^alpha + B / D'^beta. The effective number of samples is D' = U_D + U_D R_D (1
-- exp(-(D/U_D - 1)/R_D)), with U_D = min(D, U) unique samples. N' follows in the same way from R_N and U_N = min(N,
-N_opt(U)). N_opt(U) is the compute-optimal model size for U samples that are each seen once (Muennighoff et al. 2023,
-eqs. 5, 6 and sec. 3.1).
+In the law ``data-constrained``, each further repetition of a sample has a smaller effect. Each further parameter that
+the unique samples do not need also has a smaller effect. The law is L = E + A / N'^alpha + B / D'^beta.
+The effective number of samples is D' = U_D + U_D R_D (1 - exp(-(D/U_D - 1)/R_D)), with U_D = min(D, U) unique samples.
+N' has the same formula, with N, R_N and U_N = min(N, N_opt(U)). N_opt(U) is the compute-optimal model size for U
+samples that are each seen once (Muennighoff et al. 2023, eqs. 5, 6 and sec. 3.1).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ FORMULA = parse_formula(f"E + A/({_worth('N', ENOUGH, 'R_N')})^alpha + B/({_wort
 
 
 ENDLESS = np.asarray(np.inf)
-"""U for unlimited unique samples: no sample of D is repeated, and no model is too large for them."""
+"""U for unlimited unique samples: no sample is repeated, and no model has more parameters than needed."""
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
