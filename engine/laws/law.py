@@ -34,7 +34,7 @@ def axis_words(axis: str) -> str:
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of a law: its bounds, unit, meaning and LaTeX. The unit "loss" stands for the unit of the loss."""
+    """A parameter of a law: its bounds, unit, meaning and LaTeX. The unit "loss" means the unit of the loss."""
 
     name: str
     low: float

@@ -82,7 +82,7 @@ def parameter(name: str, value: float, draws: Floats, read: Reading, within: Int
 
 
 def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval) -> Interval | None:
-    """Return the interval ``ends``; an end is infinite if too many draws lie at that end of ``within``."""
+    """Return the interval ``ends``; an end becomes infinite if it is a bound at which too many draws lie."""
     if ends is None or ends[0] == ends[1]:
         return ends
     sound, tail = draws[np.isfinite(draws)], (1 - level) / 2

@@ -8,9 +8,9 @@ The error of a prediction is |prediction - y| / |y|, which does not depend on wh
 y has both signs, the error is relative to the range of y. The error of a method is the mean over the runs of each cut,
 then the mean over the cuts.
 
-Laws of training curves are validated in three ways. For the envelope, the points of all curves up to a compute are
-used; they predict the envelope of the whole curves beyond it. For the critical batch size, the training steps to the
-target are predicted for the largest batches. A threshold predicts no number and cannot be validated.
+Laws of training curves are validated as follows. The envelope is fitted to the points of all curves up to a limit of
+compute, and predicts the envelope beyond this limit. The law of the critical batch size predicts the training steps to
+the target for the largest batches. A threshold predicts no number and cannot be validated.
 """
 
 from __future__ import annotations
