@@ -156,7 +156,10 @@ def measured(cell: str) -> list[Decimal | None]:
 
 
 def amplitude_rows(text: str, number: int) -> list[list[object]]:
-    """Return a row for each fit of a table: x, fixed quantity and value, X_c, alpha and K, each with its errors."""
+    """Return a row for each fit of a table.
+
+    A row contains x, the fixed quantity, its value, and then X_c, alpha and K with their errors.
+    """
     out: list[list[object]] = []
     x = ""
     for first, second, *cells in table_before(text, number)[1:]:

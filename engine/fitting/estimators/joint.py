@@ -30,7 +30,10 @@ from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 AT_ONCE = 256
 """Number of resamples in a block."""
 CANDIDATES = 6
-"""Maximum number of groups with a separate fit as candidate for the shared values. The largest groups are used."""
+"""Maximum number of groups that are also fitted alone. Each such fit is a candidate for the shared values.
+
+The largest groups are used.
+"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """Plans from trained cells (training runs): from a law fitted to the cells, or from cells that reach the target.
 
-No plan exists if the fitted law levels off above the target. Only converged cells are used: doubling the compute
-changes their loss by less than 10 %. Cells with a loss that rises are undecided. They do not affect the exponent, and
-only help to determine where the loss levels off.
+No plan exists if the fitted law levels off above the target. The exponent comes from converged cells: doubling the
+compute changes their loss by less than 10 %. If the loss rises instead, it is undecided whether the cell
+converged. Such a cell does not affect the exponent, and is used only to determine where the loss levels off.
 """
 
 from __future__ import annotations

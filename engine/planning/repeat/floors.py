@@ -199,7 +199,10 @@ def notes(
 
 
 def mismatch(laws: Laws, why: str) -> FitWarning:
-    """Return a warning that the two laws are not of the same task. ``why`` is the reason; the floors are included."""
+    """Return a warning that the two laws are not of the same task.
+
+    ``why`` is the reason. The warning also states the floors of both laws.
+    """
     floors = "" if laws.shared else f" (floors {' and '.join(rounded(x) for x in laws.alone)})"
     return FitWarning(NO_SAVING, f"The two laws do not belong together{floors}: {why}. Choose laws of the same task.")
 

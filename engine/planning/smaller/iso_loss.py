@@ -77,7 +77,7 @@ class IsoLoss:
             return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, at.U, self.rates))
 
     def allows(self, at: Point) -> Bools:
-        """Return for each of the models ``at`` whether the limits allow it, up to rounding."""
+        """Return for each model in ``at`` whether the limits allow this model, up to rounding errors."""
         more, left = 1 + ROUNDING, self.left
         sizes = (at.N <= left.N * more) & (at.D <= left.D * more) & (at.C <= left.C * more)
         return np.isfinite(at.C) & sizes & (self.total(at) <= left.money * more)
