@@ -50,9 +50,9 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
 def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:
     """Add conversions and formulas of the run table's mapping ``runs`` to ``curves``, the mapping of a curve table.
 
-    Only conversions and formulas of columns in ``columns``, the columns of the curve table, are added. If a conversion of a
-    column is added, the column also takes the role that it has in ``runs``, unless another column of the curve table has
-    this role. Returns the resulting mapping.
+    Only conversions and formulas of columns in ``columns``, the columns of the curve table, are added. If a conversion
+    of a column is added, the column also takes the role that it has in ``runs``, unless another column of the curve
+    table has this role. Returns the resulting mapping.
     """
     names = {c.name for c in columns}
     kinds = {name: how for name, how in runs.conversions.items() if name in names}
