@@ -19,34 +19,43 @@ COVERS = 0.04
 """Maximum deviation of the measured coverage of the 68 % interval from 0.68."""
 HEAD = """# Calibration of the planner
 
-This page shows how far the stated cost of a target can be trusted: its 68 % interval should contain the true cost in 68
-of 100 tables.
+This page shows how far the stated cost of a target can be trusted: its 68 % interval should contain the true cost in
+68 of 100 tables.
 
-Simulated tables with known laws, each fitted by `huber-log` with {refits} refits and the default interval (`auto`),
-then planned with; written by `python -m benchmarks calibration`.
+The tables are simulated from known laws. Each table is fitted by `huber-log` with {refits} refits and the default
+interval (`auto`), and plans are computed from the fit. This page is written by `python -m benchmarks calibration`.
 
-Whether a target can be reached at all is not measured here but in [floors.md](floors.md): for each floor and each
-design on its own, including designs that tuned no rule and designs drawn after the rules were frozen. At a target equal
-to the true floor a correct probability is uniform; floors.md gives the shares below 5, 16 and 32 %.
-[coverage.md](coverage.md) checks the cost of a target on designs that tuned no rule, each with one true floor (the row
-"C at a target"). [benchmarks.md](benchmarks.md) has the measure of this page for such designs
-("Cost of a target on designs that tuned no rule"). On all five of them the 68 % interval meets its goal.
+Other pages measure related questions:
 
-- The true floor of each table is drawn evenly from three standard errors on either side of the target (the table gives
-  the width, in the unit of the loss). All other parameters of the law stay fixed.
-- Near target: the floor of the design, which can be reached where the floor of the table lies below it. With a
-  limit on unique samples ({unique} of them) the target is higher by the loss that this limit costs. With a metric map,
-  R = {A:g} e^({B:g} L) + {C:g}, measured with a noise of {noise:.0%}, it is the R of that loss, and law and map
-  share their resampled runs.
-- Far target: the table's true loss at ten times its largest compute on the frontier (with unique samples: at ten times
-  its largest model on all of them). What it costs is always finite; the near target costs infinity in half of the
-  tables, and its interval is counted in the other half.
-- One more run: the size that is best at ten times the largest compute is planned and a run of that size measured, as
-  noisy as the largest of the table. It is held against its prediction interval, the law and the scatter of single runs,
-  and against the interval of the law alone. The scatter is that of an average run, so where the largest are the least
-  noisy (heteroscedastic) the prediction interval holds too much.
-- The iso-FLOP minima are no surface: a law of seven parameters goes through five minima. A plan by such a law states no
-  probability.
+- [floors.md](floors.md) tests statements on whether a target can be reached. It lists each design and each floor
+  separately, including designs on which no rule was tuned, and designs that were drawn after the rules were frozen.
+  At a target equal to the true floor, a correct probability has a uniform distribution; the page lists the shares
+  below 5, 16 and 32 %.
+- [coverage.md](coverage.md) tests the cost of a target on designs on which no rule was tuned, each with one true
+  floor (the row "C at a target").
+- [benchmarks.md](benchmarks.md) contains the test of this page for such designs ("Cost of a target on designs that
+  tuned no rule"). On all five designs the 68 % interval meets its goal.
+
+Terms of the table below:
+
+- **Floors.** The true floor of each table is drawn uniformly from the range of three standard errors on either side
+  of the target. The column "floors" contains the half-width of this range in the unit of the loss. All other
+  parameters of the law are constant.
+- **Near target.** The target is the floor of the design. It can be reached if the floor of the table lies below it.
+  With a limit of {unique} unique samples, the target is higher by the loss that this limit costs. With a metric map,
+  R = {A:g} e^({B:g} L) + {C:g}, measured with a noise of {noise:.0%}, the target is R at this loss. The law and the
+  map use the same resampled runs.
+- **Far target.** The target is the true loss of the table on the frontier at ten times its largest compute. With a
+  limit on unique samples, it is the true loss of a model ten times its largest model, trained on all unique samples.
+  The cost of the far target is always finite. The near target cannot be reached in half of the tables, and its
+  interval is counted in the other half.
+- **One more run.** The best size at ten times the largest compute is planned. A run of this size is simulated with
+  the noise of the largest run of the table. The column "one more run" counts runs inside the prediction interval,
+  which includes the uncertainty of the law and the scatter of single runs. The column "the law alone" counts runs
+  inside the interval of the law. The prediction interval uses the scatter of an average run. In heteroscedastic
+  tables the largest runs have the least noise, so the prediction interval contains too many runs.
+- **Iso-FLOP minima.** This case has no loss surface over N and D: a law with seven parameters is fitted to five
+  minima. A plan by such a law states no probability.
 
 """
 
@@ -56,10 +65,11 @@ def write(refits: int) -> str:
     head = HEAD.format(refits=refits, unique=f"{UNIQUE:.0e}", noise=MAP_NOISE, **MAP)
     found = _found(refits)
     parts = [
-        "## What a target costs, and what a run comes to",
+        "## Coverage of the cost of a target and of one more run",
         "",
-        f"Share of tables in percent, 68 % / 95 %. Goal for the far target: 68 within {100 * COVERS:g} points. Bold is "
-        "farther off: of all surfaces together strictly, of a single case after two binomial standard errors.",
+        "Each entry is the share of tables whose 68 % / 95 % interval contains the true value, in percent. Goal for "
+        f"the far target: 68 within {100 * COVERS:g} percentage points. A bold number misses this goal. For a single "
+        "case, the goal is widened by two binomial standard errors.",
         "",
         *_table(
             ("case", "floors", "tables", "far target", "near, reachable", "one more run", "the law alone"),

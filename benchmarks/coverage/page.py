@@ -12,27 +12,41 @@ from benchmarks.coverage.designs import DESIGNS, HELD_OUT_SEED, NOISES
 
 HEAD = """# Coverage of the intervals
 
-This page shows how far the intervals can be trusted. A 68 % interval should contain the true value in 68 of 100 tables,
-and a 95 % interval in 95. Less means that the interval is too narrow, more that it is too wide.
+This page shows how far the intervals can be trusted. A 68 % interval should contain the true value in 68 of 100
+tables, and a 95 % interval in 95. A lower number means that the interval is too narrow. A higher number means that it
+is too wide.
 
-Simulated tables with known truth, each fitted by `huber-log` (delta 1e-3) with {refits} refits; written by
-`python -m benchmarks.coverage`. An entry is the share of tables whose interval holds the truth, in percent, at
-68 % / 95 %, and behind it the median width over that of an oracle, who gives the central 68 % (95 %) of the estimates
-themselves (of logarithms for k, C_L, X_c and what a target costs).
+The tables are simulated with known parameters. Each table is fitted by `huber-log` (delta 1e-3) with {refits} refits.
+This page is written by `python -m benchmarks.coverage`. An entry such as "65.3 / 95.5, 1.04 / 1.06" has two parts:
 
-A cell passes where both coverages lie within 3 points of nominal after three binomial standard errors. With few runs,
-or without a floor, an interval may cover too much but not too little. A floor that is zero in truth is checked as an
-upper limit. Cells that fail are bold. The number of tables stands above each table. L is the loss at 10 and 100 times
-the largest run (on the frontier: its compute); the target is the true loss at 10 times.
+- The first two numbers are the share of tables whose 68 % and 95 % interval contains the true value, in percent.
+- The last two numbers are the median widths of these intervals, divided by the width of a reference interval. The
+  reference interval contains the central 68 % (95 %) of the estimates of all tables. For k, C_L, X_c and the cost of
+  a target, the widths are those of the logarithms.
 
-The default `auto` was tuned on the designs marked "tuned". Between runs of this benchmark on these designs three rules
-changed: few runs are fewer than 4 runs a free parameter (8 before), percentiles of resampled runs are expanded for the
-degrees of freedom, and the noise of few runs is raised. The irregular runs tuned no rule, and the held-out designs were
-drawn from the seed {seed} after the rules were frozen. [floors.md](floors.md) has more designs with floors that
-are not resolved; there the interval of a floor is an upper limit from the profile likelihood.
+A cell of these tables passes if both coverages differ from their nominal values by at most 3 percentage points plus
+three binomial standard errors. With few runs, or without a floor, the coverage may be too large, but not too small.
+If the true floor is zero, its interval is checked as an upper limit. Cells that fail are bold. "L at 10 x" and "L at
+100 x" are the losses at 10 and 100 times the largest run (on the frontier: its compute). The target is the true loss
+at 10 times the largest run.
 
-- Noise: log-normal with the standard deviation of the design; with 2 % of the runs ten times as noisy; and unequal, the
-  smallest run three times as noisy as the largest.
+The rules of the default interval `auto` were tuned on the designs marked "tuned". Three rules changed after earlier
+runs of this benchmark on these designs:
+
+- A table has few runs if it has fewer than 4 runs per free parameter (8 before).
+- Percentiles of resampled runs are expanded for the degrees of freedom.
+- The estimated noise of tables with few runs is increased.
+
+No rule was tuned on the irregular runs, and the held-out designs were drawn from the seed {seed} after the rules were
+frozen. [floors.md](floors.md) has more designs with floors that are not resolved. For these floors, the interval is
+an upper limit from the profile likelihood.
+
+The columns are three kinds of noise. "Log-normal" has the standard deviation of the design. With "outliers", 2 % of
+the runs have ten times as much noise. With "heteroscedastic" noise, the smallest run has three times as much noise as
+the largest run.
+
+Designs:
+
 {designs}
 """
 TITLES = {
@@ -60,12 +74,11 @@ def _verdict(found: list[Cell], refits: int) -> str:
     failed = [c for c in found if not c.passes()]
     tables = sorted({c.tables for c in found})
     shown = f"{tables[0]:,}" if len(tables) == 1 else f"{tables[0]:,} to {tables[-1]:,}"
-    text = f"{shown} tables a cell. {len(found) - len(failed)} of {len(found)} cells pass."
+    text = f"{shown} tables per cell. {len(found) - len(failed)} of {len(found)} cells pass."
     if failed:
         worst = max(failed, key=lambda c: max(0.68 - c.coverage[0], 0.95 - c.coverage[1]))
-        text += (
-            f" The lowest that fails is {worst.name} of {worst.design.name} under {worst.noise} noise, {_entry(worst)}."
-        )
+        text += f" The failed cell with the lowest coverage is {worst.name} of {worst.design.name}, noise {worst.noise}: "
+            f"{_entry(worst)}."
     if found[0].method == "auto":
         text += "\n\n" + _warned(refits)
     return text
@@ -75,8 +88,9 @@ def _warned(refits: int) -> str:
     """Return the fraction of tables with each of two warnings, by design: unresolved floor, and non-monotone scale."""
     return "\n".join(
         (
-            f"- Tables whose fit says that a floor is not resolved: {_said(refits, 'floor-zero', 'floor-weak')}.",
-            "- Tables whose fit says that a scale turns back, so that its own interval covers too little: "
+            f"- Tables with the warning that a floor is not resolved: {_said(refits, 'floor-zero', 'floor-weak')}.",
+            "- Tables with the warning that a scale is not a monotone function of its exponent, so its interval is too "
+            "narrow: "
             f"{_said(refits, 'fold')}.",
         )
     )

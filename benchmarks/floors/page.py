@@ -19,27 +19,29 @@ HEAD = """# How right statements about a floor are
 
 This page shows how often a verdict about a target, "reachable" or "out of reach", is right.
 
-Simulated tables of known surfaces E + A/N^alpha + B/D^beta with log-normal noise; written by
-`python -m benchmarks floors`. No two designs are pooled, and each has one true floor. Each table gives a confidence
-curve p(t): how sure the runs are that the floor lies below t (`engine/fitting/resampling/floor_profile.py`).
+The tables are simulated from known laws E + A/N^alpha + B/D^beta with log-normal noise. This page is written by
+`python -m benchmarks floors`. A design is a set of runs with one true floor; its tables differ only by their noise.
+Each table gives a confidence curve p(t), the confidence that the floor lies below t
+(`engine/fitting/resampling/floor_profile.py`).
 
-- **Confidence.** The share of tables in which p at the true floor is below 5, 16 and 32 %. Nominal is 5, 16 and 32 %,
-  or less where the true floor is zero. Goal: within {within:g} points.
-- **Upper limits.** The share of tables whose one-sided limit at 68, 84 and 95 % lies below the true floor. Nominal is
-  32, 16 and 5 %, or less. Goal: at most {within:g} points more.
+- **Confidence.** The share of tables in which p at the true floor is below 5, 16 and 32 %. The nominal shares are 5,
+  16 and 32 %, or less if the true floor is zero. Goal: within {within:g} percentage points.
+- **Upper limits.** The share of tables whose one-sided limit at 68, 84 and 95 % lies below the true floor. The
+  nominal shares are 32, 16 and 5 %, or less. Goal: at most {within:g} percentage points more.
 - **Wrong verdicts.** For a target at the true floor, the share of tables with the verdict "reachable" (p of at least
   {sure:.0%}) and with the verdict "out of reach" (p of at most {other:.0%}, and zero excluded). p rises with the
-  target, so other targets are judged wrongly less often. Goal: at most {wrong:.0%}.
-- **Right verdicts.** The share of tables with the right verdict for a target {errors:g} standard errors below and above
-  the floor. The standard error is the least that an unbiased estimate can have. Goal on designs whose floor is resolved
-  in at least {enough:.0%} of the tables: {enough:.0%}.
+  target, so other targets get wrong verdicts less often. Goal: at most {wrong:.0%}.
+- **Right verdicts.** The share of tables with the right verdict for a target {errors:g} standard errors below and
+  above the floor. The standard error is the smallest that an unbiased estimate can have. Goal on designs whose floor
+  is resolved in at least {enough:.0%} of the tables: {enough:.0%}.
 - **Resolved.** The share of tables in which the 95 % interval of the floor has two ends, the lower one above zero.
 
-The rules (the signed root, its calibration by simulated tables, and the levels) were tuned on the designs marked
-"tuned" and on irregular designs that are not listed. "Untuned" designs tuned no rule. "Held out" designs were drawn
-from the seed {seed} after the rules were frozen. In designs with outliers, one run in twenty scatters five times as
-much; the curve assumes normal noise, and these rows show what that costs. A share of 500 tables scatters by about
-1 point at 5 % and 2 points at 32 %. Bold misses its goal.
+The rules of the confidence curve (the signed root, its calibration by simulated tables, and the levels) were tuned on
+the designs marked "tuned" and on irregular designs that are not listed. No rule was tuned on designs marked
+"untuned". Designs marked "held out" were drawn from the seed {seed} after the rules were frozen. In designs with
+outliers, one run in twenty has five times as much noise. The curve assumes normal noise, and these rows show the
+effect of this assumption. The statistical error of a share of 500 tables is about 1 percentage point at 5 % and 2
+percentage points at 32 %. A bold number misses its goal.
 
 """
 
