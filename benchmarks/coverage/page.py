@@ -77,8 +77,10 @@ def _verdict(found: list[Cell], refits: int) -> str:
     text = f"{shown} tables per cell. {len(found) - len(failed)} of {len(found)} cells pass."
     if failed:
         worst = max(failed, key=lambda c: max(0.68 - c.coverage[0], 0.95 - c.coverage[1]))
-        text += f" The failed cell with the lowest coverage is {worst.name} of {worst.design.name}, noise {worst.noise}: "
-            f"{_entry(worst)}."
+        text += (
+            f" The failed cell with the lowest coverage is {worst.name} of {worst.design.name}, noise {worst.noise}:"
+        )
+        text += f" {_entry(worst)}."
     if found[0].method == "auto":
         text += "\n\n" + _warned(refits)
     return text
