@@ -14,11 +14,13 @@ from isoplan.engine.quantities import count
 
 HEAD = """# The laws of our amplitudes
 
-The grids in `data/grids/amplitudes_*.csv` were trained by `make grid-amplitudes` on events that Isoplan simulates
-([amplitudes.md](amplitudes.md)), with MLPs on log invariants as in the paper (arXiv:2601.13308). This page is written
-by `python -m benchmarks amplitudes_laws` from these tables. Losses are mean squared errors of standardised targets;
-numbers in brackets are 68 % intervals, for losses known to 10 % as in the paper, or as well as they scatter around the
-law where that is worse.
+This page contains the scaling laws of amplitude surrogates that Isoplan trained, compared with those of the paper
+(arXiv:2601.13308). `make grid-amplitudes` trained the cells (training runs of a sweep) in
+`data/grids/amplitudes_*.csv` on events that Isoplan simulates ([amplitudes.md](amplitudes.md)). The surrogates are
+MLPs on log invariants as in the paper. This page is written by `python -m benchmarks amplitudes_laws` from these
+tables. N is the number of parameters, D the number of training points, C the compute. Losses are mean squared errors
+of standardised targets. Numbers in brackets are 68 % intervals. The error of a loss is 10 %, as in the paper, or the
+scatter around the law if the scatter is larger.
 """
 
 
@@ -55,12 +57,13 @@ def _rates(folder: Path) -> Iterator[str]:
     yield """
 ## Learning rates
 
-Losses of t tbar H at 10⁴ points after 2,000 iterations, geometric means over seeds, against the learning rate in steps
-of √2 (amplitudes, Fig. 1 left):
+The picture shows the loss of t tbar H at 10⁴ points after 2,000 iterations (geometric mean over seeds) as a function of
+the learning rate in steps of √2 (amplitudes, Fig. 1 left):
 
 ![Loss against learning rate for four sizes, with muP and without](images/amplitudes_law_rates.png)
 
-The best rate, in brackets those of single seeds (>, <: the largest or least that was tried):
+The table contains the best rate and, in brackets, the range of the best rates of single seeds. > and < mark the largest
+and the smallest rate that was tried.
 """
     lines = []
     for name, found in studies.items():
@@ -113,8 +116,8 @@ def _dimension(folder: Path) -> Iterator[str]:
     yield """
 ## Intrinsic dimensions
 
-Two-NN of the last hidden layer and of the standardised invariants on test points, means over seeds; d is 3 n_f - 4, one
-less at a fixed sqrt(s):
+The table contains two-NN dimensions of the last hidden layer and of the standardised invariants, computed on test
+points and averaged over seeds. d is 3 n_f - 4 for n_f final-state particles, and one less at a fixed sqrt(s).
 """
     lines = []
     for (process, energy, N, D), own in laws.grouped(some, "process", "sqrt_s", "parameters", "D").items():
@@ -135,8 +138,9 @@ def _pulls(folder: Path) -> Iterator[str]:
     yield """
 ## Learned uncertainties
 
-Pulls of the heteroscedastic surrogate on test points (eq. 16), means over seeds: of all points, and of their bulk (the
-median and half of what holds the central 68.3 %). A unit Gaussian has 0, 1, 0, 1 and 68.3 % within one sigma.
+The table describes the pulls of the heteroscedastic surrogate on test points (eq. 16), averaged over seeds: mean and
+width for all points, and for their bulk. The bulk is described by the median and by half of the width of the central
+68.3 %. A unit Gaussian has the values 0, 1, 0, 1 and 68.3 % within one sigma.
 """
     lines = []
     for (process, D, updates), own in laws.grouped(some, "process", "D", "updates").items():

@@ -29,15 +29,20 @@ def points(folder: Path) -> Iterator[str]:
         return
     yield f"""## Points
 
-{sum(len(scan.found) for scan in scans)} cells at N = 10⁵, the longest of each number of points and seed that has one of
-twice its compute beside it. A place is **converged** where twice the compute changes the loss by less than 10 %, up or
-down, in the geometric mean over the seeds that have both. Where the loss falls by more (↓) the cells were not trained
-for long enough; where it rises by more (↑) the training limits the loss and not D, so these places are undecided.
-Neither enters the laws, nor do places that nobody doubled (?). From 3,000 points on one seed of three was doubled, Zg
-at 10,000 points excepted.
+{sum(len(scan.found) for scan in scans)} cells at N = 10⁵. For each D and seed, this is the longest cell that
+was repeated with twice its compute. Each D of a process has one of these states:
 
-Geometric means over seeds of the loss, and in brackets what twice the compute does to it, and for how many of the seeds
-that was tried where it is not all:
+- **Converged**: twice the compute changes the loss by less than 10 %, up or down, in the geometric mean over the seeds
+  that have both cells.
+- ↓: the loss falls by more than 10 %. The cells were not trained long enough.
+- ↑: the loss rises by more than 10 %. The training limits the loss and not D, so this D is undecided.
+- ?: no cell was repeated with twice its compute.
+
+The laws use only converged values of D. From 3,000 points on, one of three seeds was repeated, except for Zg at
+10,000 points.
+
+The table contains the geometric mean of the loss over seeds. In brackets it contains the change of the loss by twice
+the compute, and the number of seeds with this test if some seeds were not tested.
 """
     yield from _losses(scans)
     yield from _laws(scans)
@@ -70,10 +75,10 @@ def _point(own: Sequence[Point]) -> str:
 
 def _laws(scans: Sequence[laws.Scan]) -> Iterator[str]:
     yield """
-### Laws of the converged places
+### Laws of the converged values of D
 
-K + (X_c/D)^α by least squares of logs, compared with the paper's at N = 10⁵ (Tables 2 to 13). K is held at 0 below
-four places:
+The law K + (X_c/D)^α is fitted by least squares of the logarithms and compared with the law of the paper at N = 10⁵
+(Tables 2 to 13). K is fixed at 0 if a process has fewer than four converged values of D.
 """
     if any(scan.law for scan in scans):
         yield "![Loss against the training points, a law a process](images/amplitudes_law_data.png)\n"
@@ -86,22 +91,22 @@ four places:
     yield from table(head, lines)
     if none := [f"{scan.name} ({_converged(scan)})" for scan in scans if scan.law is None]:
         yield f"""
-A law takes three converged places at least. These processes have fewer, so their cells give no exponent of D:
+A law needs at least three converged values of D. These processes have fewer, so their cells give no exponent of D:
 {", ".join(none)}.
-To decide them, train their places with lower learning rates, and double three seeds of each."""
+To decide them, train these cells with lower learning rates, and repeat three seeds of each D with twice the compute."""
 
 
 def _converged(scan: laws.Scan) -> str:
     found = len({one.cell.D for one in scan.found if one.limited})
-    return f"{found} of {len({one.cell.D for one in scan.found})} places"
+    return f"{found} of {len({one.cell.D for one in scan.found})} values of D"
 
 
 def _floors(scans: Sequence[laws.Scan]) -> Iterator[str]:
     yield """
 ### With and without a floor
 
-The exponent depends on whether the law has a floor K, and on whether the undecided places are counted. It is no one
-number where these columns differ by more than their intervals:
+The exponent depends on whether the law has a floor K, and on whether undecided values of D are used. The exponent is
+not determined if these columns differ by more than their intervals.
 """
     lines = []
     for scan in scans:
@@ -115,14 +120,15 @@ number where these columns differ by more than their intervals:
 
 def _alpha(law: CellLaw | None, free: bool) -> str:
     held = law is not None and "K" in law.fit.spec.fixed
-    return value(law, "alpha") + (", too few places for K" if free and held else "")
+    return value(law, "alpha") + (", too few values of D for K" if free and held else "")
 
 
 def _slopes(scans: Sequence[laws.Scan]) -> Iterator[str]:
     yield """
 ### Local slopes
 
-Exponents between neighbouring places, from the means above; marks are those of the larger D. A power law has one slope:
+The table contains the exponents between neighbouring values of D, computed from the means above. The marks are those of
+the larger D. A power law has one slope.
 """
     ends = list(pairwise(_places(scans)))
     lines = []
@@ -142,9 +148,10 @@ def _errors(folder: Path) -> Iterator[str]:
     yield """
 ### RMS, median and 99 % errors
 
-A few test points make up the RMS, so it is not the error of a typical point. Exponents here are straight lines, without
-a floor, through the means of all places whatever their state, of the squared errors, so that they compare with α: the
-median converges at few places. The errors are those at the largest D:
+A few test points dominate the RMS error, so it is not the error of a typical point. The exponents in this table are the
+slopes of straight lines without a floor. They are fitted to the squared errors, averaged over seeds, so they are
+comparable with α. All values of D are used, because the median error has converged at few of them. The errors are those
+at the largest D.
 """
     lines = [
         (one.process, count(one.D), *(f"{one.exponents[kind]:.2f}" for kind in laws.KINDS),
@@ -163,12 +170,12 @@ def _verdicts(scans: Sequence[laws.Scan]) -> Iterator[str]:
     yield """
 ### Exponents and dimensions
 
-The bound of the paper is α ≥ 4/d with d = 3 n_f - 4 (eqs. 4, 6); its own processes of two particles lie around or
-below it.
+The bound of the paper is α ≥ 4/d with d = 3 n_f - 4 (eqs. 4, 6). In the paper, processes with two particles lie near or
+below this bound.
 
 ![Exponents of the points against the dimension, the line 4/d, and the paper's](images/amplitudes_law_exponents.png)
 """
-    yield "The exponents are those of the converged places.\n"
+    yield "The exponents are those of the converged values of D.\n"
     lines = []
     for scan in known:
         ours, theirs = scan.law.value("alpha") if scan.law else math.nan, scan.paper

@@ -36,9 +36,10 @@ def agreeing(folder: Path) -> Iterator[str]:
     yield """
 ## Do the metrics agree?
 
-Spearman's rank correlations among the cells of a budget, each metric turned so that more is better: 1 where two prefer
-the same cells, -1 where one prefers what the other rejects. Cells of stage 1 differ in their architecture, those of
-stage 2 in K alone, so that few of them say little: a correlation of n cells is known to about 1/√(n - 1).
+The tables contain Spearman's rank correlations between two metrics over the cells of a budget. The sign of each
+metric is chosen such that a larger value is better: 1 means that both metrics rank the cells equally, -1 that they
+rank them in opposite order. Cells of stage 1 differ in their architecture, and cells of stage 2 only in K. The
+statistical error of a correlation over n cells is about 1/√(n - 1), so few cells give little information.
 """
     for stage, parts in found.items():
         yield from _both_ways(stage, parts)
@@ -66,7 +67,7 @@ def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
             for name in JUDGED
         ],
     )
-    yield "\n*same*: the same metric over the full catalogue; *recall@10*: that of the full catalogue."
+    yield "\n*same*: with the same metric over the full catalogue. *recall@10*: with recall@10 over the full catalogue."
 
 
 def _with_loss(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
@@ -91,8 +92,9 @@ def _training(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Iterat
     yield """
 ### The training loss against each metric
 
-Of stage 1 the median over the budgets; of stage 2 the in-batch part of the loss, over the cells of all budgets
-together, where compute moves everything, and as the median over the budgets:
+For stage 1, the table contains the median over the budgets. For stage 2, it uses the in-batch part of the loss.
+"Pooled" is the correlation over the cells of all budgets together, which depends mainly on compute; the last column
+is the median over the budgets.
 """
     pool = ranked.pooled(folder, 2) if 2 in found else None
     lines = []
@@ -121,9 +123,9 @@ def _histories(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Itera
         yield f"""
 ### Short and long histories
 
-The least rank correlation of a metric between any two of: events with exactly {", ".join(map(str, HISTORIES[:-1]))} or
-{HISTORIES[-1]} events before them, as far as every cell has such events, and all events. Events of one length are few,
-so that noise alone lowers it.
+A metric is computed for all events, and for events with exactly {", ".join(map(str, HISTORIES[:-1]))} or
+{HISTORIES[-1]} events before them if every cell has such events. The table contains the smallest rank correlation
+between any two of these values. Few events have the same history length, so noise alone reduces this correlation.
 """
         heads = _heads(next(iter(found.values())))
         yield from table(("stage", "metric", *heads, "paper, Sec. 7 (e)"), lines)

@@ -30,33 +30,38 @@ from isoplan.trainers.behavior.sizing import NARROWEST
 HEAD = """# The laws of our recommender cells on {log}
 
 These sweeps were trained on {log} with the two-part model of [recommender.md](recommender.md), after the behavioural
-paper (arXiv:2606.05257); `data/README.md` says where their tables are. This page is written by
-`python -m benchmarks behavior_laws` from them. Numbers in brackets are 68 % intervals. Metrics of stage 1 are
-batch-local, those of stage 2 over the whole catalogue. Budgets are those of the step formula.
+paper (arXiv:2606.05257). This page is written by `python -m benchmarks behavior_laws` from their tables, which
+`data/README.md` lists. A cell is one training run of a sweep. Numbers in brackets are 68 % intervals. Metrics of
+stage 1 are batch-local, and metrics of stage 2 are computed over the whole catalogue. Budgets are computed by the
+step formula.
 """
 FASTEST = """
-Cells but those of batches tried three learning rates, each half of the next, and kept that of the least training loss.
-Where most kept the largest, a larger one might do better still, and an optimum might move with it.
+Except in the batch sweep, each cell was trained with three learning rates, each half of the next, and the rate with
+the smallest training loss was selected. If most cells of a sweep selected the largest rate, a larger rate might be
+better and might move the optimum.
 """
 COUNTING = """
-### What counting reaches
+### Baselines from counts
 
-Popularity scores every item by its share of the training events; the loss of that over the whole catalogue is the
-unigram cross-entropy of the log. Counts after the last items are a Markov chain: how often each item came within five
-events after one of the user's last five, with a hundred events spread by popularity. A model of the in-batch softmax
-that knows nothing of the history takes all candidates of a batch to be alike.
+The popularity baseline scores every item by its share of the training events. Its loss over the whole catalogue is
+the unigram cross-entropy of the log. The baseline "counts after the last items" is a Markov chain. It counts how
+often each item occurs within five events after one of the user's last five items, and adds a hundred events
+distributed by popularity. The baseline "all candidates alike" gives all candidates of a batch the same score, as an
+in-batch softmax without information on the history does.
 
-A cell is "no better than counts" where its loss is not below that of the better of the first two lines among its own
-candidates, or where its recall@10 over the whole catalogue is below that of popularity. Such cells enter no law. Where
-they are more than half of a budget, none of that budget is fitted: what is left would have been chosen by its outcome.
-For the critical batch all cells count, because a cell that has overfitted at its end may have been better on the way.
+A cell is "no better than counts" in two cases: its loss is not below that of the better of the first two lines of its
+sweep, or its recall@10 over the whole catalogue is below that of popularity. Such cells are not used in laws. If they
+are more than half of the cells of a budget, no cell of this budget is used, because the remaining cells would be
+selected by their results. The critical batch uses all cells, because a cell that overfits at its end can be better
+before.
 
-Each sweep has three lines of guessing and counting among its own candidates, then its cells: the range at each budget,
-or each batch where the budget is one. A pass over the log is a pass over all its training events.
+For each sweep, the table has three lines with baselines on the candidates of the sweep, and then the results of its
+cells. Each of these lines is the range at one budget or, for the batch sweep, one batch size. A pass over the log is
+a pass over all its training events.
 """
-BOUNDED = """An exponent lies between 0 and 1. Where more refits end at 0 or 1 than an interval leaves out on that
-side, its end there is not determined, and the exponent is only "above" or "below" the other end. N* and D* are read
-off the same refits."""
+BOUNDED = """The exponent a is constrained to values from 0 to 1. If more refits end at 0 or 1 than an interval excludes
+on this side, this end of the interval is not determined, and the table states only "above" or "below" the other end.
+N* and D* are computed from the same refits."""
 VARIED: dict[Setting, tuple[str, str]] = {
     "s": ("share s", "s"), "B": ("batch B", "batch"), "N": ("size N", "N"), "K": ("negatives K", "negatives"),
 }  # fmt: skip
@@ -178,17 +183,17 @@ def _span(found: Sequence[dict[str, str]], column: str, setting: str = "") -> st
 def _share(folder: Path) -> Iterator[str]:
     yield from _swept(
         folder, "s", "The share of the embedder",
-        "N and D follow from budget and share at one ratio D/N; the share is p_e / N as it came out.",
+        "N and D follow from the budget, the share and a constant ratio D/N. The share is the actual value of p_e / N.",
     )  # fmt: skip
 
 
 def _negatives(folder: Path) -> Iterator[str]:
     yield from _swept(
         folder, "K", "Extra negatives",
-        "Stage 2 spends the whole budget again beside K items drawn uniformly, on the same stage 1. Cells at K = 0 "
-        "are\nmeasured but lie on no logarithm, so that no curve goes through them. Intervals hold the scatter "
-        "around\nthe curve, or the counting noise of the scored events where that is larger, not what another seed "
-        "would change.",
+        "All cells of a budget continue from the same stage 1. Stage 2 uses the whole budget again, with K uniformly "
+        "drawn\nitems as negatives. Cells with K = 0 are measured, but not used for the curve, because K has no "
+        "logarithm there. The\nintervals include the larger of the scatter around the curve and the counting noise of "
+        "the scored events. They do\nnot include the variation between seeds.",
     )  # fmt: skip
 
 
@@ -216,13 +221,13 @@ def _swept(folder: Path, setting: Setting, title: str, how: str) -> Iterator[str
 
 def _law_said(laws: set[str]) -> str:
     if laws == {"starvation"}:
-        return "Two costs are fitted at each budget, E + a x^α + b x^-β."
+        return "The law E + a x^α + b x^-β with two costs is fitted at each budget."
     if laws == {"log-parabola"}:
         return (
-            "A parabola in the logarithm is fitted at each budget: the paper's two costs have five parameters, and "
-            f"fewer\nthan {FULL} cells hardly leave one for the noise."
+            "A parabola in the logarithm is fitted at each budget. The law of the paper with two costs has five "
+            f"parameters,\nwhich is too many for fewer than {FULL} cells."
         )
-    return "Two costs or, where cells are few, a parabola in the logarithm are fitted at each budget."
+    return "A law with two costs or, for few cells, a parabola in the logarithm is fitted at each budget."
 
 
 def _optima(folder: Path, setting: Setting, metric: str) -> tuple[Optimum, ...]:
@@ -265,11 +270,12 @@ def _batch(folder: Path) -> Iterator[str]:
     yield """
 ## The critical batch
 
-Training steps S that each batch needs to the hardest value of a metric that all of them reach, on smoothed curves at a
-constant learning rate that grows with √B, and S = S_min (1 + B_crit/B) through them. Curves are means over a share of
-the steps up to each point. Intervals are those of the law through these points, at smoothings of 0, 0.3, 0.6 and 0.8
-alike; that one more cell of each batch might differ is not in them. Loss is measured among the candidates of one pool,
-whatever the batch, while a larger batch trains against more.
+The target of a metric is the best value that all batch sizes reach. S is the number of training steps that a batch
+size needs to reach the target. The law S = S_min (1 + B_crit/B) is fitted to S, and B_crit is the critical batch
+size. The learning rate of a cell is constant and proportional to √B. The training curves are smoothed: each point is
+the mean over a share of the steps before it. The intervals combine the fits at smoothings of 0, 0.3, 0.6 and 0.8.
+They do not include the variation between cells with the same batch size. The loss is measured on the candidates of
+one pool for all batch sizes, although a larger batch is trained with more candidates.
 """
     if there(folder, "B", COUNTED):
         yield f"![Training steps to a target of {COUNTED} against the batch](images/batch.png)\n"
@@ -316,10 +322,10 @@ def _allocation(folder: Path) -> Iterator[str]:
     yield f"""
 ## Model and events
 
-Parabolas in ln N at each budget, and N* = k C^a through their minima. D* is what C pays for at N*, by what the step
-formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED) else ""} The embedder has
-{_span(trained.rows(folder, "allocation"), "s", "s")} of N, its width h being a whole number from {NARROWEST} on.
-{trained.confounded(folder)}
+A parabola in ln N is fitted at each budget, and the law N* = k C^a is fitted to the minima. D* is the number of
+events that C allows at N* by the step formula.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED) else ""}
+The embedder contains {_span(trained.rows(folder, "allocation"), "s", "s")} of N. Its width h is a whole number of at
+least {NARROWEST}. {trained.confounded(folder)}
 {BOUNDED}
 """
     if there(folder, "N", ALLOCATED):
@@ -363,4 +369,4 @@ def _size(choice: Choice) -> str:
 
 def _rule(folder: Path) -> str:
     made = trained.evidence(folder, ALLOCATED).allocation[ALLOCATED]
-    return f"That is {plan_budget(made, max(made.data.ranges['C'])).compute.text}."
+    return f"The fit of this compute is {plan_budget(made, max(made.data.ranges['C'])).compute.text}."

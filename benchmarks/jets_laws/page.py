@@ -19,9 +19,11 @@ from isoplan.trainers.jets.cell import AT_ONE, learning_rate
 
 HEAD = """# The laws of our jets
 
-The grids in `data/grids/jets_*.csv` were trained by `make grid-jets` on jets that Isoplan simulates
-([jets.md](jets.md)), with the set Transformer of the jet paper (arXiv:2602.15781). This page is written by
-`python -m benchmarks jets_laws` from these tables. Numbers in brackets are 68 % intervals.
+This page contains the scaling laws of jet taggers that Isoplan trained, compared with those of the jet paper
+(arXiv:2602.15781). `make grid-jets` trained the cells (training runs of a sweep) in `data/grids/jets_*.csv` on jets
+that Isoplan simulates ([jets.md](jets.md)), with the set Transformer of the paper. This page is written by
+`python -m benchmarks jets_laws` from these tables. N is the number of parameters, D the number of jets, C the compute.
+Numbers in brackets are 68 % intervals.
 """
 INPUTS = ("3x40", "21x10", "21x40", "21x128")
 
@@ -55,22 +57,22 @@ def _surface() -> Iterator[str]:
     left = len(every) - len(runs)
     yield f"""## Every jet once
 
-{len(every)} cells, {span("width", every, "widths")} and {span("U", every, "numbers of jets")}, each at a learning rate
-for its width that a cosine warms up and lets fall to zero.{
-        f" {left} of them end less than 0.1 below ln 10, the loss of guessing: flagged untrained, kept and left out."
+{len(every)} cells, {span("width", every, "widths")} and {span("U", every, "numbers of jets")}. Each is trained
+with the learning rate of its width and a cosine schedule with warm-up that ends at zero.{
+        f" {left} of them end less than 0.1 below ln 10, the loss of guessing. They are marked untrained and not used."
         if left
         else ""
     }{still_open(asked - len(every))}
-E + A/N^α + B/D^β (Huber loss of the logarithms), in nats, beside that of JetClass; γ is the exponent of L - E along the
-frontier:
+The table compares the fitted law E + A/N^α + B/D^β (Huber loss of the logarithms, losses in nats) with that of
+JetClass. γ is the exponent of L - E along the compute-optimal frontier.
 
 ![Loss over model size and jets, cells, iso-loss and iso-FLOP lines](images/jets_law_surface.png)
 
-Ours is not the paper's law, and need not be. The jets are others: leading-order processes, no pile-up, a simple
-smearing in place of a detector, so that classes overlap otherwise and the floor lies elsewhere. The range is another:
-the paper goes up to 10⁸ jets and models of 10⁷ parameters, where its loss comes near the floor; our cells take seconds
-to half an hour of one core and end above it, so that they say little of where it lies: read E with its interval, and
-plan inside the cells.
+The law differs from the law of the paper for two reasons. First, the jets differ: these jets have leading-order
+processes, no pile-up and a simple smearing instead of a detector. The classes overlap differently, and the floor has
+another value. Second, the range differs. The paper goes up to 10⁸ jets and models of 10⁷ parameters, where its loss is
+close to the floor. These cells need seconds to half an hour of one core, and their loss stays above the floor, so they
+hardly determine it. Use E only with its interval, and plan inside the range of the cells.
 """
     ours = {name: laws.interval(made, name) for name in ("E", "A", "alpha", "B", "beta", "gamma")}
     paper = {row["parameter"]: row for row in records("papers/jets/table1_scaling_law.csv")}
@@ -97,9 +99,9 @@ def _support() -> Iterator[str]:
     smallest, *rest = alpha
     without = "; ".join(f"{alpha[d]:.2f} from width {d} on" for d in rest)
     yield """
-a is the exponent of the compute-optimal N ∝ C^a, so it sets the model size of a plan. It differs from the paper's: our
-law gives less of a larger budget to the model. γ agrees with the paper although α and a do not. Limits of these
-exponents:
+a is the exponent of the compute-optimal N ∝ C^a, so it sets the model size of a plan. It differs from the
+value of the paper: by this law, the model size grows more slowly with the budget. γ agrees with the paper, although α
+and a do not. Limits of these exponents:
 """
     bullets = [
         f"- α depends on the smallest widths: {alpha[smallest]:.2f} for all cells; {without}. From width "
@@ -126,8 +128,8 @@ def _optimum(made: Fit) -> Iterator[str]:
     yield f"""
 ### The best model of a budget, under both counts
 
-6 n_p N D leaves out attention and the embedding of the inputs, which are most of a small model's work. Counted, C of
-these cells is {counted.text}. n_p is {theory.n_p:.1f} particles.
+The compute rule 6 n_p N D does not include attention and the embedding of the inputs, which dominate the compute of a
+small model. The counted compute of these cells is {counted.text}. n_p is {theory.n_p:.1f} particles.
 """
     span, largest = made.data.ranges["C"], made.data.ranges["D"][1]
     budgets = [10.0**k for k in range(math.ceil(math.log10(span[0])), math.floor(math.log10(span[1])) + 1)]
@@ -143,8 +145,8 @@ these cells is {counted.text}. n_p is {theory.n_p:.1f} particles.
     head = ("C [FLOPs]", "N*, 6 n_p N D", "D*", "L*", "N*, counted", "D*", "L*")
     yield from table(head, lines)
     yield f"""
-N*, D* and L* are the model, the jets and the loss that C buys at best. * more jets than the {count(largest)} of the
-largest cells: extrapolated."""
+N*, D* and L* are the compute-optimal model size, number of jets and loss for C. * extrapolated: more jets than the
+{count(largest)} of the largest cells."""
 
 
 def _hold_out() -> Iterator[str]:
@@ -153,14 +155,15 @@ def _hold_out() -> Iterator[str]:
     yield f"""
 ### Without its largest cells
 
-Fitted to the {found.fitted} cells of smaller compute, the law predicts the largest-compute fifth, up to
-{found.decades:.1f} decades beyond, to {found.law:.1%} on average; the best baseline ({found.best}) to
-{found.baselines[found.best]:.1%}. {found.inside} of {len(found.outcomes)} cells lie inside their 95 % interval.
+The law is fitted to the {found.fitted} cells with less compute and predicts the fifth of the cells with the most
+compute, up to {found.decades:.1f} decades beyond the fitted cells. Its mean relative error is {found.law:.1%}. The
+error of the best baseline ({found.best}) is {found.baselines[found.best]:.1%}. {found.inside} of
+{len(found.outcomes)} cells lie inside their 95 % interval.
 
 This hold-out contains no new D: for each held-out cell there is a fitted one with the same number of jets. The planner
-extrapolates D, so the second row holds out D: the law is fitted to the {by_jets.fitted} cells of at most
-{count(checks.LARGEST_D)} jets and predicts the {by_jets.held} others, which saw more. Compare the law with a
-power law in D alone on the cells of width {checks.WIDE} and more:
+extrapolates D. Therefore the second row tests this: the law is fitted to the {by_jets.fitted} cells of at most
+{count(checks.LARGEST_D)} jets and predicts the {by_jets.held} cells with more jets. The table compares
+the law with a power law in D alone on the cells of width {checks.WIDE} and more:
 """
     yield from table(
         ("held out", "cells", "law", "law, width 16 on", "B/D^β of width 16 on", "nearest cell of equal D"),
@@ -171,8 +174,9 @@ power law in D alone on the cells of width {checks.WIDE} and more:
         ],
     )  # fmt: skip
     yield """
-Mean relative errors. B/D^β is fitted by least squares of the logs, without a floor, and judged on the held-out cells of
-width 16 and more; the nearest cell has the nearest N. The held-out fifth of compute:
+The numbers are mean relative errors. B/D^β is fitted by least squares of the logarithms, without a floor, and evaluated
+on the held-out cells of width 16 and more. The nearest cell is the one with the nearest N. The held-out cells with the
+most compute:
 """
     yield from table(
         ("N", "D", "C [FLOPs]", "predicted, 95 %", "loss"),
@@ -219,11 +223,14 @@ each cell, and the laws L_inf + B_rep/D^β_rep through them.
         lines.append((inputs, *(text for pair in both for text in pair)))
     yield from table(("inputs", "L_inf", "JetClass", "B_rep", "JetClass", "β_rep", "JetClass"), lines)
     yield """
-The order is the paper's: kinematics alone are worst, ten particles with all features are better than forty without, and
-particles beyond the fortieth add less than cells of one size scatter (3 %), for a jet holds 42 on average. The laws are
-told by four cells each, over one decade of jets where the paper has several, so three parameters are hardly fixed: the
-intervals reach from no floor at all to one just below the last cell, and they hold the paper's exponents. That of 3x40
-comes out too large because its smallest cell hardly trained (ln 10, the loss of guessing, is 2.30)."""
+The order of the inputs is that of the paper. Kinematics alone (3x40) gives the largest loss. Ten particles with all
+features are better than forty particles with kinematics. More than forty particles change the loss by less than the
+scatter of cells of one size (3 %), because a jet contains 42 particles on average. Each law is fitted to four cells
+over one decade of jets; the paper has several decades. Therefore the three parameters are hardly determined. The
+intervals of the floor range from zero to just below the loss of the last cell, and the intervals of the exponents
+contain the values of the paper. The exponent of 3x40 is too large, because its smallest cell hardly trained (ln 10,
+the loss of guessing,
+is 2.30)."""
 
 
 def _study() -> Iterator[str]:
@@ -232,9 +239,10 @@ def _study() -> Iterator[str]:
     yield f"""
 ## Learning rates
 
-{len(laws.rows("rates"))} cells of one pass with a cosine choose the rate of all others: {AT_ONE:g} / d, within a factor
-of 2 of the best rate that was tried at each width and number of jets (>: the largest that was tried). It costs at most
-{max(one.costs(learning_rate(one.width)) for one in laws.study()):.0%} of the least loss.
+{len(laws.rows("rates"))} cells that see each jet once, with a cosine schedule, determine the learning rate of all
+other cells: {AT_ONE:g} / d for width d. This rate is within a factor of 2 of the best rate that was tried at each
+width and number of jets (> marks the largest rate that was tried). It increases the loss by at most
+{max(one.costs(learning_rate(one.width)) for one in laws.study()):.0%} relative to the best rate.
 """
     yield from table(
         ("width d", "jets", "best rate", "loss there", f"{AT_ONE:g} / d", "loss there"),
@@ -259,9 +267,10 @@ def _rate() -> Iterator[str]:
     width = next(iter(fixed.values()))["width"]
     own = {row["U"]: row for row in laws.rows("one_pass") if row["width"] == width}
     yield f"""
-## What one learning rate for all costs
+## Cost of one learning rate for all cells
 
-Width {width} at the paper's batch of 128 and rate of 1e-4, each jet once, beside the same cells at their own:
+Cells of width {width} with the batch size of 128 and the learning rate of 1e-4 of the paper, compared with the same
+cells at their own batch size and rate. Each jet is seen once.
 """
     yield from table(
         ("jets", "loss at 1e-4", "training steps", "loss at its own rate", "training steps"),
@@ -280,10 +289,10 @@ def _rejection() -> Iterator[str]:
     yield f"""
 ## Rejection against loss
 
-QCD rejection of each signal at its efficiency, against the loss of {len(cells)} cells of width {cells[0]["width"]} that
-see each jet once ({span("D", cells, "numbers of jets")}), judged on {int(cells[0]["tests"]):,} jets of QCD and a
-hundredth as many of each signal: R = A e^(B L) + C, weighted by the errors of the rejections. Those that fewer than 20
-QCD jets survive are lower limits and left out.
+QCD rejection of each signal at its efficiency, against the loss of {len(cells)} cells of width {cells[0]["width"]}
+that see each jet once ({span("D", cells, "numbers of jets")}). They are evaluated on {int(cells[0]["tests"]):,} QCD
+jets and a hundredth as many jets of each signal. The fit is R = A e^(B L) + C, weighted by the errors of the
+rejections. If fewer than 20 QCD jets survive, the rejection is a lower limit and is not used.
 
 ![Rejection against loss](images/jets_law_rejection.png)
 """
@@ -296,13 +305,15 @@ QCD jets survive are lower limits and left out.
         lines.append((metric, str(len(runs)), *numbers, f"{shown} / {made.chi2[1]}"))
     yield from table(("", "cells", "A", "B", "C", "χ² / degrees of freedom"), lines)
     yield """
-χ² is the sum of squares of ln R over its stated error, which counts the jets of the test. A value far above the degrees
-of freedom says that R is not a function of the loss alone within these errors, or that the form is wrong: so it is for
-most signals. All cells are judged on one test set, so their errors are correlated, and each was trained with one seed.
+χ² is the sum of the squared residuals of ln R, divided by the errors from the number of test jets. A value far above
+the degrees of freedom means that R is not a function of the loss alone within these errors, or that the formula is
+wrong. This is the case for most signals. All cells are evaluated on one test set, so their errors are correlated.
+Each cell was trained with one seed.
 
-Rejection rises as the loss falls, and is the steeper the more a class has of what the others lack:
-b and c by displaced tracks, t by its mass and its b. H to gg and 4q, Z and W gain most where the loss is large and less
-than exponentially below (A is negative: the curve bends the other way), so that their A, B and C say nothing of where
-they end. The loss counts ten classes at once; cells of the same loss may tell one pair better and another worse, and
-scatter around the curves by more than their jets' counting does. Compare no numbers with JetClass: QCD, detector and
-losses are others here."""
+The rejection increases as the loss decreases. The increase is steepest for classes with distinctive features:
+displaced tracks for b and c, the mass and the b for t. For H to gg and 4q, Z and W, the rejection increases most at
+large losses and less than exponentially at small losses (A is negative). Their A, B and C therefore do not determine
+the rejection at smaller losses. The loss includes ten classes. Cells with the same loss can separate one pair of
+classes better and another pair worse, so they scatter around the curves by more than the counting errors. Do not
+compare these numbers with JetClass,
+because the QCD jets, the detector and the losses differ."""

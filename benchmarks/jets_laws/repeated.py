@@ -45,11 +45,11 @@ def repetition() -> Iterator[str]:
     yield f"""
 ## The same jets again and again
 
-{len(cells)} cells pass over their jets until the validation loss turns up; the best pass is kept.{
+{len(cells)} cells repeat their jets until the validation loss increases. The best pass is used.{
         still_open(laws.asked("repeated") - len(cells))
     }
-The losses of the {len(runs)} of models that mostly overfit (N from {count(runs["N"].min())}) against their jets,
-L_inf + B_rep/D^β_rep, beside the same of JetClass:
+The law L_inf + B_rep/D^β_rep is fitted to the losses of the {len(runs)} cells whose models mostly overfit (N from
+{count(runs["N"].min())}). The table compares it with the law of JetClass:
 
 ![Early-stopped loss against the jets that are repeated](images/jets_law_repeated.png)
 """
@@ -99,8 +99,10 @@ def _omega(both: Laws, largest: float) -> Iterator[str]:
         [("ω, our jets", *lines), ("ω, JetClass", *(f"{_printed_omega():.2f}" for _ in JETS))],
     )
     yield """
-* more jets than any that were repeated: extrapolated. The paper's ω follows from its Tables 1 and 2 and is the same at
-every D, because its β_rep and β are equal. Ours is larger, and it grows with D because β_rep exceeds β."""
+* extrapolated: more jets than in any cell with repeated jets. The ω of the paper follows from its Tables 1 and 2. It
+is the same at every D, because β_rep and β of the paper are equal. The ω of these jets is larger and grows with D,
+because β_rep
+exceeds β."""
 
 
 def _around(value: float, ends: Interval | None) -> str:
@@ -136,10 +138,10 @@ def _threshold() -> Iterator[str]:
     lam, ends = laws.interval(over, "lambda")
     wrong = int(np.sum((runs["N"] > over.predict({"D": runs["D"]})) != (runs["overfits"] > 0)))
     yield """
-### Who overfits
+### Models that overfit
 
-The least loss of each cell, and by how much the loss had risen above it when the cell ended (medians of up to
-five looks):
+The minimum loss of each cell, and in brackets the increase from this minimum to the end of training (medians of up to
+five evaluations):
 """
     yield from table(
         ("width d", *(f"{count(float(U))} jets" for U in jets)),
@@ -148,11 +150,13 @@ five looks):
     if ends is not None and ends[0] > 0:
         said = f"Here the exponent is {lam:.2f} ({between(ends)})."
     else:
-        said = f"""This grid does not tell the exponent: no power of D parts the
-cells, {wrong} of {len(runs)} lie on the wrong side of the best line. Their rate is constant and large, so that the
-loss goes up and down by some per cent from pass to pass, and passes end soon after the best one: a rise of a per cent
-is little beside that. What can be read: the smallest width hardly overfits, and its loss stops falling with more jets;
-the others overfit nearly everywhere, the wider the earlier, and the widest are not the best ones of few jets."""
+        said = f"""This grid does not determine the exponent: no power of D
+separates the cells that overfit from the others, and {wrong} of {len(runs)} cells lie on the wrong side of the best
+line. The learning rate is constant and large, so the loss varies by some per cent from pass to pass, and training
+ends soon after the best pass. An increase of one per cent is small compared with this variation. The table still
+shows three facts. The smallest width hardly overfits, and its loss stops falling with more jets. The other widths
+overfit at nearly every
+number of jets, and wider models overfit earlier. With few jets, the widest models are not the best."""
     yield f"""
 The paper's models overfit from N ∝ D^{PAPER_LAMBDA} on. {said}"""
 

@@ -142,7 +142,7 @@ def test_too_few_cells_have_no_law(tmp_path: Path) -> None:
     assert scan.law is None
     assert laws.verdict(scan) == "-"
     assert "| Zgg | 6 | 0 | - |" in write(tmp_path)
-    assert "Zgg (2 of 2 places)" in write(tmp_path)
+    assert "Zgg (2 of 2 values of D)" in write(tmp_path)
     assert report(tmp_path).rows == ()
 
 
