@@ -82,7 +82,7 @@ def confounded(folder: Path) -> str:
     said = []
     least = h == np.nanmin(h) if np.isfinite(h).any() else np.zeros(len(h), bool)
     if len(np.unique(N[least])) > 1 and not least.all():
-        said.append(f"the width h stays at its least, {h[least][0]:g}, up to N = {count(float(N[least].max()), 3)}")
+        said.append(f"the width h has its minimum, {h[least][0]:g}, up to N = {count(float(N[least].max()), 3)}")
     if len(deep := np.unique(layers[np.isfinite(layers)])) > 1:
         said.append(f"the number of layers grows from {deep[0]:g} to {deep[-1]:g} with N")
     return f"Confounded: {' and '.join(said)}, so a is not the exponent of N alone." if said else ""

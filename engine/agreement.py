@@ -61,7 +61,7 @@ class Flip:
     @property
     def sentence(self) -> str:
         """One sentence that lists the parts in which the two metrics agree, and those in which they disagree."""
-        doubt = "" if self.clear else "; at least one of the two signs may be chance"
+        doubt = "" if self.clear else "; at least one of the two signs may be due to chance"
         return (
             f"{self.one} and {self.other} agree at {', '.join(self.agree)} and disagree at "
             f"{', '.join(self.disagree)}{doubt}."
@@ -203,5 +203,7 @@ def _notes(metrics: tuple[str, ...], table: Floats, seen: NDArray[np.bool_], cou
         elif np.ptp(x) == 0:
             notes.append(f"{metric} has the same value in all {len(x)} runs and cannot rank them.")
         elif tied > TIED * len(x):
-            notes.append(f"{tied} of {len(x)} runs share their {metric} with another; ties count at their mean rank.")
+            notes.append(
+                f"{tied} of {len(x)} runs have the same {metric} as another run; tied runs get their mean rank."
+            )
     return notes

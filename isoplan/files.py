@@ -137,7 +137,7 @@ def _document_of(answer: object) -> Document:
     if isinstance(answer, Plan):
         return document(answer)
     if not isinstance(answer, Answer):
-        raise PlannerError(f"Answer: {type(answer).__name__} has no file. Save a fit, a plan or another answer.")
+        raise PlannerError(f"Answer: {type(answer).__name__} cannot be saved. Save a fit, a plan or another answer.")
     return answer.file
 
 

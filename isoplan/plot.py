@@ -48,7 +48,7 @@ def isoflop(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
         return figure.draw(lines, own, law.spec.y, curves.frontier_curve(law), theme=LIGHT).figure
     if own is None:
         raise PlannerError(
-            f"Option runs: the law {law.law.name} has a parabola through the runs of each budget. Add runs."
+            f"Option runs: the figure of the law {law.law.name} shows the runs of each budget. Add runs."
         )
     through = parabolas(own, law.spec)
     return figure.draw((), own, law.spec.y, curves.frontier_curve(law), through, LIGHT).figure
@@ -84,7 +84,9 @@ def plan(plan: Plan, fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figu
 
     law, shown = single(fit, "fit"), plan.shown
     if plan.fit != law.hash:
-        raise PlannerError(f"Option fit: the plan was made from the fit {plan.fit}, not {law.hash}. Use that fit.")
+        raise PlannerError(
+            f"Option fit: the plan was made from the fit {plan.fit}, not {law.hash}. Use the fit of the plan."
+        )
     return figure.draw(shown, plan_curve(shown, law), _runs_of(law, runs), floor_of(law), LIGHT).figure
 
 

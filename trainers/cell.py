@@ -42,7 +42,7 @@ class Cell(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-    seed: Annotated[int, Field(ge=0, lt=2**31, title="Seed", description="Of everything random in the cell.")] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**31, title="Seed", description="Seed of all random numbers of the cell.")] = 0
     threads: Annotated[int, Field(ge=1, le=256, title="Threads", description="CPU threads of the cell.")] = 1
     deterministic: Annotated[
         bool, Field(title="Deterministic", description="Use only operations that give the same result each time.")
@@ -56,7 +56,7 @@ class Cell(BaseModel):
             try:
                 value.encode()
             except UnicodeEncodeError:
-                raise ValueError("it has a character that is no text: type it anew") from None
+                raise ValueError("it has an invalid character: type it again") from None
         return value
 
 

@@ -91,12 +91,14 @@ def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
         raise PlannerError(f"{what} cannot be read as TOML: {error}.") from None
     for key in raw:
         if key not in KEYS:
-            raise PlannerError(f"{what} has {key!r}: a grid has family, name and [cell] only.")
+            raise PlannerError(
+                f"{what} has the key {key!r}, but a grid has only family, name and [cell]: remove the key."
+            )
     family, name, cell = raw.get("family"), raw.get("name", ""), raw.get("cell", {})
     if not isinstance(family, str):
-        raise PlannerError(f'{what} names no family: begin it with family = "teacher-student".')
+        raise PlannerError(f'{what} has no family: begin it with family = "teacher-student".')
     if not isinstance(name, str) or not isinstance(cell, dict):
-        raise PlannerError(f"{what} must have text as its name and its fields below [cell].")
+        raise PlannerError(f"{what} is not a grid: write its name as text and its fields below [cell].")
     return make_grid(find_family(family, root), cell, name)
 
 
@@ -140,7 +142,7 @@ def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
     """
     field, _, values = text.partition("=")
     if not values.strip():
-        raise PlannerError(f"Write a field with its values as FIELD=VALUES, width=8,16 for example: {text!r} is not.")
+        raise PlannerError(f"{text!r} is not FIELD=VALUES: write a field with its values, as in width=8,16.")
     return replace(grid, asked={**grid.asked, **typed_grid(family, {field.strip(): values}).asked})
 
 
@@ -165,7 +167,7 @@ def cells(grid: Grid, family: Family[Any]) -> list[Cell]:
     if many > MOST_CELLS:
         longest = sorted((field for field in found if len(found[field]) > 1), key=lambda field: -len(found[field]))
         raise PlannerError(
-            f"The grid has {many:,} cells, and a workspace holds {MOST_CELLS:,} at most: give fewer values to "
+            f"The grid has {many:,} cells, but a workspace can contain {MOST_CELLS:,} at most: give fewer values to "
             f"{' or '.join(longest[:2])}."
         )
     return list(_made(family, found))
@@ -219,7 +221,7 @@ def _kind(family: Family[Any], field: str) -> Any:
 def _name(name: str) -> str:
     bare = " ".join(name.split())
     if len(bare) > LONGEST_NAME:
-        raise PlannerError(f"The name of the grid has {len(bare)} characters: use {LONGEST_NAME} at most.")
+        raise PlannerError(f"The name of the grid has {len(bare)} characters: use at most {LONGEST_NAME}.")
     return bare
 
 

@@ -93,7 +93,7 @@ def describe(gpus: int) -> str:
             f"Training: PyTorch {torch.__version__} cannot use the GPU of this machine ({gpus} listed). {BUILD}, or "
             f"set the field device of cells to cpu."
         )
-    return f"Training: PyTorch {torch.__version__} sees no GPU. Cells run on the processor."
+    return f"Training: PyTorch {torch.__version__} sees no GPU. Cells run on the CPU."
 
 
 if __name__ == "__main__":

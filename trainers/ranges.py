@@ -142,8 +142,8 @@ def _parts(text: str, kind: Kind, where: str) -> Iterable[str]:
     unclear = _GROUPS.fullmatch(bare) or (kind == "number" and _ONE_COMMA.fullmatch(bare))
     if unclear and kind in ("integer", "number"):
         raise PlannerError(
-            f"{where} cannot tell whether {cut(bare)!r} is one number or several: put a blank after a comma that "
-            "parts them, and write one number without."
+            f"{where} cannot tell whether {cut(bare)!r} is one number or several: write a space after commas that "
+            "separate numbers, and one number without commas."
         )
     return bare.removesuffix(",").split(",")
 
@@ -193,16 +193,16 @@ def _table(raw: Mapping[object, object], kind: Kind, where: str) -> Range:
 def _checked(found: Range, kind: Kind, where: str) -> Range:
     """Return the range ``found``. Raises PlannerError if the range is invalid or not allowed for the field."""
     if kind not in ("integer", "number"):
-        raise PlannerError(f"{where} takes no range: give it {_examples(kind)}.")
+        raise PlannerError(f"{where} cannot have a range: give it {_examples(kind)}.")
     low, high = found.low, found.high
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise PlannerError(f"{where} has a range from {low:g} to {high:g}: its start must lie below its end.")
+        raise PlannerError(f"{where} has a range from {low:g} to {high:g}: its start must be below its end.")
     if not 2 <= found.count <= MOST_VALUES:
         raise PlannerError(f"{where} has a range of {found.count} values: give it 2 to {MOST_VALUES:,}.")
     if found.scale == "log" and low <= 0:
-        raise PlannerError(f"{where} has a range from {low:g}, which has no logarithm: start above 0, or ask linear.")
+        raise PlannerError(f"{where} has a range from {low:g}, which has no logarithm: start above 0, or use linear.")
     if kind == "integer" and not (float(low).is_integer() and float(high).is_integer()):
-        raise PlannerError(f"{where} takes whole numbers: let its range {found.text} start and end with one.")
+        raise PlannerError(f"{where} requires whole numbers: start and end the range {found.text} with whole numbers.")
     return found
 
 

@@ -228,7 +228,7 @@ def _check_room(fresh: Path, manifest: Manifest) -> None:
     if needed > free:
         raise PlannerError(
             f"The backup needs {needed / 1e6:,.0f} MB and the disk of {fresh.parent} has {free / 1e6:,.0f} MB free: "
-            "free some of it, or name a folder on another disk with --workspace."
+            "free some space, or name a folder on another disk with --workspace."
         )
 
 
@@ -272,6 +272,6 @@ def _file_errors(folder: Path) -> Iterator[None]:
         raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise PlannerError(f"The disk of {folder} is full: free some of it and try again.") from None
+            raise PlannerError(f"The disk of {folder} is full: free some space and try again.") from None
         place = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else folder
         raise PlannerError(f"{place} cannot be used: {error.strerror or error}.") from None

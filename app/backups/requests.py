@@ -210,7 +210,7 @@ def _ask(request: Path) -> bool:
     except OSError as error:
         raise PlannerError(
             f"The app that has {request.parents[1]} open cannot be asked for a copy ({error.strerror}): run the "
-            "backup as the user who started it, or free some of the disk."
+            "backup as the user who started it, or free some disk space."
         ) from None
     return True
 

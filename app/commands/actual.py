@@ -58,7 +58,7 @@ def actual(
 
 def _outcome(plan: Plan, fits: dict[str, Fit], result: Actual, map: str) -> Outcome:
     if plan.fit not in fits:
-        raise PlannerError(f"No --fit is the fit {plan.fit} of a plan. Give the fit of each plan.")
+        raise PlannerError(f"--fit: the fit {plan.fit} of a plan is missing. Give the fit of each plan.")
     law = fits[plan.fit]
     mapped = through(law, read_fit_file(map), result.metric) if map and result.metric else None
     return outcome(plan, law, result, mapped)

@@ -49,7 +49,9 @@ def agreement(
     ] = None,
     pair: Annotated[
         list[str] | None,
-        typer.Option(metavar="LOCAL=FULL", help="The batch-local and full-catalogue columns of a metric; repeatable."),
+        typer.Option(
+            metavar="LOCAL=FULL", help="Columns of one metric, batch-local and full-catalogue; may be repeated."
+        ),
     ] = None,
     mapping: options.Mapping = None,
     where: options.Where = "",
@@ -111,7 +113,7 @@ def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
         lines += ["", "Batch-local against full catalogue:", *_tables(found, pairs)]
     said = [flip.sentence for flip in marked]
     if not said and len(found) > 1:
-        said = ["No pair changes its sign."]
+        said = ["No pair of metrics changes the sign of its correlation."]
     notes = [f"{a.name}: {text}" for a in found for text in a.notes]
     return "\n".join([*lines, *([""] if said or notes else []), *said, *notes])
 

@@ -89,5 +89,5 @@ def _anchor(text: str) -> Anchor:
         if name in given:
             raise PlannerError(f"--anchor names {name} twice: keep one.")
         given[name] = value
-    usage = f"--anchor {text!r} needs the axis that limits it first, and its loss: D=1e4,loss=1e-3."
+    usage = f"--anchor {text!r} must begin with the axis that limits the run, and needs its loss: D=1e4,loss=1e-3."
     return read_anchor(given, "--anchor", usage)

@@ -75,7 +75,7 @@ def restore(
         say_json({"schema": 1, "file": str(made.file), "workspace": str(root), **_document(made)})
     else:
         moment = f"{made.manifest.created:%Y-%m-%d %H:%M} UTC"
-        say(f"The workspace {root} has its content of {moment}: {_text(made)}.")
+        say(f"The workspace {root} is restored to its state of {moment}: {_text(made)}.")
 
 
 @contextmanager

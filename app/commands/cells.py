@@ -30,7 +30,7 @@ SHOWN = 8
 def cells(
     action: Annotated[Action, typer.Argument(help="Action; by default list.")] = "list",
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Sweeps, by key or name, or cells by their key.")
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Keys or names of sweeps, or keys of cells.")
     ] = None,
     workspace: Annotated[
         Path | None, typer.Option(file_okay=False, help="Folder of the workspace; by default one in your data folder.")
@@ -82,7 +82,7 @@ def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chos
         alone = [record for key, record in records.items() if name and key.startswith(name)]
         if len(found) + len(alone) != 1:
             many = "no sweep or cell" if not found and not alone else "more than one sweep or cell"
-            raise PlannerError(f"{name!r} names {many} here: `isoplan cells list` shows their keys.")
+            raise PlannerError(f"{name!r} names {many} in this workspace. Use a key that `isoplan cells list` shows.")
         sweeps += found
         cells += alone
     return Chosen(tuple(sweeps), tuple(cells))
@@ -111,7 +111,7 @@ def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
     if action in ("resume", "retry"):
         ensure_runner(root, queue)
     done = {"cancel": "cancelled", "hold": "held", "resume": "resumed", "retry": "queued again"}[action]
-    late = ", running cells after a checkpoint" if action in ("cancel", "hold") else ""
+    late = " (a running cell first saves a checkpoint)" if action in ("cancel", "hold") else ""
     return f"{_many(chosen)} {done}{late}."
 
 
@@ -141,11 +141,11 @@ def _many(chosen: Chosen) -> str:
 def _log(queue: Queue, chosen: Chosen) -> None:
     if chosen.sweeps or len(chosen.cells) != 1:
         raise PlannerError(
-            "log: it needs exactly one cell. Name it by its key, which `isoplan cells list SWEEP` shows."
+            "log requires exactly one cell. Name the cell by its key, which `isoplan cells list SWEEP` shows."
         )
     (record,) = chosen.cells
     text = log_tail(queue.folder(record.name), record.number)
-    say(text.rstrip("\n") if text else "(it printed nothing)")
+    say(text.rstrip("\n") if text else "(the cell printed nothing)")
 
 
 def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:

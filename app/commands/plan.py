@@ -24,7 +24,7 @@ def plan(
     budget: Annotated[str | None, typer.Option(help=FIELDS["budget"].help)] = None,
     target_loss: Annotated[str | None, typer.Option(help=FIELDS["target_loss"].help)] = None,
     target_metric: Annotated[
-        str | None, typer.Option(metavar="NAME=VALUE", help="Target of a metric of --metric-map.")
+        str | None, typer.Option(metavar="NAME=VALUE", help="Target value of the metric of --metric-map.")
     ] = None,
     metric_map: Annotated[
         list[str] | None,
@@ -37,7 +37,8 @@ def plan(
     rule: options.OtherRule = "",
     n_p: options.TokensPerSample = "",
     second_rule: Annotated[
-        str, typer.Option(metavar=options.RULES, help="Second rule, by which the compute of the plan is also stated.")
+        str,
+        typer.Option(metavar=options.RULES, help="Second compute rule, for another value of the compute of the plan."),
     ] = "",
     runs: options.RunTable = None,
     map_runs: options.RunMap = None,

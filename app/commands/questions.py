@@ -33,7 +33,7 @@ from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_
 from isoplan.engine.planning.questions.reading import CURVES, read_given
 from isoplan.engine.schema import OVERFITS, Curves
 
-RunsOfCurves = Annotated[Path | None, typer.Option(help="The runs of --curves, and for --rule measured.")]
+RunsOfCurves = Annotated[Path | None, typer.Option(help="Run table for --curves and for --rule measured.")]
 
 
 def __getattr__(name: str) -> Callable[..., None]:

@@ -84,12 +84,15 @@ def recipe(
     pool: options.Pool = None,
     instead: Annotated[
         str,
-        typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values of s, B and K, to show the cost of using them."),
+        typer.Option(
+            metavar="s=0.06,B=2048,K=1e6",
+            help="Other values of the share s, batch B and negatives K, to show the cost of using them.",
+        ),
     ] = "",
     published: Annotated[
         bool, typer.Option(help="Use values of the paper for settings that your runs do not determine.")
     ] = True,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Refits of each sweep; 0 for none.")] = 200,
+    bootstrap: Annotated[int, typer.Option(min=0, help="Number of refits of each sweep; 0 for none.")] = 200,
     seed: Seed = 0,
     form: Form = "text",
     as_json: AsJson = False,
@@ -111,12 +114,14 @@ def recipe(
     )
     for setting, option, table, column, named in swept:
         if table is not None:
-            nothing = f"--{option}: no column of {table.name} has a name of {setting}. Add --{option}-column COLUMN."
+            nothing = (
+                f"--{option}: no column of {table.name} is named like {setting}. Name it with --{option}-column COLUMN."
+            )
             columns = reading.read_map(named or []) | ({str(setting): column} if column != setting else {})
             parts.append(read_evidence(table, columns, asked, how, nothing, only=setting))
     if runs is not None:
         nothing = (
-            f"--runs: no runs of {runs.name} vary N, s, B or K while the rest is equal. "
+            f"--runs: no runs of {runs.name} vary N, s, B or K alone. "
             "Name the columns, as in --map-runs N=params,K=negatives."
         )
         columns, nothing = reading.read_map(map_runs or []), "" if is_measured(rule) else nothing

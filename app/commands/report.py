@@ -11,9 +11,12 @@ from isoplan.app.commands.shared.output import read_fits_file, read_object, say
 
 
 def report(
-    answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="Output of `isoplan plan --json` or another.")],
+    answer: Annotated[
+        str, typer.Argument(metavar="ANSWER.json", help="JSON output of `isoplan plan` or of another command.")
+    ],
     fits: Annotated[
-        list[str] | None, typer.Argument(metavar="FIT.json...", help="Its fits, for the figure and the sources.")
+        list[str] | None,
+        typer.Argument(metavar="FIT.json...", help="Fits of the answer, for the figure and the sources."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .html or .pdf.")] = Path("report.html"),
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",

@@ -34,7 +34,7 @@ def simulate(
     sqrt_s: Annotated[
         float | None,
         typer.Option(
-            "--sqrt-s", help="Amplitudes: energy of the partons in GeV; by default as distributed in protons at 13 TeV."
+            "--sqrt-s", help="Amplitudes: energy of the partons in GeV; by default drawn as for protons at 13 TeV."
         ),
     ] = None,
     cores: Annotated[
@@ -73,7 +73,7 @@ def _jets(n: int, out: Path, seed: int, classes: str, cores: int) -> None:
             chunks = request.chunks()
             done = len(finished(parts_of(out), chunks))
             bar.render_finish()
-            note([f"Stopped with {done} of {len(chunks)} parts done: the same command goes on from there."])
+            note([f"Stopped with {done} of {len(chunks)} parts done: run the same command again to continue."])
             raise typer.Exit(INTERRUPTED) from None
     seconds, size = time.monotonic() - began, out.stat().st_size
     say(f"{out}: {n:,} jets of {len(kinds)} classes, {size / 1e6:.1f} MB, in {seconds:.0f} s.")

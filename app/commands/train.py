@@ -24,7 +24,7 @@ from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import cells, open_grid, rename, with_typed, with_value
 
-ELSEWHERE = "The cells run elsewhere, where their time can differ."
+ELSEWHERE = "The cells run on other machines, so their time can differ."
 
 
 def train(
@@ -50,17 +50,19 @@ def train(
         int | None, typer.Option(min=0, help="Seed of every cell, instead of the seeds in the file.")
     ] = None,
     cap: Annotated[
-        str, typer.Option(help="Maximum cost or time, 50 EUR or 20 h; the cells wait when it is reached.")
+        str, typer.Option(help="Maximum cost or device time, 50 EUR or 20 h; the cells wait when it is reached.")
     ] = "",
     hour_price: Annotated[str, typer.Option(help="Price of one device hour (a GPU or one core).")] = "",
     scheduler: Annotated[
         str,
         typer.Option(
-            help="Place where cells run: local, or a Dask scheduler as tls://host:8786; by default the "
-            "place in cluster.toml."
+            help="Where cells run: local, or a Dask scheduler as tls://host:8786; by default the setting in "
+            "cluster.toml."
         ),
     ] = "",
-    insecure: Annotated[bool, typer.Option("--insecure", help="Allow a scheduler elsewhere without TLS.")] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Allow a scheduler on another machine without TLS.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate time and cost of the grid.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Queue the cells without confirmation.")] = False,
     wait: Annotated[bool, typer.Option(help="Show progress until the cells have ended.")] = True,
@@ -146,7 +148,7 @@ def as_text(found: Estimate, spend: Cap) -> str:
         parts.append(f"{money:.3g} {spend.currency}")
     if found.disk:
         parts.append(f"{si(found.disk, 2)}B of disk")
-    limit = f" They may use {spend.text}." if spend.text else ""
+    limit = f" They may use at most {spend.text}." if spend.text else ""
     return f"{', '.join(parts)}.\n{found.basis}{limit}"
 
 

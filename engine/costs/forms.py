@@ -124,17 +124,18 @@ class TwoPart(BaseModel):
     def _sound(self) -> TwoPart:
         if not 0 <= self.s < 1:
             raise PlannerError(
-                f"The embedder share s = {self.s:g} is no fraction of the parameters: write 0.02 for 2 %, below 1."
+                f"The embedder share s = {self.s:g} is not a fraction of the parameters: write 0.02 for 2 %; it "
+                f"must be below 1."
             )
         if not (math.isfinite(self.h) and self.h > 0):
             raise PlannerError(
-                f"The joint embedding width h = {self.h:g} is no width: give a positive one, such as 188."
+                f"The joint embedding width h = {self.h:g} is not a width: give a positive number, such as 188."
             )
         for name, (what, unit) in WHOLE.items():
             if not (getattr(self, name) >= 1 and float(getattr(self, name)).is_integer()):
-                raise PlannerError(f"The {what} {name} = {getattr(self, name):g} is no count: give a {unit}.")
+                raise PlannerError(f"The {what} {name} = {getattr(self, name):g} is not possible: give a {unit}.")
         if not (self.K >= 0 and float(self.K).is_integer()):
-            raise PlannerError(f"K = {self.K:g} is no number of extra negatives: give a whole one, 0 for none.")
+            raise PlannerError(f"K = {self.K:g} is not a number of extra negatives: give a whole number, 0 for none.")
         return self
 
     @property

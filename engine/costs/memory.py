@@ -107,7 +107,7 @@ class Candidates:
         Raises PlannerError if ``room`` is too small for one candidate or for the in-batch candidates.
         """
         if math.isinf(room):
-            raise PlannerError("A memory without bound holds any number of candidates: give the memory of one device.")
+            raise PlannerError("The memory is unlimited: give the memory of one device.")
         free = room - self._running
         if not free >= self.row:
             row = f"{_bytes(self.row + self._running)} for {self.positions:,} positions"
@@ -121,7 +121,7 @@ class Candidates:
         K = math.floor(candidates) - self.in_batch
         if K < 0:
             raise PlannerError(
-                f"A memory of {_bytes(room)} does not hold the {self.in_batch:,} in-batch candidates, which need "
+                f"A memory of {_bytes(room)} has no room for the {self.in_batch:,} in-batch candidates, which need "
                 f"{_bytes(float(self.memory(0)))}: give more memory, a smaller batch or chunks of candidates."
             )
         return K

@@ -80,7 +80,7 @@ class ComputeRule(BaseModel):
             _ = self._two_part
         if self.rule == "step" and self._two_part.K:
             raise PlannerError(
-                f"K = {self._two_part.K:g} extra negatives belong to stage 2: use the rule 'stage2' or leave K out."
+                f"K = {self._two_part.K:g} extra negatives exist only in stage 2: use the rule 'stage2' or leave K out."
             )
         self._check_numbers()
         return self
@@ -120,7 +120,7 @@ class ComputeRule(BaseModel):
     def per_pair(self) -> float:
         """FLOPs per parameter and sample, k in C = k N D; raises PlannerError if C is not proportional to N D."""
         if not self.proportional:
-            raise PlannerError(f"{self.text} is no fixed number of FLOPs for a parameter and a sample.")
+            raise PlannerError(f"{self.text} does not give a fixed number of FLOPs per parameter and sample.")
         tokens = self.n_p if self.rule in ("6npND", "per-epoch") else 1.0
         return self.zeta * tokens * self.epochs
 
@@ -257,13 +257,13 @@ def read_rule(raw: Mapping[str, Any]) -> ComputeRule:
         return ComputeRule.model_validate(values)
     except ValidationError as error:
         where = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise PlannerError(f"Compute rule {name} cannot be read: {where} is missing or no number.") from None
+        raise PlannerError(f"Compute rule {name} cannot be read: {where} is missing or not a number.") from None
 
 
 def check_zeta(zeta: float) -> None:
     """Raise PlannerError unless ``zeta`` is a plausible number of FLOPs per parameter and sample."""
     if not LEAST_ZETA <= zeta <= MOST_ZETA:
         raise PlannerError(
-            f"zeta = {zeta:.3g} FLOPs for one parameter and one sample is out of range (a dense model costs about 6 a "
-            "token): give C in FLOPs, N in parameters and D in samples."
+            f"zeta = {zeta:.3g} FLOPs per parameter and sample is out of range (a dense model needs about 6 FLOPs "
+            "per parameter and token): give C in FLOPs, N in parameters and D in samples."
         )

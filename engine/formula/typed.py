@@ -57,8 +57,8 @@ class Formula:
         """Raise PlannerError if the formula contains a name that is not in ``columns``."""
         if unknown := sorted(self.names - set(columns)):
             raise PlannerError(
-                f"The formula {short(self.text)} uses {short(unknown[0])}, which is no column here: "
-                f"columns are {cut(', '.join(sorted(columns)) or 'none', 200)}."
+                f"The formula {short(self.text)} uses {short(unknown[0])}, which is not a column: "
+                f"the columns are {cut(', '.join(sorted(columns)) or 'none', 200)}."
             )
 
     def _checked(self, node: Node, read: Mapping[str, Floats], ids: Ints | None) -> Floats:

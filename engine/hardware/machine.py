@@ -32,15 +32,18 @@ class Machine:
 
     def __post_init__(self) -> None:
         if not (self.devices >= 1 and self.devices == int(self.devices)):
-            raise PlannerError(f"{self.devices:g} devices are no machine: give a whole number of {self.device.name}.")
+            raise PlannerError(f"{self.devices:g} devices are not possible: give a whole number of {self.device.name}.")
         if not 0 < self.utilisation <= 1:
             raise PlannerError(
-                f"The utilisation {self.utilisation:g} is no share of the peak: write 0.4 for 40 %, at most 1."
+                f"The utilisation {self.utilisation:g} is not a fraction of the peak: write 0.4 for 40 %; it "
+                f"can be at most 1."
             )
         if self.price is not None:
-            positive(self.price, f"price of one hour of {self.device.name}", "leave it out to count hours alone")
+            positive(self.price, f"price of one hour of {self.device.name}", "leave it out to count only hours")
         if self.power is not None:
-            positive(self.power, f"power of one {self.device.name} in W", "leave it out to take the data sheet's")
+            positive(
+                self.power, f"power of one {self.device.name} in W", "leave it out to use the value of the data sheet"
+            )
         _ = self.peak
 
     @property
@@ -84,7 +87,7 @@ class Machine:
     def money(self, C: ArrayLike) -> Floats:
         """Return the cost of ``C`` FLOPs in the currency of ``price``; raises PlannerError if ``price`` is None."""
         if self.price is None:
-            raise PlannerError(f"An hour of {self.device.name} has no price: give one to state money.")
+            raise PlannerError(f"An hour of {self.device.name} has no price: give the price to compute costs.")
         return self.device_hours(C) * self.price
 
     def kwh(self, C: ArrayLike, pue: float = 1.0) -> Floats:
@@ -118,7 +121,7 @@ def co2(kwh: ArrayLike, grid: float) -> Floats:
     """
     if not (math.isfinite(grid) and grid >= 0):
         raise PlannerError(
-            f"A grid intensity of {grid:g} g/kWh makes no sense: give grams of CO2 per kWh, such as 300."
+            f"A grid intensity of {grid:g} g/kWh is not possible: give grams of CO2 per kWh, such as 300."
         )
     return np.asarray(kwh, float) * grid / 1e3
 

@@ -120,7 +120,7 @@ def typed_law(
     unknown = sorted(formula.quoted - variables)
     if unknown:
         raise PlannerError(
-            f"The formula {short(text)} uses {short(unknown[0])}, which is no column of the runs: give a metric or "
+            f"The formula {short(text)} uses {short(unknown[0])}, which is not a column of the runs: give a metric or "
             "hyperparameter this name on the Data page, or leave the quotes out to make it a parameter."
         )
     if not variables:
@@ -222,7 +222,7 @@ def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, 
     for name, low, high in bounds:
         if name not in ends:
             raise PlannerError(
-                f"{short(name)} has a bound but is no parameter: the formula has {', '.join(parameters)}."
+                f"{short(name)} has a bound but is not a parameter: the formula has {', '.join(parameters)}."
             )
         own = ends[name]
         ends[name] = own[0] if low is None else low, own[1] if high is None else high

@@ -47,7 +47,7 @@ def test_wrong_options_of_a_fit_are_one_sentence(options: dict[str, Any], why: s
     [
         ({"wher": "N > 1"}, "Option wher: isoplan.runs has no such option. Use where."),
         ({"N": "parms"}, "Column 'parms' for N is not in the table: did you mean params (M)?"),
-        ({"N": "params (M)"}, "Read it in millions with convert='params (M)', or as it stands with "
+        ({"N": "params (M)"}, "Read it in millions with convert='params (M)', or unchanged with "
                               "convert='params (M):as-is'."),
         ({"convert": "nope:millions"}, "Column 'nope' of convert is not in the table"),
         ({"convert": "loss"}, "convert='loss': no unit is recognised. Name it, as in convert='loss:millions'."),
@@ -125,7 +125,7 @@ def test_wrong_options_of_other_answers_are_one_sentence(folder: Path, one_pass:
         ip.recipe(1e18, "recall@10", where="N > 1")
     with pytest.raises(ip.PlannerError, match=r"Option instead: 'x' is not possible. Use one of 's', 'B', 'K'"):
         ip.recipe(1e18, "recall@10", instead={"x": 1})  # type: ignore[dict-item]
-    with pytest.raises(ip.PlannerError, match=r"Option runs: no runs vary N, s, B or K while the rest is equal"):
+    with pytest.raises(ip.PlannerError, match=r"Option runs: no runs vary N, s, B or K alone"):
         ip.recipe(1e18, "recall@10", runs=pd.DataFrame({"alpha": [1, 3], "beta": [2, 4]}))
     with pytest.raises(ip.PlannerError, match=r"Options target_mse, target_error: give exactly one of them"):
         ip.amplitude(5)

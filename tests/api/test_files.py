@@ -120,7 +120,7 @@ def test_figures_of_other_laws(repeated: Fit, one_pass: Fit) -> None:
     runs = ip.runs(MINIMA)
     minima = single(ip.fit(runs, "isoflop", bootstrap=5))
     assert len(ip.plot.isoflop(minima, runs).data) > 1
-    with pytest.raises(ip.PlannerError, match=r"Option runs: the law isoflop has a parabola through the runs"):
+    with pytest.raises(ip.PlannerError, match=r"Option runs: the figure of the law isoflop shows the runs"):
         ip.plot.isoflop(minima)
     with pytest.raises(ip.PlannerError, match=r"The law repetition is no surface over N and D"):
         ip.plot.surface(repeated)

@@ -168,7 +168,7 @@ def test_a_runner_that_fails_is_started_again_after_a_while(
         if len(starts) > 1:
             # No process has this id, as if the runner had ended at once.
             return 4_000_000
-        raise PlannerError("The runner ended at once (no room): logs/runner.log says more.")
+        raise PlannerError("The runner ended at once (no room): read logs/runner.log.")
 
     for name, value in {"LOOK": 0.02, "SOON": 0.5, "ensure_runner": fails}.items():
         monkeypatch.setattr(cell_service, name, value)
@@ -177,7 +177,7 @@ def test_a_runner_that_fails_is_started_again_after_a_while(
     assert starts[1] - starts[0] >= 0.5
     assert starts[2] - starts[1] >= 1.0
     said = [r.getMessage() for r in caplog.records if r.name == "isoplan.cells"]
-    assert said == ["Cells wait: The runner ended at once (no room): logs/runner.log says more."]
+    assert said == ["Cells wait: The runner ended at once (no room): read logs/runner.log."]
 
 
 def test_held_and_cancelled_cells_start_no_runner(root: Path) -> None:

@@ -195,7 +195,7 @@ def test_bundled_budgets_that_did_not_train_have_no_optimum() -> None:
 def test_the_exponent_of_the_synthetic_cells_is_marked() -> None:
     said = trained.confounded(trained.LOGS["a synthetic log"])
     assert said == (
-        "Confounded: the width h stays at its least, 4, up to N = 14.6 k and the number of layers grows from 1 to 3 "
+        "Confounded: the width h has its minimum, 4, up to N = 14.6 k and the number of layers grows from 1 to 3 "
         "with N, so a is not the exponent of N alone."
     )
     assert said in trained.evidence(trained.LOGS["a synthetic log"], "val_loss").remarks["N"]

@@ -77,7 +77,7 @@ def test_updates_to_target_rank_batch_sizes_as_the_paper_prints_them() -> None:
     for i, one in enumerate(S):
         for j, other in enumerate(S):
             assert found.rho[i, j] == pytest.approx(spearmanr(S[one], S[other]).statistic)
-    assert found.notes == ("2 of 6 runs share their recall with another; ties count at their mean rank.",)
+    assert found.notes == ("2 of 6 runs have the same recall as another run; tied runs get their mean rank.",)
 
 
 def test_a_sign_that_changes_between_budgets_is_marked() -> None:

@@ -85,12 +85,12 @@ def test_ranges_of_numbers_have_round_values_and_go_straight_through_zero(root: 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("width = 8", "grid.toml has 'width': a grid has family, name and [cell] only"),
-        ("[cell]\nwidth = 8", 'grid.toml names no family: begin it with family = "teacher-student"'),
+        ("width = 8", "grid.toml has the key 'width', but a grid has only family, name and [cell]"),
+        ("[cell]\nwidth = 8", 'grid.toml has no family: begin it with family = "teacher-student"'),
         ("family = ", "grid.toml cannot be read as TOML"),
         ('family = "student"', "There is no family 'student' of cells: use teacher-student, counter"),
-        (HEAD + "cell = 3", "must have text as its name and its fields below [cell]"),
-        (HEAD + f'name = "{"x" * 101}"', "The name of the grid has 101 characters: use 100 at most"),
+        (HEAD + "cell = 3", "is not a grid: write its name as text and its fields below [cell]"),
+        (HEAD + f'name = "{"x" * 101}"', "The name of the grid has 101 characters: use at most 100"),
     ],
 )
 def test_a_file_that_is_no_grid_is_one_sentence(root: Path, text: str, why: str) -> None:
@@ -121,13 +121,13 @@ def test_a_missing_file_a_folder_and_bytes_are_one_sentence(root: Path) -> None:
         ('width = "wide"', "cannot read 'wide' as a number: write values like 8, 16, 32 or a range like 8..512 x 7"),
         ('width = "8,,16"', "has nothing between two commas"),
         ('width = "8..512"', "cannot read the range '8..512': write it like 8..512 x 7"),
-        ('width = "512..8 x 7"', "has a range from 512 to 8: its start must lie below its end"),
+        ('width = "512..8 x 7"', "has a range from 512 to 8: its start must be below its end"),
         ('width = "8..512 x 1"', "has a range of 1 values: give it 2 to 20,000"),
         ('width = "8..512 x 30000"', "has a range of 30000 values: give it 2 to 20,000"),
-        ('width = "0.5..8 x 3"', "takes whole numbers: let its range 0.5..8 x 3 start and end with one"),
+        ('width = "0.5..8 x 3"', "requires whole numbers: start and end the range 0.5..8 x 3 with whole numbers"),
         ('width = "1,024"', "cannot tell whether '1,024' is one number or several"),
         ('noise = "0,5"', "cannot tell whether '0,5' is one number or several"),
-        ('noise = "0..1 x 3 log"', "has a range from 0, which has no logarithm: start above 0, or ask linear"),
+        ('noise = "0..1 x 3 log"', "has a range from 0, which has no logarithm: start above 0, or use linear"),
         ("noise = { from = 0, to = 1 }", "cannot read its range: write { from = 8, to = 512, count = 7 }"),
         ("noise = { from = 0, to = inf, count = 3 }", "has a range from 0 to inf"),
         ('deterministic = "0..1 x 2"', "cannot be '0..1 x 2': give it yes or no"),
@@ -146,7 +146,7 @@ def test_a_million_cells_are_counted_and_not_made(root: Path) -> None:
     with pytest.raises(PlannerError) as error:
         cells(grid, EXAMPLE)
     assert str(error.value) == (
-        "The grid has 2,000,000 cells, and a workspace holds 20,000 at most: give fewer values to width or seed."
+        "The grid has 2,000,000 cells, but a workspace can contain 20,000 at most: give fewer values to width or seed."
     )
 
 
@@ -278,8 +278,8 @@ def test_a_preset_that_there_is_not_is_one_sentence(root: Path, path: str, why: 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("width", "Write a field with its values as FIELD=VALUES"),
-        ("width= ", "Write a field with its values as FIELD=VALUES"),
+        ("width", "is not FIELD=VALUES: write a field"),
+        ("width= ", "is not FIELD=VALUES: write a field"),
         ("wide=8", "has no field 'wide'"),
         ("width=x", "cannot read 'x' as a number"),
     ],

@@ -144,7 +144,8 @@ class AmplitudeCell(Cell):
         float,
         Field(
             ge=0, le=10, json_schema_extra=AUTOMATIC, title="Learning rate", validate_default=True,
-            description=f"Initial, of Adam. Automatic: {RATE:g} (MLP) or {LLOCA_RATE:g} (LLoCa-Transformer).",
+            description=f"Initial learning rate of Adam. Automatic: {RATE:g} (MLP) or {LLOCA_RATE:g} "
+            f"(LLoCa-Transformer).",
         ),
     ] = 0.0  # fmt: skip
     l2: Annotated[

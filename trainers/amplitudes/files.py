@@ -198,7 +198,7 @@ def _need_name(path: Path, kinds: str, shape: tuple[int, ...], dtype: np.dtype[A
 
 def _npz(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
     if not zipfile.is_zipfile(path):
-        raise PlannerError(f"{path} is no NPZ file, or is cut short: make it with numpy.savez.")
+        raise PlannerError(f"{path} is not an NPZ file, or is cut short: make it with numpy.savez.")
     with zipfile.ZipFile(path) as archive:
         names = {name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")}
         _need(path, names)
@@ -229,7 +229,7 @@ def _hdf5(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
     import h5py
 
     if not h5py.is_hdf5(path):
-        raise PlannerError(f"{path} is no HDF5 file: make it with h5py, with data sets momenta and amplitude.")
+        raise PlannerError(f"{path} is not an HDF5 file: make it with h5py, with datasets momenta and amplitude.")
     with h5py.File(path, "r") as file:
         links = {name: file.get(name, getlink=True) for name in file}
         own = {name for name, link in links.items() if isinstance(link, h5py.HardLink)}
@@ -248,7 +248,7 @@ def _stored(path: Path, file: Any, name: str, own: set[str]) -> Any:
     """
     if name not in own or file[name].external is not None or file[name].is_virtual:
         raise PlannerError(
-            f"{path}: {name} is no data set of the file itself but points elsewhere: store its numbers in the file."
+            f"{path}: {name} is not a dataset of the file itself but a link: store its numbers in the file."
         )
     found = file[name]
     if math.prod(found.chunks or ()) > max(found.size or 0, CHUNK):
@@ -271,7 +271,7 @@ def _parquet(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
 
     with path.open("rb") as file:
         if file.read(4) != b"PAR1":
-            raise PlannerError(f"{path} is no Parquet file: write it with pandas, pyarrow or polars.")
+            raise PlannerError(f"{path} is not a Parquet file: write it with pandas, pyarrow or polars.")
     with pq.ParquetFile(path) as file:
         schema = file.schema_arrow
         legs = [int(found[1]) for name in schema.names if (found := re.fullmatch(r"p(\d{1,3})_E", name))]
@@ -319,9 +319,9 @@ def need_place(path: Path) -> None:
     """
     format_of(path)
     if path.exists():
-        raise PlannerError(f"{path} is there already: name another file with --out, or delete it.")
+        raise PlannerError(f"{path} already exists: name another file with --out, or delete it.")
     if not path.parent.is_dir():
-        raise PlannerError(f"There is no folder {path.parent}: make it, or name a file in another one with --out.")
+        raise PlannerError(f"There is no folder {path.parent}: make it, or name a file in another folder with --out.")
 
 
 def _write_npz(place: Path, events: Events) -> None:

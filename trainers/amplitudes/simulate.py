@@ -56,9 +56,9 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.n < 1:
-            raise PlannerError(f"{self.n} events cannot be simulated: ask for at least one.")
+            raise PlannerError(f"{self.n} events cannot be simulated: request at least one.")
         if self.seed < 0:
-            raise PlannerError(f"The seed {self.seed} is negative: give one from 0 on.")
+            raise PlannerError(f"The seed {self.seed} is negative: give 0 or a positive number.")
         need_memory(self.n, len(self.mapping.process.particles), f"{self.n:,} events of {self.process}")
 
     @property
@@ -108,7 +108,8 @@ def _parts(make: Callable[[int], Part], cores: int) -> Generator[Part, None, Non
                 waiting.append(pool.submit(make, index))
         except BrokenProcessPool:
             raise PlannerError(
-                "A process that simulated events ended, perhaps for want of memory: run the same command with fewer "
+                "A process that simulated events ended, perhaps because memory was too small: run the same "
+                "command with fewer "
                 "--cores."
             ) from None
         finally:

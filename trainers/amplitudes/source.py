@@ -238,7 +238,9 @@ def import_file(root: Path, name: str, sent: bytes) -> None:
                     f"Another file is being uploaded to {FOLDER}: try again when that upload has finished."
                 )
             if (folder / name).exists():
-                raise PlannerError(f"{FOLDER}/{name} is there already: give the file another name, or delete that one.")
+                raise PlannerError(
+                    f"{FOLDER}/{name} already exists: give the file another name, or delete the existing file."
+                )
             sweep(folder, name)
             replace(folder / name, lambda place: _write(place, name, sent))
 

@@ -57,7 +57,8 @@ class BehaviorCell(Cell):
         Field(ge=20, le=10**8, title="Users", description="Number of users of a synthetic log; not used for others."),
     ] = 2_000
     user_events: Annotated[
-        float, Field(ge=3, le=200, title="Events a user", description="Of a synthetic log, in the mean.")
+        float,
+        Field(ge=3, le=200, title="Events a user", description="Mean number of events per user of a synthetic log."),
     ] = 20.0
     split: Annotated[
         Cut,
@@ -69,7 +70,7 @@ class BehaviorCell(Cell):
         ),
     ] = "last"
     judge: Annotated[
-        Literal["validation", "test"], Field(title="Judged on", description="Which held-out events are scored.")
+        Literal["validation", "test"], Field(title="Judged on", description="Set of held-out events that are scored.")
     ] = "validation"
     stage: Annotated[
         int,
@@ -144,8 +145,10 @@ class BehaviorCell(Cell):
             description="Number of layers of the contextualiser. Automatic: about d / 32.",
         ),
     ] = 2  # fmt: skip
-    text_layers: Annotated[int, Field(ge=1, le=64, title="Text layers", description="Of the text encoder.")] = 1
-    length: Annotated[int, Field(ge=2, le=4096, title="Length", description="Events that a sequence reads.")] = 64
+    text_layers: Annotated[
+        int, Field(ge=1, le=64, title="Text layers", description="Number of layers of the text encoder.")
+    ] = 1
+    length: Annotated[int, Field(ge=2, le=4096, title="Length", description="Number of events in a sequence.")] = 64
     batch: Annotated[
         int, Field(ge=1, le=65_536, title="Batch B", description="Number of sequences per training step.")
     ] = 64
@@ -175,7 +178,9 @@ class BehaviorCell(Cell):
             "batch-sweep.",
         ),
     ] = "cosine"
-    weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW, on matrices.")] = 0.1
+    weight_decay: Annotated[
+        float, Field(ge=0, le=1, title="Weight decay", description="Weight decay of AdamW, for matrices.")
+    ] = 0.1
     dropout: Annotated[
         float,
         Field(
@@ -371,7 +376,7 @@ def check_batch(cell: BehaviorCell, windows: int) -> None:
         )
     if windows < cell.batch:
         raise PlannerError(
-            f"{cell.data} has {windows:,} sequences to train on, fewer than the batch of {cell.batch:,}: make the "
+            f"{cell.data} has {windows:,} sequences to train on, but the batch has {cell.batch:,}: make the "
             "batch smaller, or add users with more events."
         )
 
@@ -380,7 +385,7 @@ def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
     """Check that the number of negatives is at most the number of items. Raises PlannerError otherwise."""
     if cell.negatives > facts.items:
         raise PlannerError(
-            f"K = {cell.negatives:,} extra negatives are more than the {facts.items:,} items of the catalogue: ask for "
+            f"K = {cell.negatives:,} extra negatives are more than the {facts.items:,} items of the catalogue: request "
             "fewer."
         )
 

@@ -29,11 +29,11 @@ The training with the smallest loss counts (behavioural paper, Secs. 3.1 and 5).
 PRESETS = {
     "example": Preset(
         {"width": "16, 32, 64", "share": "0.02, 0.1", "steps": "150", "items": "500", "users": "500"},
-        "Six cells, a minute or two.",
+        "Six cells. They take one or two minutes.",
     ),
     "share-sweep": Preset(
         {**LOG, **TRIED, "budget": BUDGETS, "width": "0", "share": "0.02, 0.04, 0.08, 0.15, 0.3, 0.5"},
-        "Which share of the parameters the embedder should have, at each budget (behavioural, Sec. 3.1).",
+        "The best share of the embedder in the parameters, at each budget (behavioural, Sec. 3.1).",
     ),
     "batch-sweep": Preset(
         {**LOG, "budget": "3e12", "width": "64", "batch": "16..512 x 6", "schedule": "constant", "looks": "120"},
@@ -41,11 +41,11 @@ PRESETS = {
     ),
     "allocation-sweep": Preset(
         {**LOG, **TRIED, "budget": BUDGETS, "width": "24, 32, 48, 64, 96, 128", "layers": "0"},
-        "Which model, trained on how many events, is best at each budget (behavioural, Sec. 5).",
+        "The best model size and number of training events at each budget (behavioural, Sec. 5).",
     ),
     "negatives-sweep": Preset(
         {**LOG, **TRIED, "stage": "2", "budget": BUDGETS, "width": "64", "negatives": "0, 16, 64, 256, 1024, 4096"},
-        "How many negatives stage 2 should draw, at each budget (behavioural, Sec. 6).",
+        "The best number of negatives of stage 2, at each budget (behavioural, Sec. 6).",
     ),
 }
 

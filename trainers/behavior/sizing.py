@@ -116,7 +116,9 @@ def size(asked: Asked) -> Sized:
     if (asked.share > 0) == (asked.h > 0):
         raise PlannerError("The embedder is sized by its share or by its width h: give one of them.")
     if not 0 <= asked.share < 1:
-        raise PlannerError(f"The share {asked.share:g} is no fraction of the parameters: write 0.02 for 2 %, below 1.")
+        raise PlannerError(
+            f"The share {asked.share:g} is not a fraction of the parameters: write 0.02 for 2 %; it must be below 1."
+        )
     shape = given(asked) if asked.width else _at_ratio(asked)
     once = Sized(shape, asked.batch, 1, asked.t, asked.reads)
     return replace(once, steps=steps_of(asked.budget, once.C))
@@ -141,8 +143,8 @@ def steps_of(budget: float, step: float) -> int:
     steps = round(budget / step)
     if steps < 1:
         raise PlannerError(
-            f"The budget of {budget:.3g} FLOPs is less than one step of {step:.3g} FLOPs: raise it, or make the batch "
-            "or the negatives fewer."
+            f"The budget of {budget:.3g} FLOPs is less than one step of {step:.3g} FLOPs: raise the budget, or "
+            "use a smaller batch or fewer negatives."
         )
     return steps
 

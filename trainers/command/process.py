@@ -155,14 +155,16 @@ def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
     """
     name = Path(command[0]).name if len(command) == 1 else " ".join(Path(part).name for part in command[:3])
     if code < 0:
-        raise Died(f"The program {name} was ended by signal {-code}: its log says how far it came.")
+        raise Died(f"The program {name} was ended by signal {-code}: read its log.")
     if code:
-        raise CellError(f"The program {name} ended with exit code {code}: its log says why.")
+        raise CellError(f"The program {name} ended with exit code {code}: read the reason in its log.")
     if not said.lines:
-        raise CellError(f"The program {name} wrote no JSON line: it must write its metrics to standard output.")
+        raise CellError(
+            f"The program {name} wrote no JSON line: the program must write its metrics to standard output."
+        )
     found = said.result if said.result is not None else said.values
     if said.loss not in found:
-        raise CellError(f"The program {name} reported no {said.loss}: its last line must have it in its result.")
+        raise CellError(f"The program {name} reported no {said.loss}: write it in the result of the last line.")
     return found
 
 
@@ -255,7 +257,8 @@ def _lines(
                 return
             if time.monotonic() - said.at > silence:
                 raise CellError(
-                    f"The program had no output for {silence:g} s and was ended: raise silence in programs.toml."
+                    f"The program had no output for {silence:g} s and was ended: raise the field silence in "
+                    "programs.toml."
                 )
 
 

@@ -99,7 +99,7 @@ class Program(BaseModel):
     def _names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if not NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a variable: write names alone, without values")
+                raise ValueError(f"{name!r} is not a name of a variable: write names without values")
         return names
 
 

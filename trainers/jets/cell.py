@@ -136,10 +136,18 @@ class JetCell(Cell):
     ] = SIMULATED
     inputs: Annotated[
         Literal["3x40", "21x10", "21x40", "21x128"],
-        Field(title="Inputs", description="Features x hardest particles that the model reads of a jet."),
+        Field(
+            title="Inputs",
+            description="Number of features x number of particles with the largest pT that the model reads for "
+            "each jet.",
+        ),
     ] = "21x128"
-    width: Annotated[int, Field(ge=1, le=4096, title="Width d", description="Of the embedding; N grows as 48 d².")] = 16
-    jets: Annotated[int, Field(ge=10, le=10**8, title="Jets U", description="Different jets to train on.")] = 10_000
+    width: Annotated[
+        int, Field(ge=1, le=4096, title="Width d", description="Width of the embedding; N grows as 48 d².")
+    ] = 16
+    jets: Annotated[
+        int, Field(ge=10, le=10**8, title="Jets U", description="Number of different jets to train on.")
+    ] = 10_000
     epochs: Annotated[
         int,
         Field(
@@ -166,7 +174,8 @@ class JetCell(Cell):
             le=65_536,
             json_schema_extra=AUTOMATIC,
             title="Batch",
-            description="Jets per training step. Automatic: √U / 8 for one pass, √U / 1.5 for several, at most 128.",
+            description="Number of jets per training step. Automatic: √U / 8 for one pass, √U / 1.5 for "
+            "several, at most 128.",
         ),
     ] = 0
     rate: Annotated[
@@ -212,7 +221,7 @@ class JetCell(Cell):
         ),
     ] = 0  # fmt: skip
     device: Device = "auto"
-    compile: Annotated[bool, Field(title="Compile", description="The model, on a GPU.")] = False
+    compile: Annotated[bool, Field(title="Compile", description="Compile the model on a GPU.")] = False
 
     @property
     def configuration(self) -> Configuration:

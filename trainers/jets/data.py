@@ -166,7 +166,8 @@ def _open(root: Path, cell: JetCell, name: str, asked: Mapping[str, Mapping[str,
         return _prepared(folder, [folder / chunk.name for chunk in wanted], stream)
     if not folder.is_dir():
         raise CellError(
-            f"There is no folder {FOLDER}/{cell.data}/{name}: put JetClass files there, or ask for no tests."
+            f"There is no folder {FOLDER}/{cell.data}/{name}: put JetClass files there, or set the number of "
+            f"test jets to 0."
         )
     return _prepared(folder, find_files(folder), stream)
 
@@ -245,7 +246,9 @@ def _each(jets: int) -> dict[str, int]:
 
 def _first(whole: JetSet, jets: int, cell: JetCell, name: str) -> Jets:
     if len(whole) < jets:
-        raise CellError(f"{cell.data}/{name} holds {len(whole):,} jets, and the cell asks for {jets:,}: ask for fewer.")
+        raise CellError(
+            f"{cell.data}/{name} contains {len(whole):,} jets, but the cell needs {jets:,}: set a smaller number."
+        )
     return Jets(whole, in_turn(np.asarray(whole.labels))[:jets], cell.configuration)
 
 
@@ -254,6 +257,6 @@ def _some(whole: JetSet, most: Ints, cell: JetCell) -> Jets:
     if (labels == 0).sum() < most[0]:
         there = int((labels == 0).sum())
         raise CellError(
-            f"{cell.data}/test holds {there:,} jets of QCD, and the cell asks for {most[0]:,}: ask for fewer."
+            f"{cell.data}/test contains {there:,} jets of QCD, but the cell needs {most[0]:,}: set a smaller number."
         )
     return Jets(whole, np.flatnonzero(ranks(labels) < most[labels]), cell.configuration)

@@ -62,12 +62,12 @@ def evaluate(logits: NDArray[np.floating], labels: Ints) -> Evaluation:
     if logits.shape != (len(labels), len(KINDS)):
         raise ValueError(f"logits {logits.shape} for {len(labels)} jets")
     if not len(labels):
-        raise PlannerError("There are no jets to evaluate on: prepare some that the model is not trained on.")
+        raise PlannerError("There are no jets to evaluate on: prepare jets that the model is not trained on.")
     loss, right = 0.0, 0
     for first in range(0, len(labels), BLOCK):
         some, y = logits[first : first + BLOCK].astype(np.float64), labels[first : first + BLOCK]
         if not np.isfinite(some).all():
-            raise PlannerError("The model gives logits that are not finite: lower its learning rate.")
+            raise PlannerError("The model gives logits that are not finite: use a smaller learning rate.")
         top = some.max(axis=1)
         loss += float(np.sum(top + np.log(np.exp(some - top[:, None]).sum(axis=1)) - some[np.arange(len(y)), y]))
         right += int(np.sum(some.argmax(axis=1) == y))

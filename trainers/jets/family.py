@@ -20,7 +20,7 @@ PRESETS = {
     "example": Preset(
         {"width": "4, 8, 16", "jets": "125, 250, 500", "epochs": "20", "batch": "32", "rate": "0.004",
          "validation": "500"},
-        "Nine cells, a minute or two, simulation included.",
+        "Nine cells. They take one or two minutes, including the simulation of jets.",
     ),
     "one-pass": Preset(
         {"jets": "10000, 20000, 30000, 50000", "width": "4, 8, 16, 32, 64", "schedule": "cosine"},
@@ -28,11 +28,11 @@ PRESETS = {
     ),
     "repeated": Preset(
         {"jets": "1000, 2000, 5000, 10000", "width": "4, 8, 16, 32, 64", "epochs": "400"},
-        "The same jets until the validation loss turns up: what repeating is worth (jets, Sec. 3.2).",
+        "The same jets until the validation loss increases: the value of repeated data (jets, Sec. 3.2).",
     ),
     "inputs": Preset(
         {"inputs": "3x40, 21x10, 21x40, 21x128", "jets": "1000, 3000, 10000", "width": "32", "epochs": "400"},
-        "Four inputs at the jets that they are trained on: features against particles (jets, Sec. 3.3).",
+        "Four inputs at several numbers of training jets: features compared with particles (jets, Sec. 3.3).",
     ),
 }  # fmt: skip
 

@@ -70,15 +70,15 @@ class JetSet:
             try:
                 found[name] = np.load(path, mmap_mode="r", allow_pickle=False)
             except FileNotFoundError:
-                raise PlannerError(f"{folder} holds no jets: {path.name} is missing; prepare them anew.") from None
+                raise PlannerError(f"{folder} holds no jets: {path.name} is missing; prepare the jets again.") from None
             except (OSError, ValueError, EOFError):
-                raise PlannerError(f"{path} is damaged: prepare the jets anew.") from None
+                raise PlannerError(f"{path} is damaged: prepare the jets again.") from None
             if found[name].dtype != kind:
-                raise PlannerError(f"{path} holds {found[name].dtype}, not {kind}: prepare the jets anew.")
+                raise PlannerError(f"{path} holds {found[name].dtype}, not {kind}: prepare the jets again.")
         try:
             return cls(**found)
         except (ValueError, IndexError):
-            raise PlannerError(f"The files of {folder} do not belong together: prepare the jets anew.") from None
+            raise PlannerError(f"The files of {folder} do not belong together: prepare the jets again.") from None
 
 
 def write(pieces: Iterable[JetSet], folder: Path) -> JetSet:
@@ -122,7 +122,7 @@ def _fill(pieces: Iterable[JetSet], place: Path) -> None:
             _append(out["labels"], "labels", piece.labels)
             jets, particles = jets + len(piece), particles + len(piece.features)
         if not jets:
-            raise PlannerError("There are no jets to write: name files that hold some.")
+            raise PlannerError("There are no jets to write: name files with jets.")
         shapes = {"features": (particles, width), "starts": (jets + 1,), "labels": (jets,)}
         for name, file in out.items():
             _header(file, name, shapes[name])
@@ -196,7 +196,7 @@ def find_files(folder: Path) -> list[Path]:
     """Return the ROOT files of a folder, sorted by name. Raises PlannerError if there are none."""
     files = sorted(path for path in folder.glob("*.root") if not path.name.startswith("."))
     if not files:
-        raise PlannerError(f"{folder} names no ROOT file: give a folder of *.root files.")
+        raise PlannerError(f"{folder} contains no ROOT file: give a folder of *.root files.")
     return files
 
 
@@ -236,7 +236,7 @@ def _check_tree(path: Path, branches: Sequence[str]) -> None:
             some = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
             raise PlannerError(f"{path} has no branch {some}: give files with the branches of JetClass.")
         if tree.num_entries == 0:
-            raise PlannerError(f"{path} holds no jets: leave it out or simulate it again.")
+            raise PlannerError(f"{path} contains no jets: leave it out or simulate it again.")
 
 
 def _jets(path: Path, first: int, arrays: Any, configuration: Configuration) -> JetSet:

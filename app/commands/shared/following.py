@@ -101,9 +101,11 @@ def outcome(root: Path, sweep: Sweep) -> Outcome:
     done = now.states.get("done", 0)
     head = f"{done:,} of {now.total:,} cells are done."
     if sweep.waits:
-        head += f" {sweep.order.why or f'The sweep is {sweep.waits}.'} `isoplan cells resume {sweep.key[:8]}` goes on."
+        head += (
+            f" {sweep.order.why or f'The sweep is {sweep.waits}.'} `isoplan cells resume {sweep.key[:8]}` continues it."
+        )
     elif failed:
-        head += f" `isoplan cells retry {sweep.key[:8]}` tries those that failed again."
+        head += f" `isoplan cells retry {sweep.key[:8]}` runs the failed cells again."
     document = {
         "sweep": sweep.key,
         "name": sweep.name,

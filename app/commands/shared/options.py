@@ -25,15 +25,16 @@ AxisName = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Axis of a law of one variable: N, D, C or another column.")
 ]
 Realised = Annotated[
-    str, typer.Option(metavar="NUMBER", help="Axis value at which runs at 0 are fitted; by default they are left out.")
+    str, typer.Option(metavar="NUMBER", help="Axis value to use for runs at 0; by default, runs at 0 are left out.")
 ]
 Mapping = Annotated[
-    list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN,...", help="Columns for roles, N=params,D=tokens.")
+    list[str] | None,
+    typer.Option("--map", metavar="ROLE=COLUMN,...", help="Columns for roles, as in N=params,D=tokens."),
 ]
 MetricName = Annotated[
     str, typer.Option("--metric", "--y", metavar="COLUMN[:min|max]", help="Fit this column instead of the loss.")
 ]
-Where = Annotated[str, typer.Option(help='Use only rows that meet this SQL condition, "budget > 1e19".')]
+Where = Annotated[str, typer.Option(help='Use only rows that meet this SQL condition, as in "budget > 1e19".')]
 Objective = Annotated[
     ObjectiveName | None,
     typer.Option(help="Objective to minimise; by default huber-log, or ols-log for few runs.", show_default=False),
@@ -56,7 +57,9 @@ Skew = Annotated[
 ]
 Priors = Annotated[
     list[str] | None,
-    typer.Option("--prior", metavar="NAME=MEAN+-SD,...", help="Gaussian prior, alpha=0.34+-0.02; may be repeated."),
+    typer.Option(
+        "--prior", metavar="NAME=MEAN+-SD,...", help="Gaussian prior, as in alpha=0.34+-0.02; may be repeated."
+    ),
 ]
 Shared = Annotated[
     list[str] | None,
@@ -73,12 +76,12 @@ RelativeError = Annotated[
     str,
     typer.Option(metavar="NUMBER|COLUMN", help="Relative error of y, 0.1 or a column; determines the weight of a run."),
 ]
-Bootstrap = Annotated[int, typer.Option(help="Refits for the intervals; 0 for none.")]
+Bootstrap = Annotated[int, typer.Option(help="Number of refits for the intervals; 0 for none.")]
 Interval = Annotated[
     IntervalName,
     typer.Option(
-        help="bc and percentile resample the runs, residual their noise, profile the likelihood; auto chooses by the "
-        "number of runs."
+        help="Interval method. bc and percentile resample the runs, residual resamples their noise, profile "
+        "uses the likelihood; auto chooses by the number of runs."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
@@ -128,12 +131,13 @@ Convert = Annotated[
 Derive = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="ROLE=FORMULA", help='Compute a role from columns, "D = steps * batch_size * seq_len"; repeatable.'
+        metavar="ROLE=FORMULA",
+        help='Compute a role from columns, as in "D = steps * batch_size * seq_len"; repeatable.',
     ),
 ]
 RowsOfEachRun = Annotated[
     RowsOfRun | None,
-    typer.Option("--rows", help="Rows to use of a run with several rows: the last, the best, or all of them."),
+    typer.Option("--rows", help="If a run has several rows: use the last, the best, or all of them."),
 ]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file.")]
 Inner = Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")]
@@ -163,8 +167,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, whi
 Card = Annotated[
     Kept,
     typer.Option(
-        help="Uncertainty in the output of --json: all refits; their covariance, from which `isoplan plan` draws "
-        "parameters; or only values and intervals, with which it plans at the best fit."
+        help="Uncertainty in the output of --json. refits: all refits. covariance: the covariance of the refits, from "
+        "which `isoplan plan` draws parameters. values: only values and intervals; `isoplan plan` then uses the "
+        "best fit."
     ),
 ]
 

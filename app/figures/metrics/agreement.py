@@ -161,7 +161,7 @@ def _table(found: Sequence[Agreement]) -> pd.DataFrame:
 
 def _alt(found: Sequence[Agreement]) -> str:
     marked = flips(found)
-    said = " ".join(flip.sentence for flip in marked[:3]) or "No pair changes its sign between them."
+    said = " ".join(flip.sentence for flip in marked[:3]) or "No pair of metrics changes the sign of its correlation."
     return (
         f"Rank correlations of {', '.join(found[0].metrics)} over {', '.join(a.name for a in found)}; "
         f"1 means the same order of runs. {said}"

@@ -37,7 +37,7 @@ from tests import progress, server
 SIZE = "96m"
 MANY = b"N,D,loss\n" + b"".join(b"%d,%d,%.6f\n" % (k, 3 * k, 4 - 1e-5 * k) for k in range(1, 25_000))
 """A CSV table of 0.5 MB. In the database it is larger."""
-FULL = "The disk of WORKSPACE is full: free some of it and try again."
+FULL = "The disk of WORKSPACE is full: free some space and try again."
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def full_store(root: Path) -> list[Trial]:
 
 def said_full(name: str) -> str:
     """Return the expected message for the action ``name`` on a full disk."""
-    rows = "The disk of WORKSPACE is full: free some of it, and finished cells become rows."
+    rows = "The disk of WORKSPACE is full: free some space, and finished cells become rows."
     return rows if name == "make rows of cells" else FULL
 
 

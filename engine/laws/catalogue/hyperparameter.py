@@ -38,7 +38,9 @@ def log_parabola(axis: str) -> Law:
         params=(
             Param("c", -np.inf, np.inf, "loss", f"value at {axis} = 1", "c"),
             Param("b", -np.inf, np.inf, "loss", f"slope in ln {axis} at {axis} = 1", "b"),
-            Param("a", -np.inf, np.inf, "loss", f"curvature in ln {axis}: above zero where there is a best one", "a"),
+            Param(
+                "a", -np.inf, np.inf, "loss", f"curvature in ln {axis}: above zero if the parabola has a minimum", "a"
+            ),
         ),
         reference="Scaling laws for behavioral foundation models, Table 10",
         needs=f"{axis} and loss: at least four runs at three values of {axis}.",
@@ -73,10 +75,10 @@ def starvation(axis: str) -> Law:
         name="starvation",
         title=f"Optimum over {axis_words(axis)} (two powers)",
         summary=f"A floor, a power that rises with {axis} and one that falls: shows which {axis} is best, "
-        "and whether that lies inside the sweep.",
+        "and whether the sweep contains it.",
         terms=(Const("E"), Rising("a", axis, "alpha"), Power("b", axis, "beta")),
         params=(
-            Param("E", 0.0, np.inf, "loss", "floor: the loss if neither cost were there", "E"),
+            Param("E", 0.0, np.inf, "loss", "floor: the loss without the two costs", "E"),
             Param("a", 0.0, np.inf, "loss", f"size of the cost of too much {axis}", "a"),
             Param("b", 0.0, np.inf, "loss", f"size of the cost of too little {axis}", "b"),
             Param("alpha", SMALLEST, 5.0, "", f"exponent of too much {axis}", r"\alpha"),
@@ -138,7 +140,8 @@ def critical_batch(axis: str) -> Law:
         derived=(
             Derived(
                 "B_crit",
-                f"critical {axis}: there the target takes twice the least training steps and twice the least samples",
+                f"critical {axis}: reaching the target takes twice the minimum of training steps and twice the "
+                f"minimum of samples",
                 r"B_{\mathrm{crit}} = \frac{E_{\min}}{S_{\min}}",
                 critical,
                 "no plateau",

@@ -44,7 +44,8 @@ ISOFLOP = Law(
     name="isoflop",
     title="Best size for each compute budget (iso-FLOP)",
     summary="A parabola in log N at each budget; power laws through the minima. "
-    "Assumes no surface, needs a sweep of N at several budgets, and is biased when a sweep is off-centre.",
+    "Assumes no surface, needs a sweep of N at several budgets, and is biased if the minimum is not in the "
+    "middle of a sweep.",
     terms=(Const("E"), Ratio("C_L", "C", "gamma")),
     params=(
         Param("k", 0.0, np.inf, "parameters", "scale of N* = k C^a", "k"),
@@ -68,7 +69,7 @@ ENVELOPE = replace(
     ISOFLOP,
     name="envelope",
     title="Lowest loss over compute (envelope)",
-    summary="The least loss that any run had reached at each compute, and power laws through the runs that reached it. "
+    summary="The smallest loss of all runs at each compute, and power laws through the runs with this loss. "
     "Uses training curves, or only the end of each run if there are none. At each compute, noise favours the run that "
     "is selected: with whole curves this bias is simulated and subtracted; otherwise the intervals are too narrow.",
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.1",

@@ -69,7 +69,7 @@ KAPLAN = FormulaLaw(
     name="kaplan",
     title="Loss over size and data, no floor (Kaplan)",
     summary="The terms of model size and data are in one bracket. Without a floor, the loss falls to zero as both "
-    "increase. For comparison with the surface that has one.",
+    "increase. For comparison with the surface that has a floor.",
     terms=(),
     params=(
         Param("N_c", 0.0, np.inf, "parameters", "N at which the loss of infinite data equals one", "N_c"),

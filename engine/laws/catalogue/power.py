@@ -66,7 +66,8 @@ def power_law(axis: str) -> Law:
     return Law(
         name="power",
         title=f"Loss over {axis_words(axis)} (power law)",
-        summary=f"A floor plus one power of {axis}. For a scan of one axis with the others large enough not to matter.",
+        summary=f"A floor plus one power of {axis}. For a scan of one axis, if the other axes are large enough "
+        f"not to limit the loss.",
         terms=(Const("K"), Ratio("X_c", axis, "alpha")),
         params=(
             Param("K", 0.0, np.inf, "loss", f"floor: the loss at infinite {axis}", "K"),
@@ -163,13 +164,20 @@ def metric_map(axis: str) -> Law:
     return Law(
         name="metric-map",
         title=f"Metric over {axis_words(axis)} (exponential map)",
-        summary=f"An exponential of {axis} plus a constant, rising or falling throughout: "
-        f"turns a predicted {axis} into background rejection, recall or any metric.",
+        summary=f"An exponential of {axis} plus a constant, which rises or falls throughout: "
+        f"converts a predicted {axis} into background rejection, recall or any metric.",
         terms=(Exponential("A", axis, "B"), Offset("C", axis)),
         params=(
             Param("A", -np.inf, np.inf, "loss", f"size of the exponential at {axis} = 0", "A"),
-            Param("B", -np.inf, np.inf, f"1 / {axis}", f"rate: the exponential changes e-fold over 1/B of {axis}", "B"),
-            Param("C", -np.inf, np.inf, "loss", "value that the map levels off to", "C"),
+            Param(
+                "B",
+                -np.inf,
+                np.inf,
+                f"1 / {axis}",
+                f"rate: the exponential changes by a factor e if {axis} changes by 1/B",
+                "B",
+            ),
+            Param("C", -np.inf, np.inf, "loss", "value that the map approaches", "C"),
         ),
         reference="Neural scaling laws for boosted jet tagging, sec. 4 and Fig. 5",
         needs=f"{axis} and a metric of the same runs: at least four runs at three values of {axis}.",

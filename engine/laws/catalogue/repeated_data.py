@@ -48,7 +48,7 @@ def repetition(axis: str) -> Law:
         name="repetition",
         title=f"Loss over {axis_words(axis)}, with repetition (power law)",
         summary=f"A floor plus one power of the unique samples {axis}, for runs trained until the loss stops falling. "
-        "Compared with the one-pass law, it shows what repeating data is worth.",
+        "The difference from the one-pass law is the value of repeated data.",
         terms=(Const("L_inf"), Power("B_rep", axis, "beta_rep")),
         params=(
             Param("L_inf", 0.0, np.inf, "loss", "floor: the loss with unlimited data", r"L_\infty"),
@@ -154,19 +154,25 @@ DATA_CONSTRAINED = FormulaLaw(
     name="data-constrained",
     title="Loss over size and repeated data (Muennighoff)",
     summary="The surface over N and D where repeated samples, and parameters that the unique samples do not need, "
-    "lose value exponentially. Shows what more epochs are worth.",
+    "lose value exponentially. Shows the value of more epochs.",
     terms=(),
     params=(
         *chinchilla.CHINCHILLA.params,
         Param(
-            "R_D", 1e-3, 1e6, "", "number of repetitions after which a further one is worth 1/e of a new sample", "R_D"
+            "R_D",
+            1e-3,
+            1e6,
+            "",
+            "number of repetitions after which one more repetition is worth 1/e of a new sample",
+            "R_D",
         ),
         Param(
             "R_N",
             1e-3,
             1e6,
             "",
-            "relative excess over the parameters that the unique samples need, after which a further one is worth 1/e",
+            "relative excess over the parameters that the unique samples need, after which one more parameter "
+            "is worth 1/e",
             "R_N",
         ),
     ),

@@ -199,7 +199,7 @@ class Conversion:
             "thousands": "numbers with thousands separators",
         }[kind]
         how += f", {self.about}" if self.about else ""
-        doubt = f" (a decimal {'point' if kind == 'comma' else 'comma'} fits as well)" if self.ambiguous else ""
+        doubt = f" (a decimal {'point' if kind == 'comma' else 'comma'} is also possible)" if self.ambiguous else ""
         bad = f", {self.fails:,} cannot be read ({', '.join(self.failing_examples)})" if self.fails else ""
         return f"Read as {how}{doubt}: {self.changes:,} cells change{bad}."
 

@@ -198,7 +198,7 @@ def why_not(column: Column) -> str:
     """Return a phrase that explains why a column is not read without its proposed conversion, and what to do."""
     if column.conversion is None or column.conversion.about == "" or column.kind == "text":
         return f"column {column.name!r} holds text such as {column.cell}; {column.way_to_numbers}"
-    return f"column {column.name!r} reads like {column.guess} {column.conversion.about}; {column.way_to_numbers}"
+    return f"column {column.name!r} looks like {column.guess} {column.conversion.about}; {column.way_to_numbers}"
 
 
 def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
@@ -375,19 +375,19 @@ def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
         wait = "" if column.kind != "text" or role not in NUMERIC_ROLES else "; convert its text to numbers to use it"
         if column.conversion is not None and column.conversion.about:
             wait = f" {column.conversion.about}; agree to the conversion to use it"
-        return role, f"The name reads like {_WHAT[role]}{wait}."
+        return role, f"The name suggests {_WHAT[role]}{wait}."
     if column.kind not in ("number", "bool"):
         return Role.UNUSED, "Text for which no role is suggested." if column.kind == "text" else "A date."
     tokens = words(column.name)
     named = tokens & (LARGER | SMALLER) or _is_rejection(column)
     if named and not tokens & _NOT_QUALITY:
         side = "smaller" if better(column.name) == "min" else "larger"
-        return Role.METRIC, f"The name reads like a metric; {side} is better."
+        return Role.METRIC, f"The name suggests a metric; {side} is better."
     rival = next((role for role in NAMES if role not in (Role.GROUP, Role.RUN) and _score(column, role) > 0), None)
     if rival is not None:
-        return Role.UNUSED, f"The name reads like {_WHAT[rival]} too; another column fits {rival} better."
+        return Role.UNUSED, f"The name also suggests {_WHAT[rival]}, but another column fits {rival} better."
     if tokens & _HYPER or plain(column.name) in _HYPER_NAMES:
-        return Role.HYPER, "The name reads like a hyperparameter."
+        return Role.HYPER, "The name suggests a hyperparameter."
     return Role.UNUSED, "Neither the name nor the values suggest a role."
 
 

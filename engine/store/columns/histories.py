@@ -235,7 +235,7 @@ def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np
     found = next((name for name, x in times.items() if _repeat(of, cells["N"], x, least)), None)
     how, todo = f"column {roles.run!r} repeats", "count the last row of each run on the Data page (--rows last"
     if names is None:
-        how, todo = "N repeats and no column names the runs", "map the column that does to run (--map run=COLUMN"
+        how, todo = "N repeats and no column names the runs", "map the column with their names to run (--map run=COLUMN"
     if found is None:
         return []
     return [

@@ -44,7 +44,7 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
         if name not in by_name:
             raise unknown_column(name, by_name, "of the runs to fit together")
     if roles.each and roles.group is None:
-        raise PlannerError("Separate laws need a group: choose the column whose values get their own laws.")
+        raise PlannerError("Separate laws need a group: choose a column; each of its values gets its own law.")
 
 
 def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:

@@ -73,7 +73,8 @@ def percent_note(runs: Runs, y: str) -> list[str]:
     if not in_percent(name, float(finite.min()), float(finite.max())):
         return []
     return [
-        f"{_column(runs, y)} is in percent, and so are the limit and the amplitudes of its law. To read shares of 1, "
+        f"{_column(runs, y)} is in percent, so the limit and the amplitudes of its law are in percent too. To "
+        f"use fractions of 1, "
         f"{_convert(name, 'percent')}."
     ]
 
@@ -97,7 +98,7 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
     if np.median(D) >= 1 and (stated or (PER_PARAMETER[0] <= low and high <= PER_PARAMETER[1])):
         return ""
     return (
-        f"it cannot follow from C (column {name!r}), whose unit is not known: in FLOPs it would give D = "
+        f"it cannot be computed from C (column {name!r}), whose unit is not known: in FLOPs it would give D = "
         f"{D.min():.2g} to {D.max():.2g} samples; {_may_be(name, unit)}, or map a column to D"
     )
 
@@ -168,7 +169,7 @@ def _few_flops(runs: Runs) -> list[str]:
     unit = _unit_in_name(name, "C", C) or next(
         (u for u in ("pf-days", "exaflop") if C.max() * 10 ** _COMPUTE[u] < _MOST_FLOPS), "petaflop"
     )
-    return [f"{_column(runs, 'C')} is at most {C.max():.3g}, which is small for FLOPs; {_may_be(name, unit)}."]
+    return [f"{_column(runs, 'C')} is at most {C.max():.3g}, which is too small for FLOPs; {_may_be(name, unit)}."]
 
 
 def _unlikely(runs: Runs) -> Iterator[str]:
@@ -186,17 +187,17 @@ def _unlikely(runs: Runs) -> Iterator[str]:
     if named & LARGER and not named & SMALLER:
         error = "1 - " + (name if name.isidentifier() else f'"{name}"') + (" / 100" if loss.max() > 1.5 else "")
         yield (
-            f"{_column(runs, 'loss')} is named like a metric of which larger is better, and a loss decreases: "
+            f"{_column(runs, 'loss')} is named like a metric for which larger is better, but a smaller loss is better: "
             f"use the error instead, loss = {error} (--derive in the terminal)."
         )
     elif is_bits(name):
-        yield f"{_column(runs, 'loss')} is in bits, and so is E. To read it in nats, {_convert(name, 'bits')}."
+        yield f"{_column(runs, 'loss')} is in bits, so E is in bits too. To use nats, {_convert(name, 'bits')}."
     elif in_percent(name, loss.min(), loss.max()):
         yield from percent_note(runs, "loss")
     elif named & {"log", "log10", "ln", "lg"}:
         how = "log10" if named & {"log10", "lg"} else "ln"
         yield (
-            f"{_column(runs, 'loss')} is named like the logarithm of a loss, and a law describes the loss itself. "
+            f"{_column(runs, 'loss')} is named like the logarithm of a loss, but a law describes the loss itself. "
             f"If it is a logarithm, {_convert(name, how)}; if it is a cross-entropy, keep it."
         )
     elif named & {"ppl", "perplexity"} or (

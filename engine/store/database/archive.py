@@ -171,9 +171,11 @@ def _check_kind(file: Path) -> None:
     except OSError as error:
         if error.errno == errno.ENOENT:
             raise PlannerError(f"There is no file {file}: check the path.") from None
-        raise PlannerError(f"{file} cannot be read ({error.strerror}): name a backup that you may read.") from None
+        raise PlannerError(
+            f"{file} cannot be read ({error.strerror}): choose a backup that you have permission to read."
+        ) from None
     if not is_archive(file):
-        raise PlannerError(f"{file} is not a backup of Isoplan: name a file that `isoplan backup` wrote.")
+        raise PlannerError(f"{file} is not a backup of Isoplan: choose a file that `isoplan backup` wrote.")
 
 
 def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
@@ -237,7 +239,7 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
     # The first part of an absolute path is empty, so this test also rejects absolute paths.
     unsafe = any(part in ("", ".", "..") for part in entry.filename.split("/"))
     if unsafe or "\0" in entry.orig_filename or re.match("[A-Za-z]:", entry.filename):
-        raise zipfile.BadZipFile(f"the name {entry.filename!r} leads out of the workspace")
+        raise zipfile.BadZipFile(f"the name {entry.filename!r} points outside the workspace")
 
 
 def unpack(archive: zipfile.ZipFile, manifest: Manifest, names: Iterable[str], folder: Path | None, tell: Tell) -> None:

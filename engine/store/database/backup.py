@@ -65,7 +65,7 @@ def copy_open(db: Database, target: Path) -> Contents:
         if free < size + SPARE:
             raise PlannerError(
                 f"The disk of {target.parent} has {free / 1e6:,.0f} MB free and the copy of the database needs "
-                f"{(size + SPARE) / 1e6:,.0f} MB: free some of it and try again."
+                f"{(size + SPARE) / 1e6:,.0f} MB: free some space and try again."
             )
     with db.read() as cursor:
         return _copy(cursor, target)

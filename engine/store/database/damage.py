@@ -70,7 +70,7 @@ def advice(folder: Path) -> str:
     """
     fresh = (
         f"No backup of this workspace is recorded: move {FILE} and {FILE}.wal out of {folder} and start Isoplan again. "
-        "Finished cells become rows again, and uploads/ has the bytes of every imported table."
+        "Finished cells become rows again, and uploads/ contains the original file of every imported table."
     )
     return f"{_UNTOUCHED} {_restoring(folder) or fresh}"
 
@@ -133,7 +133,7 @@ def _wal_damaged(folder: Path, why: str) -> PlannerError:
 
 def disk_full(folder: Path) -> PlannerError:
     """Return the error for a full disk."""
-    return PlannerError(f"The disk of {folder} is full: free some of it and try again.")
+    return PlannerError(f"The disk of {folder} is full: free some space and try again.")
 
 
 @contextmanager

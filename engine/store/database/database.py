@@ -220,7 +220,7 @@ def open_workspace(folder: Path, *, url: str = "") -> Database:
         except OSError as error:
             connection.close()
             raise PlannerError(
-                f"The workspace {folder} cannot be written ({error.strerror}): choose another."
+                f"The workspace {folder} cannot be written ({error.strerror}): choose another folder."
             ) from None
         _open_here.add(folder)
     return Database(connection, folder)

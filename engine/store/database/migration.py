@@ -102,7 +102,7 @@ def refuse_newer(found: int, file: Path) -> None:
     """Raise PlannerError if the layout number ``found`` shows that a newer Isoplan wrote ``file``."""
     if found > SCHEMA:
         raise PlannerError(
-            f"{file} was written by a newer Isoplan (layout {found}; this one knows {SCHEMA}): "
+            f"{file} was written by a newer Isoplan (layout {found}; this version reads up to {SCHEMA}): "
             "update Isoplan or choose another workspace with --workspace."
         )
 
@@ -121,8 +121,9 @@ def keep_copy(file: Path, found: int) -> Path:
         with contextlib.suppress(OSError):
             fresh.unlink(missing_ok=True)
         raise PlannerError(
-            f"{file} has an older layout, and the copy that is kept of it cannot be written ({error.strerror}): "
-            "free some of the disk and try again."
+            f"{file} has an older layout and must be copied before it is updated, but the copy cannot be "
+            f"written ({error.strerror}): "
+            "free some disk space and try again."
         ) from None
     return copy
 

@@ -48,7 +48,7 @@ def choose(upload: Upload, asked: str | None, option: str) -> str:
         return ""
     what = "sheets" if upload.format == "excel" else "base tables"
     if not found:
-        raise PlannerError(f"{upload.name} holds no {what}: choose another file (views are never opened).")
+        raise PlannerError(f"{upload.name} contains no {what}: choose another file (views are not read).")
     listed = ", ".join(found[:10]) + (", ..." if len(found) > 10 else "")
     if asked is None and len(found) == 1:
         return found[0]
@@ -85,7 +85,7 @@ def _json(cursor: Cursor, upload: Upload, scratch: Path) -> Relation:
         "GROUP BY key ORDER BY min(k)"
     ).fetchall()
     if not found:
-        raise PlannerError(f"{upload.name} holds no JSON objects: write one object with named values per line.")
+        raise PlannerError(f"{upload.name} contains no JSON objects: write one object with named values per line.")
     check_width(len(found), upload.name)
     _refuse_repeated_keys(cursor, rows, upload.name)
     keys = [row[0] for row in found]
@@ -162,7 +162,8 @@ def _child(upload: Upload, command: str, *arguments: str) -> list[str]:
     except limited.Exceeded:
         other = "Parquet" if upload.format == "duckdb" else "CSV"
         raise PlannerError(
-            f"{upload.name} takes more than {SECONDS} s to read: save the rows and columns that a law needs as {other}."
+            f"{upload.name} takes more than {SECONDS} s to read: keep only the rows and columns that a law "
+            f"needs, and save them as {other}."
         ) from None
     except limited.Failed as error:
         raise (PlannerError(f"{upload.name} {error}") if str(error) else _unreadable(upload)) from None
@@ -180,12 +181,14 @@ def explain(error: duckdb.Error | UnicodeError, name: str) -> PlannerError:
     expected, found = _after(message, "Expected Number of Columns: "), _after(message, "Found: ")
     if line and expected and found:
         return PlannerError(
-            f"Line {line} of {name} has {found} cells where the header has {expected}: correct that line."
+            f"Line {line} of {name} has {found} cells but the header has {expected}: correct that line."
         )
     if line and "unterminated quote" in message:
         return PlannerError(f"Line {line} of {name} has a quotation mark that is not closed: correct that line.")
     if "state machine" in message:
-        return PlannerError(f"{name} cannot be read, its lines may end in different ways: save it again as CSV.")
+        return PlannerError(
+            f"{name} cannot be read, perhaps because its lines end in different ways: save it again as CSV."
+        )
     where = f"Line {line} of {name}" if line else name
     first = next((text for text in message.splitlines() if text.strip()), "").removeprefix("Invalid Input Error: ")
     return PlannerError(

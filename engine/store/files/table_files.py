@@ -293,7 +293,7 @@ def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kin
             quoted = shlex.quote(column.name)
             raise PlannerError(
                 f"{roles[0]} (column {column.name!r}): its name or values suggest a unit. Read it {unit.about} with "
-                f"{column.convert_option}, or as it stands with --convert {quoted}:{AS_IS}."
+                f"{column.convert_option}, or unchanged with --convert {quoted}:{AS_IS}."
             )
 
 
@@ -310,7 +310,7 @@ def _columns(role: str, text: str) -> list[str]:
     """
     if role not in _SINGLE and role not in _MANY:
         listed = ", ".join([*_SINGLE, *_MANY])
-        raise PlannerError(f"--map knows no role {role!r}: use one of {listed}.")
+        raise PlannerError(f"--map: there is no role {role!r}: use one of {listed}.")
     if role in _MANY:
         return [name for name in text.split("+") if name]
     return [text] if text else []

@@ -137,7 +137,7 @@ def check_width(count: int, name: str) -> None:
     if count > MAX_COLUMNS:
         raise PlannerError(
             f"{name} has {count:,} columns and the limit is {MAX_COLUMNS:,}: "
-            "keep the columns that describe a run, one row a run."
+            "keep the columns that describe a run, with one row per run."
         )
 
 
@@ -156,7 +156,9 @@ def _encoding(path: Path, name: str) -> str:
             while chunk := file.read(_CHUNK):
                 decoder.decode(chunk)
                 if b"\0" in chunk:
-                    raise PlannerError(f"{name} is not a table of text (it holds zero bytes): export it again as CSV.")
+                    raise PlannerError(
+                        f"{name} is not a table of text (it contains zero bytes): export it again as CSV."
+                    )
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return "latin-1"
@@ -170,7 +172,7 @@ def _unmarked_utf16(head: bytes, name: str) -> str:
         return "utf-16-le"
     if even > half and odd == 0:
         return "utf-16-be"
-    raise PlannerError(f"{name} is not a table of text (it holds zero bytes): export it again as CSV.")
+    raise PlannerError(f"{name} is not a table of text (it contains zero bytes): export it again as CSV.")
 
 
 def _header(path: Path, name: str) -> tuple[list[str], str, str]:
@@ -188,7 +190,7 @@ def _header(path: Path, name: str) -> tuple[list[str], str, str]:
             blank, line = blank + 1, file.readline(_CHUNK)
             separator = separator or _SEPARATOR_LINE.fullmatch(line)
         if not line:
-            raise PlannerError(f"{name} holds only blank lines: choose a file with a header and at least one row.")
+            raise PlannerError(f"{name} contains only blank lines: choose a file with a header and at least one row.")
         delimiter = separator[1] if separator else _delimiter(line)
         rest = file.read(65536)
     _check_spaces(line, rest, delimiter, name)

@@ -189,12 +189,13 @@ def _check_node(node: exp.Expr) -> None:
         second = node.copy()
         second.set("this", first.expression.copy())
         raise PlannerError(
-            f"The condition compares twice in {_short(chain)}. Write {first.sql('duckdb')} AND {second.sql('duckdb')}."
+            f"The condition has two comparisons in a row in {_short(chain)}. Write {first.sql('duckdb')} AND "
+            f"{second.sql('duckdb')}."
         )
     if isinstance(node, exp.DataType) and node.this not in _TYPES:
         raise PlannerError(f"The condition casts to {node.sql('duckdb')}: cast to a number or to text only.")
     if isinstance(node, exp.Column) and node.table:
-        raise PlannerError(f"The condition names {node.sql('duckdb')}: name columns without their table.")
+        raise PlannerError(f"The condition names {node.sql('duckdb')}: write the column without its table.")
 
 
 def _resolve(node: exp.Column, columns: Sequence[str]) -> int:
@@ -206,10 +207,12 @@ def _resolve(node: exp.Column, columns: Sequence[str]) -> int:
         return same[0]
     if same:
         listed = " and ".join(f'"{columns[i]}"' for i in same)
-        raise PlannerError(f"The condition names {name!r}, which could be {listed}: spell it as the column does.")
+        raise PlannerError(
+            f"The condition names {name!r}, which could be {listed}: write the exact name of the column."
+        )
     hint = str(unknown_column(name, columns, "of the condition"))
     end = "? Text" if hint.endswith("?") else "; text"
-    raise PlannerError(f"{hint.rstrip('.?')}{end} goes in single quotes.")
+    raise PlannerError(f"{hint.rstrip('.?')}{end} needs single quotes.")
 
 
 def _called(node: exp.Expr) -> str:

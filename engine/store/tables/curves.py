@@ -23,7 +23,7 @@ TIMES = ("step", "epochs", "D", "C")
 """Columns that measure the training progress. The finest measure is first."""
 ALL_OF_IT = 0.95
 """Minimum length of the curve of a finished run, as a fraction of the training length in the run table."""
-UNKNOWN = "of runs that the run table or its filter leaves out"
+UNKNOWN = "of runs that are not in the run table or are removed by its filter"
 _OF_THE_END = {*TIMES, "loss", "budget", "weight"}
 
 
@@ -49,11 +49,11 @@ def build(
     of, names = _who(values, labels, roles)
     if "D" in values and "U" not in values and _constant(values["D"], of):
         values["U"] = values.pop("D")
-        notes.append("D does not change along the curves, so it is read as the unique samples U of each run.")
+        notes.append("D does not change along the curves, so it is used as U, the unique samples of each run.")
     time = next((name for name in TIMES if name in values), None)
     if time is None:
         raise PlannerError(
-            f"Nothing in {source or 'the curve table'} measures the training progress: "
+            f"No column of {source or 'the curve table'} measures the training progress: "
             "map a column to step, epochs or D."
         )
     order, dropped = _order(values[time], of, time)
@@ -133,7 +133,7 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
         return curves, np.full(len(curves), -1, dtype=np.int64)
     if "run" not in runs.labels:
         raise PlannerError(
-            f"The curves name their runs and {runs.source or 'the run table'} does not: map its column of run names to "
+            f"The curves name their runs but {runs.source or 'the run table'} does not: map its column of run names to "
             f"the role run, or leave {curves.roles.run} of the curves unmapped."
         )
     mine = pd.Index(runs.labels["run"])

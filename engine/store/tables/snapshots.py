@@ -143,7 +143,7 @@ def runs(db: Database, snapshot: Snapshot) -> Runs:
 
 def _to_derive(role: str, formula: str) -> str:
     option = shlex.quote(f"{role} = {formula}")
-    return f"no column has it; compute it as {formula} on the Data page (--derive {option} in the terminal)"
+    return f"no column contains it; compute it as {formula} on the Data page (--derive {option} in the terminal)"
 
 
 def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:

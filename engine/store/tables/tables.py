@@ -100,7 +100,7 @@ def curves_within(db: Database, table_id: str) -> TableInfo:
     kept = db.folder / "uploads" / info.sha256 if db.folder else None
     if kept is None or not kept.is_file():
         raise PlannerError(
-            f"The bytes of {info.name} are not in this workspace. Upload the file under Add training curves."
+            f"The original file of {info.name} is not in this workspace. Upload the file under Add training curves."
         )
     part = info.name.partition(" · ")[2] or None
     table = add(db, kept, info.source, sheet=part, inner=part, curves_of=table_id)
@@ -129,7 +129,7 @@ def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
     replaced by the mapping that its columns suggest for the new kind.
     """
     if table.id == runs_id:
-        raise PlannerError(f"{table.name} is the run table itself: choose the file that holds its training curves.")
+        raise PlannerError(f"{table.name} is the run table itself: choose the file with its training curves.")
     _changeable(db, table.id)
     if runs_id:
         get(db, runs_id)

@@ -85,4 +85,4 @@ def test_bad_input_is_one_sentence(run: Run, fitted: Path, plans: tuple[Path, Pa
 def test_another_fit_is_refused(run: Run, plans: tuple[Path, Path], tmp_path: Path) -> None:
     other = tmp_path / "map.json"
     other.write_text(json.dumps(fit_to_json(rejection(r=50))))
-    one_sentence(run("actual", plans[0], "--fit", other, "--loss", 2), "No --fit is the fit ")
+    one_sentence(run("actual", plans[0], "--fit", other, "--loss", 2), "--fit: the fit ")

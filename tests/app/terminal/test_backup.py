@@ -81,7 +81,7 @@ def test_a_backup_is_restored_as_it_was(run: Run, space: Path, tmp_path: Path) -
     assert (answer.code, answer.err) == (0, "")
     moment = f"{record.created:%Y-%m-%d %H:%M} UTC"
     assert answer.out.startswith(
-        f"The workspace {new} has its content of {moment}: 1 table with 16 rows, 1 fit and 3 cells"
+        f"The workspace {new} is restored to its state of {moment}: 1 table with 16 rows, 1 fit and 3 cells"
     )
     restored = tree(new)
     unlike = {FILE, BACKUP_FILE}
@@ -333,7 +333,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_left(run: Run, space: Path, 
             if asked == "backup":
                 answer = run("backup", disk / "b.zip", "--workspace", space)
                 one_sentence(answer, f"The disk of {disk}")
-                assert "is full: free some of it and try again." in answer.err
+                assert "is full: free some space and try again." in answer.err
             else:
                 answer = run("restore", tmp_path / "b.zip", "--workspace", disk / "new")
                 one_sentence(answer, f"MB and the disk of {disk} has")

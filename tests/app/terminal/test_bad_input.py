@@ -18,11 +18,11 @@ from tests.app.terminal.asking import LAW, MAP, Run, one_sentence
         (("TABLE", "--law", "hoffmann"), "Law 'hoffmann' is unknown: use one of chinchilla, power, isoflop"),
         (
             ("TABLE", "--law", "power"),
-            "Law power needs an axis: say which column, N, D, C, U, epochs or a hyperparameter",
+            "Law power needs an axis: choose its column, N, D, C, U, epochs or a hyperparameter",
         ),
         (("TABLE", *LAW, "--axis", "N"), "Law chinchilla takes no axis"),
         (("TABLE", *LAW, "--map", "N=nope"), "Column 'nope' for N is not in the table"),
-        (("TABLE", *LAW, "--map", "Q=size"), "--map knows no role 'Q'"),
+        (("TABLE", *LAW, "--map", "Q=size"), "--map: there is no role 'Q'"),
         (("TABLE", *LAW, "--map", "size"), "--map cannot read 'size': write ROLE=COLUMN"),
         (("TABLE", *LAW, "--map", 'N="size'), "--map has an open quote"),
         (("TABLE", *LAW, *MAP, "--fix", "E"), "--fix cannot read 'E': write NAME=VALUE"),

@@ -52,7 +52,7 @@ def test_a_column_of_the_file_is_read_by_its_name(run: Run, tmp_path: Path) -> N
         ((*TYPED, "__import__('os')"), 'character 12: "\'" has no meaning here'),
         ((*TYPED, "A/N^(lambda: 1)"), "has no meaning here"),
         ((*TYPED, "A/N", "--bound", "A"), "--bound cannot read 'A': write NAME=LOW:HIGH"),
-        ((*TYPED, "A/N", "--bound", "B=0:1"), "'B' has a bound but is no parameter"),
+        ((*TYPED, "A/N", "--bound", "B=0:1"), "'B' has a bound but is not a parameter"),
         (("--law", "formula"), "needs a formula: type one such as"),
         (("--law", "chinchilla", "--formula", "A/N"), "chinchilla takes no formula"),
         ((*TYPED, "A/N + B/(D - D)"), "divides by zero in row"),

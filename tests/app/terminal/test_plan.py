@@ -129,7 +129,7 @@ def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
         (("--budget", "1e20", "--device", "H200", "--sample-price", "0"), "The price of one sample is 0"),
         (("--budget", "1e20", "--device", "V100", "--precision", "bf16"), "V100 has no peak at precision 'bf16'"),
         (("--budget", "1e20", "--device", "H200", "--currency", "FF"), "The currency 'FF' is unknown"),
-        (("--budget", "1e20", "--device", "H200", "--utilisation", "140%"), "The utilisation 1.4 is no share"),
+        (("--budget", "1e20", "--device", "H200", "--utilisation", "140%"), "The utilisation 1.4 is not a fraction"),
         (("--budget", "1e20", "--query-tokens", "5"), "Give the option --queries with the option --query-tokens"),
         (
             ("--budget", "1e20", "--cpu-price", "5"),
@@ -244,7 +244,7 @@ def test_a_second_rule_may_be_any(run: Run, fitted: Path) -> None:
         ("zetaND:zeta", "Option --rule: 'zeta' cannot be read. Write zetaND:zeta=NUMBER"),
         ("zetaND:zeta=3,zeta=4", "Option --rule: zeta is given twice"),
         ("zetaND:zeta=many", "The zeta 'many' cannot be read as a number"),
-        ("step:s=2,h=188,B=512", "The embedder share s = 2 is no fraction"),
+        ("step:s=2,h=188,B=512", "The embedder share s = 2 is not a fraction"),
         ("stage2:s=2%,h=188,B=512", "The compute rule stage2 needs the K"),
         ("per-epoch:epochs=0", "cannot have epochs = 0"),
     ],

@@ -48,7 +48,7 @@ def test_progress_is_told_on_standard_error_alone(run: Run, monkeypatch: pytest.
 def test_bad_tables_are_refused_in_one_sentence(run: Run, tmp_path: Path) -> None:
     (tmp_path / "plain.csv").write_text("alpha,beta\n1,2\n3,4\n")
     one_sentence(run(*ASKED, "--runs", tmp_path / "plain.csv"), "no runs of plain.csv vary N, s, B or K")
-    one_sentence(run(*ASKED, "--share", tmp_path / "plain.csv"), "--share: no column of plain.csv has a name of s")
+    one_sentence(run(*ASKED, "--share", tmp_path / "plain.csv"), "--share: no column of plain.csv is named like s")
     one_sentence(run(*ASKED, "--map-runs", "K=x"), "--map-runs requires --runs")
     one_sentence(run(*ASKED, "--curves", "x.csv"), "--curves requires --runs")
     one_sentence(
@@ -63,9 +63,9 @@ def test_sizes_in_units_wait_for_an_agreement_and_are_never_sorted_raw(run: Run,
     (tmp_path / "units.csv").write_text(units_csv())
     (tmp_path / "mine.csv").write_text(mixed_csv())
     refused = run(*ASKED, "--runs", tmp_path / "units.csv")
-    one_sentence(refused, "N: column 'Params (M)' reads like N in millions; tick its conversion")
+    one_sentence(refused, "N: column 'Params (M)' looks like N in millions; tick its conversion")
     assert "--convert 'Params (M)' in the terminal" in refused.err
-    assert "D: column 'Tokens (B)' reads like D in billions" in refused.err
+    assert "D: column 'Tokens (B)' looks like D in billions" in refused.err
     units = ("--convert", "Params (M)", "--convert", "Tokens (B)")
     agreed = run(*ASKED, "--runs", tmp_path / "units.csv", *units, "--json")
     assert "32 runs: 20 vary N and D, 12 vary K." in agreed.err
@@ -74,7 +74,7 @@ def test_sizes_in_units_wait_for_an_agreement_and_are_never_sorted_raw(run: Run,
     for setting in ("N", "D", "K"):
         assert found[setting]["value"] == pytest.approx(expected[setting]["value"], rel=1e-6)
     part = run(*ASKED, "--runs", tmp_path / "units.csv", *units[:2], "--json")
-    assert "D is not read: column 'Tokens (B)' reads like D in billions" in part.err
+    assert "D is not read: column 'Tokens (B)' looks like D in billions" in part.err
     assert "20 vary N and D, 12 vary K." in part.err
 
 

@@ -131,7 +131,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     ("options", "why"),
     [
         (("--anchor", "D=500,loss=1e-3"), "lies before the onset of the power law"),
-        (("--anchor", "loss=1e-3,D=1e4"), "needs the axis that limits it first, and its loss"),
+        (("--anchor", "loss=1e-3,D=1e4"), "must begin with the axis that limits the run, and needs its loss"),
         (("--anchor", "D=1e4;loss=1"), "cannot be read as a number"),
         (("--anchor", "X=3"), "--anchor cannot read 'X=3': write NAME=VALUE with one of D, N, C"),
         (("--anchor", "D=1e4,D=2e4"), "--anchor names D twice"),

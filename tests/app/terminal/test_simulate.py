@@ -31,7 +31,7 @@ def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
     os.killpg(first.pid, signal.SIGINT)
     _, err = progress.heard(first)
     assert first.returncode == 130
-    assert "isoplan: Stopped with 1 of 2 parts done: the same command goes on from there." in err
+    assert "isoplan: Stopped with 1 of 2 parts done: run the same command again to continue." in err
     assert "Traceback" not in err
     (part,) = finished(parts_of(out), request.chunks())
     made = (parts_of(out) / part.name).stat()
@@ -56,8 +56,8 @@ def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, monkeypatch: pytest
     (tmp_path / "old.root").touch()
     ask("There is no class 'Hxx' of jets: use QCD, Hbb,", "--classes", "Hbb,Hxx")
     ask("Name every class of jets once", "--classes", "Hbb,Hbb")
-    ask("9 jets cannot be shared among 10 classes", n=9)
-    ask("old.root is there already: name another file", out="old.root")
+    ask("9 jets cannot be divided over 10 classes", n=9)
+    ask("old.root already exists: name another file", out="old.root")
     ask("There is no folder ", out="no/jets.root")
     monkeypatch.setattr(simulate, "find_spec", lambda name: None)
     ask("needs the extra jets (pythia8mc, fastjet, awkward, vector, uproot): install it with pip install")
@@ -71,7 +71,7 @@ def test_a_fault_in_a_process_is_one_sentence(run: Run, tmp_path: Path, monkeypa
     monkeypatch.setattr(parts, "_make", full)
     answer = run("simulate", "jets", "--n", 20, "--out", tmp_path / "jets.root")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.splitlines()[-1] == f"isoplan: The disk of {tmp_path} is full: free some of it and try again."
+    assert answer.err.splitlines()[-1] == f"isoplan: The disk of {tmp_path} is full: free some space and try again."
     assert parts_of(tmp_path / "jets.root").is_dir()
 
 

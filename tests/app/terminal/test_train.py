@@ -64,10 +64,10 @@ def test_a_grid_is_trained_to_its_end_and_failed_cells_say_why(root: Path) -> No
     assert "3 done, 3 failed · 50 %" in done.stderr
     *failed, last = done.stdout.splitlines()[2:]
     assert [re.sub("^[0-9a-f]{8} ", "", line) for line in failed] == [
-        f"(how fails, size {size}): The program python -P -S ended with exit code 3: its log says why."
+        f"(how fails, size {size}): The program python -P -S ended with exit code 3: read the reason in its log."
         for size in (1, 2, 4)
     ]
-    assert last == f"3 of 6 cells are done. `isoplan cells retry {sweep.key[:8]}` tries those that failed again."
+    assert last == f"3 of 6 cells are done. `isoplan cells retry {sweep.key[:8]}` runs the failed cells again."
 
 
 def test_json_is_one_object_with_estimate_and_outcome(root: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_preset_is_a_grid_and_its_fields_can_be_set(run: Run, root: Path) -> N
     preset = ("train", "teacher-student/example", "--dry-run", "--json", "--workspace", root)
     answer = run(*preset, "--set", "width=8,16", "--set", "samples=1024")
     assert object_in(answer.out)["estimate"]["cells"] == 2
-    one_sentence(run(*preset, "--set", "width"), "Write a field with its values as FIELD=VALUES")
+    one_sentence(run(*preset, "--set", "width"), "is not FIELD=VALUES: write a field")
 
 
 def test_without_waiting_it_returns_at_once_and_a_cap_is_kept(root: Path) -> None:
@@ -132,11 +132,13 @@ def test_with_the_app_open_its_runner_trains_and_it_makes_the_rows(root: Path) -
 
 def test_a_scheduler_that_is_not_safe_or_none_is_one_sentence(run: Run, root: Path) -> None:
     path = grid(root, "size = 1")
-    one_sentence(run("train", path, "--workspace", root, "--scheduler", "host"), "The scheduler 'host' is no address")
+    one_sentence(
+        run("train", path, "--workspace", root, "--scheduler", "host"), "The scheduler 'host' is not an address"
+    )
     far = ("--scheduler", "tcp://10.0.0.9:8786")
     one_sentence(run("train", path, "--workspace", root, *far), "is beyond this machine and not encrypted")
     dry = run("train", path, "--workspace", root, *far, "--insecure", "--dry-run")
-    assert dry.out.endswith("The cells run elsewhere, where their time can differ.\n")
+    assert dry.out.endswith("The cells run on other machines, so their time can differ.\n")
     (root / "cluster.toml").write_text('kind = "address"\nscheduler = "tcp://10.0.0.9:8786"\ninsecure = true\n')
     local = process("train", path, "--workspace", root, "--scheduler", "local", "--yes")
     assert (local.returncode, "1 of 1 cells are done." in local.stdout) == (0, True), local.stderr
@@ -148,7 +150,7 @@ def test_a_cap_ends_the_waiting_with_its_sentence(root: Path) -> None:
     assert done.returncode == 1
     (sweep,) = read_sweeps(root)
     assert "The sweep has used" in done.stdout
-    assert f"`isoplan cells resume {sweep.key[:8]}` goes on." in done.stdout
+    assert f"`isoplan cells resume {sweep.key[:8]}` continues it." in done.stdout
     cells = wait_for(lambda cells: all(record.state == "queued" for record in cells.values()), root)
     assert 1.5 < sum(r.result["seconds"] for r in cells.values() if r.result) < 1000 * 0.05
 
@@ -262,7 +264,7 @@ def test_cells_are_listed_held_cancelled_and_deleted(run: Run, root: Path) -> No
     ]
     assert (
         run("cells", "hold", key, "--workspace", root).err
-        == f"isoplan: {key} is held, running cells after a checkpoint.\n"
+        == f"isoplan: {key} is held (a running cell first saves a checkpoint).\n"
     )
     assert find_sweep(root, key).waits == "held"
     held = run("cells", "list", key, "--workspace", root, "--json")
@@ -293,10 +295,10 @@ def test_retry_and_resume_start_a_runner_and_a_log_is_read(run: Run, root: Path)
     ("arguments", "why"),
     [
         (("cancel",), "Name the sweeps or cells to cancel"),
-        (("cancel", "nothing"), "'nothing' names no sweep or cell here"),
-        (("hold", ""), "'' names no sweep or cell here"),
+        (("cancel", "nothing"), "'nothing' names no sweep or cell in this workspace"),
+        (("hold", ""), "'' names no sweep or cell in this workspace"),
         (("hold", "Twice"), "'Twice' names more than one sweep or cell here"),
-        (("log", "Once"), "log: it needs exactly one cell"),
+        (("log", "Once"), "log requires exactly one cell"),
         (("explode", "Once"), "explode"),
     ],
 )
@@ -319,5 +321,5 @@ def test_a_listing_makes_no_folder(run: Run, tmp_path: Path, monkeypatch: pytest
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     assert run("cells").out == "There are no cells in this workspace.\n"
     assert object_in(run("cells", "list", "--json").out)["cells"] == []
-    one_sentence(run("cells", "cancel", "x"), "names no sweep or cell here")
+    one_sentence(run("cells", "cancel", "x"), "names no sweep or cell in this workspace")
     assert list(tmp_path.iterdir()) == []

@@ -179,7 +179,7 @@ def test_a_view_in_a_duckdb_file_is_never_opened(db: Database, open_page: Open, 
     with duckdb.connect(str(file)) as made:
         made.execute("CREATE VIEW trap AS SELECT * FROM read_text('/etc/hostname')")
     at = upload(open_page("data"), file.read_bytes(), "trap.duckdb")
-    assert "holds no base tables" in told(at)
+    assert "contains no base tables" in told(at)
     assert tables.all(db) == []
 
 

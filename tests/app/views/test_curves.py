@@ -60,7 +60,7 @@ def test_the_curves_that_are_left_out_are_named(tied: tuple[TableInfo, TableInfo
     at = open_page("data", table=tied[0].id, show="Curves")
     assert told(at) == ""
     assert "25 curves in 961 points; 1 left out." in [c.value for c in at.caption]
-    assert "1 curve of runs that the run table or its filter leaves out is left out." in said(at)
+    assert "1 curve of runs that are not in the run table or are removed by its filter is left out." in said(at)
     left_out = next(d.value for d in at.dataframe if "Left out" in d.value)
     assert left_out["Run"].tolist() == ["gone"]
 

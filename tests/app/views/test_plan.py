@@ -314,7 +314,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "Give the queries over its life with",
     ),
     "no precision of the device": ({"device": "V100", "precision": "fp8"}, "has no peak at precision 'fp8'"),
-    "utilisation above one": ({"device": "H100", "utilisation": "140 %"}, "is no share of the peak"),
+    "utilisation above one": ({"device": "H100", "utilisation": "140 %"}, "is not a fraction of the peak"),
     "half a site": ({"device": "H100", "pue": "0"}, "power usage effectiveness 0 is below 1"),
     "a formula without columns": ({"rule": "typed formula", "rule_formula": "6"}, "uses no column"),
     "no tokens": ({"rule": "6 n_p N D", "rule_n_p": "0"}, "not a number of tokens per sample"),

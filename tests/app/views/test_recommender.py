@@ -136,7 +136,7 @@ def test_a_metric_of_the_link_that_nobody_measures_is_named(demo: Database, open
         ({"flops": "much"}, "The budget 'much' cannot be read as a number"),
         ({"flops": "-1"}, "The budget of -1 FLOPs is not positive"),
         ({"device": "L40S", "batch": "1e9"}, "is smaller than one candidate row"),
-        ({"device": "L40S", "batch": "2000", "chunk": "0"}, "does not hold the 512,000 in-batch candidates"),
+        ({"device": "L40S", "batch": "2000", "chunk": "0"}, "has no room for the 512,000 in-batch candidates"),
         ({"other_s": "x"}, "The other s 'x' cannot be read as a number"),
         ({"rate": "0"}, "The learning rate is 0: give a positive number"),
     ],

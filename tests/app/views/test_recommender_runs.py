@@ -148,11 +148,11 @@ def test_a_table_without_names_that_fit_is_asked_about_and_nothing_is_guessed(de
 def test_sizes_in_units_are_not_sorted_before_the_user_agrees(demo: Database, open_page: Open) -> None:
     table = tables.add(demo, own_runs.units_csv().encode(), "units.csv")
     at = open_page("recommender", runs=table.id)
-    assert "N: column 'Params (M)' reads like N in millions" in shown(said(at))
-    assert "D: column 'Tokens (B)' reads like D in billions" in shown(said(at))
+    assert "N: column 'Params (M)' looks like N in millions" in shown(said(at))
+    assert "D: column 'Tokens (B)' looks like D in billions" in shown(said(at))
     assert OWN not in {badge(at, setting) for setting in ("s", "K", "B", "N", "D")}
     named = open_page("recommender", runs=table.id, columns="N=Params (M)&D=Tokens (B)")
-    assert "N: column 'Params (M)' reads like N in millions" in shown(said(named))
+    assert "N: column 'Params (M)' looks like N in millions" in shown(said(named))
     units = {"Params (M)": "millions", "Tokens (B)": "billions"}
     sizes = {"N": "Params (M)", "D": "Tokens (B)", "conversions": units}
     tables.set_roles(demo, table.id, tables.roles(demo, table.id).model_copy(update=sizes))

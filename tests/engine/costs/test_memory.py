@@ -74,11 +74,11 @@ def test_a_memory_that_is_too_small_is_named() -> None:
         PlannerError, match=r"memory of 10 kB is smaller than one candidate row \(65.9 kB for 16,384 pos"
     ):
         PAPER.largest(10e3)
-    with pytest.raises(PlannerError, match=r"1 GB does not hold the 16,384 in-batch candidates, which need 1.08 GB"):
+    with pytest.raises(PlannerError, match=r"1 GB has no room for the 16,384 in-batch candidates, which need 1.08 GB"):
         PAPER.largest(1e9)
     with pytest.raises(PlannerError, match="memory of nan B"):
         PAPER.largest(float("nan"))
-    with pytest.raises(PlannerError, match="memory without bound"):
+    with pytest.raises(PlannerError, match="memory is unlimited"):
         PAPER.largest(float("inf"))
 
 

@@ -92,14 +92,14 @@ def test_a_bad_rule_is_refused(name: str, n_p: float, formula: str, why: str) ->
 
 
 def test_a_formula_without_its_column_is_refused() -> None:
-    with pytest.raises(PlannerError, match="uses 'batch', which is no column here"):
+    with pytest.raises(PlannerError, match="uses 'batch', which is not a column"):
         compute_rule("formula", formula="6*N*D*batch").samples(1e18, 1e6)
 
 
 @pytest.mark.parametrize("rule", [compute_rule("formula", formula="6*N*D"), *CLOSED[4:]], ids=lambda r: r.rule)
 def test_a_rule_that_is_no_product_has_no_cost_per_pair(rule: ComputeRule) -> None:
     assert not rule.proportional
-    with pytest.raises(PlannerError, match="no fixed number of FLOPs"):
+    with pytest.raises(PlannerError, match="does not give a fixed number of FLOPs"):
         _ = rule.per_pair
 
 
@@ -160,7 +160,7 @@ def test_epochs_multiply_the_cost_of_one_pass() -> None:
         ({"rule": "6ND", "zeta": 12.0}, "6ND takes no zeta: use the rule 'zetaND' or leave zeta out"),
         ({"rule": "6ND", "parts": PARTS}, "6ND takes no parts: use the rule 'step'"),
         ({"rule": "step"}, "step needs the two parts of the model: give s, h, B, L and t"),
-        ({"rule": "step", "parts": {**PARTS.model_dump(), "K": 10}}, "K = 10 extra negatives belong to stage 2"),
+        ({"rule": "step", "parts": {**PARTS.model_dump(), "K": 10}}, "K = 10 extra negatives exist only in stage 2"),
     ],
 )
 def test_fields_that_do_not_fit_a_rule_are_named(fields: dict[str, Any], why: str) -> None:
@@ -173,7 +173,7 @@ def test_fields_that_do_not_fit_a_rule_are_named(fields: dict[str, Any], why: st
     [
         ({"rule": "7ND"}, "'7ND' is unknown: use 6ND, 6npND, zetaND"),
         ({"rule": "6npND", "n_p": "many"}, "n_p = many is not a number of tokens"),
-        ({"rule": "step", "parts": {"s": 0.02}}, "rule step cannot be read: parts.h is missing or no number"),
+        ({"rule": "step", "parts": {"s": 0.02}}, "rule step cannot be read: parts.h is missing or not a number"),
     ],
 )
 def test_a_rule_that_cannot_be_read_is_refused(raw: dict[str, Any], why: str) -> None:

@@ -60,13 +60,13 @@ def test_stage_2_drops_the_embedder_and_scores_more_candidates() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
-        ("s", 6.0, "embedder share s = 6 is no fraction .* write 0.02 for 2 %"),
+        ("s", 6.0, "embedder share s = 6 is not a fraction .* write 0.02 for 2 %"),
         ("s", float("nan"), "embedder share s = nan"),
         ("h", 0.0, "joint embedding width h = 0"),
-        ("B", 0.5, "batch size B = 0.5 is no count: give a whole number of sequences, as in 256"),
-        ("L", float("inf"), "sequence length L = inf is no count: give a whole number of events"),
+        ("B", 0.5, "batch size B = 0.5 is not possible: give a whole number of sequences, as in 256"),
+        ("L", float("inf"), "sequence length L = inf is not possible: give a whole number of events"),
         ("t", 0.0, "context of the embedder t = 0"),
-        ("K", -1.0, "K = -1 is no number of extra negatives"),
+        ("K", -1.0, "K = -1 is not a number of extra negatives"),
     ],
 )
 def test_a_field_with_a_wrong_unit_is_named(field: str, value: float, why: str) -> None:

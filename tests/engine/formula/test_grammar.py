@@ -75,7 +75,7 @@ def test_what_is_no_formula_is_refused_where_it_goes_wrong(text: str, why: str) 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("6*N*B", "uses 'B', which is no column here: columns are D, N"),
+        ("6*N*B", "uses 'B', which is not a column: the columns are D, N"),
         ("__import__", "uses '__import__'"),
         ("D / (N - 2)", "divides by zero in row 8"),
         ("log(N - 3)", "no finite number in row 7"),

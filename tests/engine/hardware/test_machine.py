@@ -75,13 +75,13 @@ def test_other_precisions_and_powers() -> None:
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"devices": 0}, "0 devices are no machine: give a whole number of H200"),
-        ({"devices": 1.5}, "1.5 devices are no machine"),
-        ({"utilisation": 40}, "utilisation 40 is no share of the peak: write 0.4 for 40 %"),
+        ({"devices": 0}, "0 devices are not possible: give a whole number of H200"),
+        ({"devices": 1.5}, "1.5 devices are not possible"),
+        ({"utilisation": 40}, "utilisation 40 is not a fraction of the peak: write 0.4 for 40 %"),
         ({"utilisation": float("nan")}, "utilisation nan"),
         (
             {"price": 0.0},
-            "price of one hour of H200 is 0: give a positive number, or leave it out to count hours alone",
+            "price of one hour of H200 is 0: give a positive number, or leave it out to count only hours",
         ),
         ({"power": -1.0}, "power of one H200 in W is -1"),
         ({"precision": "int8"}, "H200 has no peak at precision 'int8'"),
@@ -93,7 +93,7 @@ def test_a_machine_that_makes_no_sense_is_refused(fields: dict[str, Any], why: s
 
 
 def test_what_is_not_known_is_said() -> None:
-    with pytest.raises(PlannerError, match="An hour of H200 has no price: give one"):
+    with pytest.raises(PlannerError, match="An hour of H200 has no price: give the price"):
         Machine(H200).money(1e20)
     with pytest.raises(PlannerError, match="states no power for TPUv5p: give the power of one device in W"):
         Machine(find_device("TPU v5p")).kwh(1e20)

@@ -69,7 +69,7 @@ def test_more_is_better_turns_the_law_around() -> None:
         ("A + B", "uses no column: a law reads N, D, C, U, epochs"),
         ("a/n^b", "uses no column"),
         ("6*N*D", "has no parameter, so there is nothing to fit"),
-        ('A/N + "batch"', "uses 'batch', which is no column of the runs"),
+        ('A/N + "batch"', "uses 'batch', which is not a column of the runs"),
         ("N*(" + "+".join("abcdefghijklm") + ")", "has 13 parameters .*: use at most 12"),
         ("__import__('os')", "has no meaning here"),
         ("A/N.__class__", "'.' has no meaning here"),
@@ -88,8 +88,8 @@ def test_what_is_no_law_is_refused(text: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("bound", "why"),
     [
-        (("gamma", 0.0, 1.0), "'gamma' has a bound but is no parameter: the formula has E, A"),
-        (("N", 0.0, 1.0), "'N' has a bound but is no parameter"),
+        (("gamma", 0.0, 1.0), "'gamma' has a bound but is not a parameter: the formula has E, A"),
+        (("N", 0.0, 1.0), "'N' has a bound but is not a parameter"),
         (("alpha", 2.0, 1.0), "bounds of alpha are 2 to 1"),
         (("alpha", 1.0, 1.0), "bounds of alpha are 1 to 1"),
     ],

@@ -151,7 +151,7 @@ SPELLINGS = {
     "model = “a”": "Write 'a' for “a”.",
     "`Model Size` > 3": 'Write "Model Size" for `Model Size`.',
     "1 < N < 3": "Write 1 < N AND N < 3.",
-    'model = "a"': "text goes in single quotes.",
+    'model = "a"': "text needs single quotes.",
 }
 
 

@@ -61,7 +61,7 @@ def test_bad_runs_are_marked_and_counted() -> None:
         "with zero weight",
         "that diverged",
         "that did not finish",
-        "of runs that the run table or its filter leaves out",
+        "of runs that are not in the run table or are removed by its filter",
     ]
     assert "1 curve with zero weight is left out." in curves.notes
 
@@ -108,7 +108,7 @@ def test_what_cannot_be_tied_is_said() -> None:
         tied(POINTS, "N,D,loss\n1e6,1e8,3\n")
     with pytest.raises(PlannerError, match=r"Run 'a' is in more than one row of runs.csv"):
         tied(POINTS, "run,N,D,loss\na,1e6,1e8,3\na,2e6,1e8,3\nb,2e6,1e8,3\n")
-    with pytest.raises(PlannerError, match=r"Nothing in curves.csv measures the training progress"):
+    with pytest.raises(PlannerError, match=r"No column of curves.csv measures the training progress"):
         tied("run,loss\na,3\na,2\n")
 
 

@@ -56,7 +56,7 @@ def test_rows_are_chosen_by_a_condition(file: Path) -> None:
     [
         ({"N": "sise"}, "", "Column 'sise' for N is not in the table: did you mean size?"),
         ({"N": "qqq"}, "", "the columns are size, tokens, val_loss, acc, ppl, text."),
-        ({"M": "size"}, "", "--map knows no role 'M'"),
+        ({"M": "size"}, "", "--map: there is no role 'M'"),
         ({"N": "text"}, "", "Column 'text' holds text such as 'a' in row 0 and N needs numbers"),
         ({"N": "tokens", "D": "tokens"}, "", "Column 'tokens' is mapped to both N and D"),
         ({}, "tokens > (SELECT 1)", "a subquery or UNION, which is not allowed"),

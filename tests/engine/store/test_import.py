@@ -208,7 +208,7 @@ def test_the_separator_decides_what_a_comma_is_and_a_decimal_point_beside_it_lea
     conversion = tables.columns(db, add(text).id)[1].conversion
     assert conversion is not None
     assert (conversion.kind, conversion.ambiguous) == (kind, ambiguous)
-    assert ("a decimal comma fits as well" in conversion.text) == ambiguous
+    assert ("a decimal comma is also possible" in conversion.text) == ambiguous
 
 
 def test_words_are_no_numbers(db: Database, add: Add) -> None:

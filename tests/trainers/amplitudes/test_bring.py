@@ -49,8 +49,8 @@ def test_other_files_and_folders_are_not_listed(tmp_path: Path) -> None:
         ("../mine.npz", "The file '../mine.npz' has an invalid name"),
         ("mine.npz\n", "has an invalid name"),
         ("mine.txt", "mine.txt does not have the extension of an event file: use .npz, .h5, .hdf5, .parquet."),
-        ("mine.npz", "mine.npz is no NPZ file, or is cut short"),
-        ("mine.h5", "mine.h5 is no HDF5 file"),
+        ("mine.npz", "mine.npz is not an NPZ file, or is cut short"),
+        ("mine.h5", "mine.h5 is not an HDF5 file"),
     ],
 )
 def test_what_is_no_file_of_events_is_refused_and_leaves_nothing(tmp_path: Path, name: str, sentence: str) -> None:
@@ -90,7 +90,7 @@ def test_a_small_file_whose_header_asks_for_much_is_refused(tmp_path: Path) -> N
 def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "mine.npz").write_bytes(b"mine")
-    with pytest.raises(PlannerError, match=r"amplitudes/mine\.npz is there already: give the file another name"):
+    with pytest.raises(PlannerError, match=r"amplitudes/mine\.npz already exists: give the file another name"):
         import_file(tmp_path, "mine.npz", sent(tmp_path, "mine.npz"))
     assert (tmp_path / FOLDER / "mine.npz").read_bytes() == b"mine"
 

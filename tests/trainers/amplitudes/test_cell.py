@@ -82,7 +82,7 @@ def test_the_short_cell_asks_for_no_more_tests_than_the_cell() -> None:
         ({"dimension_points": 50}, "The intrinsic dimension of 50 points is too uncertain"),
         (
             {"tests": 5000},
-            "dimension_points is 5,000 and tests is 5,000, so that random subsets would contain nearly the same "
+            "dimension_points is 5,000 and tests is 5,000, so random subsets would contain nearly the same "
             "points: set tests to 10,000 or more, or dimension_points to 2,500 or less.",
         ),
         ({"tests": 150, "dimension_points": 100}, "set tests to 200 or more, or dimension_points to 0."),
@@ -101,9 +101,7 @@ def test_half_of_the_test_points_are_enough_for_the_dimension(tmp_path: Path) ->
         found = read_cell(family, {"tests": tests, "dimension_points": points})
         assert isinstance(found, AmplitudeCell)
         assert found.tests == 2 * found.dimension_points
-    with pytest.raises(
-        PlannerError, match="dimension_points is 5,001 and tests is 10,001, so that random subsets would"
-    ):
+    with pytest.raises(PlannerError, match="dimension_points is 5,001 and tests is 10,001, so random subsets would"):
         read_cell(family, {"tests": 10_001, "dimension_points": 5_001})
 
 

@@ -45,7 +45,7 @@ def test_momenta_that_do_not_add_up() -> None:
     p[3, 3] *= 1 + 3 / p[3, 3, 0]
     refused(
         p,
-        r"Row 3 \(counted from 0\) does not conserve momentum: incoming less outgoing is \(-3, .*\) GeV at ",
+        r"Row 3 \(counted from 0\) does not conserve momentum: incoming minus outgoing is \(-3, .*\) GeV at ",
     )
 
 
@@ -81,7 +81,7 @@ def test_both_beams_the_same_way_are_caught_row_by_row() -> None:
     for row in range(200):
         refused(
             p[row : row + 1],
-            r"Row 0 \(counted from 0\) does not conserve momentum: incoming less outgoing is .* at sqrt\(s\) = \d",
+            r"Row 0 \(counted from 0\) does not conserve momentum: incoming minus outgoing is .* at sqrt\(s\) = \d",
         )
 
 

@@ -82,7 +82,7 @@ def test_files_that_are_none(end: str, tmp_path: Path) -> None:
     path.touch()
     refused(path, r"events\..* is empty: copy or make it again")
     path.write_bytes(b"events of something else " * 20)
-    refused(path, r"is no (NPZ|HDF5|Parquet) file")
+    refused(path, r"is not an? (NPZ|HDF5|Parquet) file")
     write_events(path, some())
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
@@ -132,7 +132,7 @@ def test_values_that_no_event_has(tmp_path: Path) -> None:
     off[7, 2, 0] += 1
     refused(
         save(path, momenta=off),
-        r"Row 7 \(counted from 0\) does not conserve momentum: incoming less outgoing is \(-1, ",
+        r"Row 7 \(counted from 0\) does not conserve momentum: incoming minus outgoing is \(-1, ",
     )
     refused(save(path, momenta=off), r"Row 7 \(counted from 0\): particle 2 \(Z\) is off shell", process="Zgg")
 
@@ -225,7 +225,7 @@ def stored(path: Path, **changed: Any) -> h5py.File:
     return file
 
 
-ELSEWHERE = r"points elsewhere: store its numbers in the file"
+ELSEWHERE = r"a link: store its numbers in the file"
 
 
 @pytest.mark.parametrize("name", ["momenta", "amplitude", "weight"])
@@ -238,16 +238,16 @@ def test_data_sets_of_hdf5_lie_in_the_file_itself(name: str, tmp_path: Path) -> 
     for link in links:
         with stored(path, **{name: link}) as file:
             file[f"kept/{name}"] = numbers[name]
-        refused(path, rf"a\.h5: {name} is no data set of the file itself but {ELSEWHERE}")
+        refused(path, rf"a\.h5: {name} is not a dataset of the file itself but {ELSEWHERE}")
     numbers[name].tofile(tmp_path / "raw")
     with stored(path, **{name: None}) as file:
         file.create_dataset(name, numbers[name].shape, "<f8", external=[(str(tmp_path / "raw"), 0, h5py.h5f.UNLIMITED)])
-    refused(path, rf"{name} is no data set of the file itself but {ELSEWHERE}")
+    refused(path, rf"{name} is not a dataset of the file itself but {ELSEWHERE}")
     layout = h5py.VirtualLayout(numbers[name].shape, "<f8")
     layout[...] = h5py.VirtualSource(str(other), name, numbers[name].shape)
     with stored(path, **{name: None}) as file:
         file.create_virtual_dataset(name, layout)
-    refused(path, rf"{name} is no data set of the file itself but {ELSEWHERE}")
+    refused(path, rf"{name} is not a dataset of the file itself but {ELSEWHERE}")
     with stored(path, **{name: None}) as file:
         file[f"kept/{name}"] = numbers[name]
         file[name] = file[f"kept/{name}"]  # a hard link within the file is allowed
@@ -257,7 +257,7 @@ def test_data_sets_of_hdf5_lie_in_the_file_itself(name: str, tmp_path: Path) -> 
 def test_a_link_that_leads_nowhere_and_a_group_are_one_sentence(tmp_path: Path) -> None:
     with stored(tmp_path / "a.h5", amplitude=h5py.ExternalLink("nowhere.h5", "/amplitude")):
         pass
-    refused(tmp_path / "a.h5", rf"amplitude is no data set of the file itself but {ELSEWHERE}")
+    refused(tmp_path / "a.h5", rf"amplitude is not a dataset of the file itself but {ELSEWHERE}")
     with stored(tmp_path / "a.h5", amplitude=None) as file:
         file["amplitude/kept"] = some().amplitude
     refused(tmp_path / "a.h5", r"has no amplitude but momenta: name its arrays")

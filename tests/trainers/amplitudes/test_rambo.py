@@ -77,7 +77,7 @@ def test_volumes_with_masses() -> None:
 
 def test_what_cannot_be_sampled_is_said() -> None:
     rng = np.random.default_rng(1)
-    with pytest.raises(PlannerError, match="energy of row 1, 170 GeV, is not above the masses' 171 GeV"):
+    with pytest.raises(PlannerError, match="energy of row 1, 170 GeV, is not above the sum of the masses, 171 GeV"):
         rambo(np.array([300.0, 170.0]), (80.0, 91.0), rng)
-    with pytest.raises(PlannerError, match="two particles at least, not 1"):
+    with pytest.raises(PlannerError, match="at least two particles, not 1"):
         rambo(np.array([300.0]), (80.0,), rng)

@@ -151,7 +151,7 @@ def test_amplitudes_that_are_all_the_same_are_one_sentence(tmp_path: Path, targe
     with pytest.raises(PlannerError) as caught:
         training.train(root, cell, Silent(tmp_path))
     assert str(caught.value) == (
-        f"The amplitude is 3 at all {said}, so that there is nothing to learn: give events whose amplitudes differ."
+        f"The amplitude is 3 at all {said}, so there is nothing to learn: give events whose amplitudes differ."
     )
 
 

@@ -131,7 +131,7 @@ def test_a_process_that_dies_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         list(zip(simulating._parts(die, 2), range(3), strict=False))
 
     with pytest.raises(
-        PlannerError, match=r"ended, perhaps for want of memory: run the same command with fewer --cores"
+        PlannerError, match=r"ended, perhaps because memory was too small: run the same command with fewer --cores"
     ):
         parts()
 
@@ -147,7 +147,7 @@ def test_what_cannot_be_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
         assert str(caught.value).count(". ") == 0
 
     refused(r"no built-in process 'Zq': use Zg", "Zq", 10)
-    refused(r"0 events cannot be simulated: ask for at least one", "Zg", 0)
+    refused(r"0 events cannot be simulated: request at least one", "Zg", 0)
     refused(r"seed -1 is negative", "Zg", 10, -1)
     refused(r"No event of ttH .* sqrt\(s\) = 400 GeV: give more than 470.34", "ttH", 10, 1, 400.0)
     monkeypatch.setattr(files, "usable_memory", lambda: 1e9)

@@ -131,7 +131,8 @@ def test_an_estimate_adds_up_the_cells_that_are_left(root: Path) -> None:
     assert found.longest == pytest.approx(max(each))
     assert found.disk == 3000.0
     assert found.basis == (
-        "Estimated from 2 short cells that filled this machine: 10 FLOP/s to 1.0 kFLOP/s, and 0.5 s to start a cell."
+        "Estimated from 2 short cells that used all of this machine: 10 FLOP/s to 1.0 kFLOP/s, and 0.5 s to "
+        "start a cell."
     )
     assert found.money(7200.0) == pytest.approx(2 * sum(each))
     assert found.money(None) is None

@@ -145,7 +145,7 @@ def test_a_disk_without_room_starts_no_cell_and_the_runner_says_so(root: Path, m
     monkeypatch.setattr(files, "free", lambda root: 1e6)
     shift = runner.RunnerState(Queue(root), "test")
     assert runner.poll_once(shift, Pool(None, "", Machine(2, 0.0), root, lambda pool: ""))  # type: ignore[arg-type]
-    assert shift.message == f"The disk of {root} is full: free some of it, and the cells go on."
+    assert shift.message == f"The disk of {root} is full: free some space, and the cells continue."
     assert Queue(root).find(name).state == "queued"
 
 

@@ -51,7 +51,7 @@ def fill(root: Path, leave: int = 0) -> Path:
 def test_nothing_is_queued_where_nothing_can_be_written(small: Path) -> None:
     family = find_family("counter", small)
     ballast = fill(small)
-    with pytest.raises(DiskFull, match=f"^The disk of {small}.* is full: free some of it and try again\\.$"):
+    with pytest.raises(DiskFull, match=f"^The disk of {small}.* is full: free some space and try again\\.$"):
         launch(small, make_grid(family, {"size": [1, 2, 3]}), family)
     assert Queue(small).scan() == {}
     assert read_sweeps(small) == ()
@@ -65,7 +65,7 @@ def test_a_runner_waits_for_room_and_says_so(small: Path) -> None:
     ballast = fill(small, leave=10_000_000)
     with running(small, idle=20):
         status = wait_for_message(small)
-        assert status == f"The disk of {small} is full: free some of it, and the cells go on."
+        assert status == f"The disk of {small} is full: free some space, and the cells continue."
         ballast.unlink()
         cells = wait_for(lambda cells: all(r.state == "done" for r in cells.values()), small)
     assert [cells[name].number for name in names] == [1, 1]

@@ -96,7 +96,7 @@ def test_what_slurm_refuses_is_said(root: Path, slurm_here: dict[str, str], monk
         monkeypatch.setenv(name, value)
     settings = Slurm(cores=1, memory="100 MB", queue="nowhere")
     with (
-        pytest.raises(ClusterError, match=r"The batch system accepted no job: .*invalid partition"),
+        pytest.raises(ClusterError, match=r"The batch system did not accept the job: .*invalid partition"),
         open_pool(settings, root),
     ):
         pass
@@ -113,7 +113,7 @@ def test_jobs_that_end_without_a_worker_are_not_submitted_for_ever(
     for name, value in slurm_here.items():
         monkeypatch.setenv(name, value)
     settings = Slurm(cores=1, memory="100 MB", interface="lo", prologue=("echo no such module; exit 1",))
-    said = f"3 jobs ended before their workers connected: their output is in {root / FOLDER}."
+    said = f"3 jobs ended before their workers connected: read their output in {root / FOLDER}."
     with pytest.raises(ClusterError, match=re.escape(said)), open_pool(settings, root) as pool:
         tended(pool, "waiting for workers of Slurm, 1 job")
     assert len([log for log in (root / FOLDER).glob("*.out") if "no such module" in log.read_text()]) == 3

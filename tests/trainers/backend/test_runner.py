@@ -68,7 +68,7 @@ def test_a_cell_that_kills_its_worker_three_times_has_failed(root: Path) -> None
     cells = run_all(root)
     assert cells[good].state == "done"
     assert cells[bad].state == "failed"
-    assert cells[bad].result["why"] == "The process of this cell died 3 times: its log says how far it came."  # type: ignore[index]
+    assert cells[bad].result["why"] == "The process of this cell died 3 times: read its log."  # type: ignore[index]
 
 
 def test_cancel_hold_and_retry(root: Path) -> None:

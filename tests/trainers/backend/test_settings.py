@@ -51,17 +51,20 @@ def test_kinds(tmp_path: Path) -> None:
         ("cores = 0", "cores cannot be 0: input should be greater than or equal to 1."),
         ("core = 2", "A cluster of kind local has no field 'core': remove it, or correct its name."),
         ('kind = "slurm"\ncores = 2', "The field memory is missing: give it a value."),
-        (SLURM.replace("4 GB", "4"), "'4' is no amount of memory: write it like 4 GB."),
-        (SLURM + 'walltime = "1 h"', "'1 h' is no walltime: write it like 01:00:00 or 2-00:00:00."),
-        (SLURM + 'queue = "a b"', "'a b' has characters that a name cannot have: use letters, digits, points, dashes."),
+        (SLURM.replace("4 GB", "4"), "'4' is not an amount of memory: write it like 4 GB."),
+        (SLURM + 'walltime = "1 h"', "'1 h' is not a time: write it like 01:00:00 or 2-00:00:00."),
+        (
+            SLURM + 'queue = "a b"',
+            "'a b' has characters that a name cannot contain: use letters, digits, points, dashes.",
+        ),
         ('kind = "address"', "The field scheduler is missing: give it a value."),
         (
             'kind = "address"\nscheduler = "head:8786"',
-            "The scheduler 'head:8786' is no address: write it like tls://host:8786.",
+            "The scheduler 'head:8786' is not an address: write it like tls://host:8786.",
         ),
         (
             'kind = "address"\nscheduler = "tls://head:port"',
-            "The scheduler 'tls://head:port' is no address: write it like tls://host:8786.",
+            "The scheduler 'tls://head:port' is not an address: write it like tls://host:8786.",
         ),
         (
             'kind = "address"\nscheduler = "tls://head:8786"\nca = "ca.pem"',
@@ -76,7 +79,7 @@ def test_sentences(tmp_path: Path, text: str, sentence: str) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     files = "".join(f'{name} = "{name}.pem"\n' for name in ("ca", "cert", "key"))
     assert said(tmp_path, f'kind = "address"\nscheduler = "tls://head:8786"\n{files}') == (
-        f"The file {tmp_path / 'ca.pem'} of ca is not there: correct its path."
+        f"The file {tmp_path / 'ca.pem'} of ca does not exist: correct its path."
     )
 
 

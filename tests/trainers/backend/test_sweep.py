@@ -194,10 +194,10 @@ def test_a_cap_holds_a_sweep_in_hours_or_money(tmp_path: Path) -> None:
     assert over_cap(sweep_of("ab", Cap(1.01)), records, tmp_path) == ""
     assert over_cap(sweep_of("a", Cap(1.0)), records, tmp_path) == ""
     assert over_cap(sweep_of("ab", Cap(1.0)), records, tmp_path) == (
-        "The sweep has used 1 device hour of its cap of 1 device hour: raise the cap to continue its cells."
+        "The sweep has used 1 device hour of its cap of 1 device hour: raise the cap to continue."
     )
     assert over_cap(sweep_of("ab", Cap(0.5, 3.0, "EUR")), records, tmp_path) == (
-        "The sweep has used 3 EUR of its cap of 1.5 EUR: raise the cap to continue its cells."
+        "The sweep has used 3 EUR of its cap of 1.5 EUR: raise the cap to continue."
     )
 
 

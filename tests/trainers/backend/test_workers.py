@@ -44,13 +44,13 @@ def test_versions_that_differ_are_both_named() -> None:
     ours = versions()
     assert describe_conflict(ours, {"The worker a": versions(python="3.11.2.final.0")}, PACKAGES) == ""
     assert describe_conflict(ours, {"The worker a": ours, "The worker b": versions(isoplan="1.3.0")}, PACKAGES) == (
-        "The worker b has isoplan 1.3.0 and here is 1.2.3: install the same on both."
+        "The worker b has isoplan 1.3.0 and this machine has 1.2.3: install the same version on both."
     )
     assert describe_conflict(ours, {"The scheduler": versions(python="3.12.1.final.0")}, PACKAGES) == (
-        "The scheduler has python 3.12 and here is 3.11: install the same on both."
+        "The scheduler has python 3.12 and this machine has 3.11: install the same version on both."
     )
     assert describe_conflict(ours, {"The worker a": {"packages": {}}}, PACKAGES) == (
-        "The worker a has no isoplan and here is 1.2.3: install the same on both."
+        "The worker a has no isoplan and this machine has 1.2.3: install the same version on both."
     )
 
 
@@ -64,7 +64,7 @@ class Bare:
 def test_a_worker_without_isoplan_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "_versions", lambda client, workers: (versions(), versions(), {}))
     (root / "cells").mkdir()
-    said = "The worker tls://far:1 cannot import Isoplan: install it there, in the version that is here."
+    said = "The worker tls://far:1 cannot import Isoplan: install the version of this machine there."
     assert check_workers(Bare(), {"tls://far:1": {"nthreads": 1}}, root) == ({}, said)  # type: ignore[arg-type]
     assert not list((root / "cells").iterdir())
 

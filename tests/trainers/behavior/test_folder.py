@@ -88,7 +88,10 @@ def test_damage_is_one_sentence(name: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[event]\nuser = 'a'\n", "columns.toml has a part 'event': write [events] and [items] with columns in them."),
+        (
+            "[event]\nuser = 'a'\n",
+            "columns.toml has a part 'event': write [events] and [items] with columns below them.",
+        ),
         (
             "[events]\nname = 'a'\n",
             "columns.toml has 'name' in [events]: use user, item, time, text, categories, numbers, leave.",

@@ -215,9 +215,9 @@ def test_large_scores_and_small_ones() -> None:
 def test_what_cannot_be_scored() -> None:
     scores, targets, items = batch(np.random.default_rng(4), 3, 5, 1.0)
     for wrong in (np.nan, np.inf, -np.inf):
-        with pytest.raises(PlannerError, match="scores that are not finite: lower its learning rate"):
+        with pytest.raises(PlannerError, match="scores that are not finite: use a smaller learning rate"):
             ranked((np.where(scores == scores[1, 1], wrong, scores), targets, items))
-    with pytest.raises(PlannerError, match="no events to score: leave some for the validation or the test set"):
+    with pytest.raises(PlannerError, match="no events to score: keep some for the validation or the test set"):
         evaluate([(ranked((scores[:0], targets[:0], items)), np.zeros(0, np.int64))], 50)
     with pytest.raises(ValueError, match=r"scores \(3, 5\), targets \(2,\)"):
         ranked((scores, targets[:2], items))
@@ -226,5 +226,5 @@ def test_what_cannot_be_scored() -> None:
     with pytest.raises(ValueError, match="a catalogue without items"):
         rank_catalogue(lambda first, stop: scores, targets, Groups.apart(0), top=2, chunk=4)
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="other values when it was asked again"):
+    with pytest.raises(ValueError, match="returned different values in a second call"):
         rank_catalogue(lambda a, b: rng.normal(size=(3, b - a)), np.zeros(3, np.int64), Groups.apart(5), top=2, chunk=2)

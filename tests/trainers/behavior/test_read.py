@@ -87,7 +87,7 @@ def test_lines_of_user_and_item(tmp_path: Path) -> None:
     assert log.times.tolist() == [0, 2, 3, 1]
     assert not log.timed
     assert log.notes == (
-        "events.txt has no column of time: the events of a user are taken in the order of the file.",
+        "events.txt has no column of time: the events of a user are used in the order of the file.",
         "1 of 2 users have one event ('1' in column user is the first): nothing can be predicted for them, "
         "but their events count for the popularity of the items.",
     )
@@ -216,7 +216,7 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ("user,item\n1,2\n1,\n", "Column item of events.csv is empty in row 2: fill it in, or leave the row out."),
         (
             "user,item\n1,2\n2,3\n",
-            "No user of events.csv has two events, so that there is nothing to predict: name the column of the user "
+            "No user of events.csv has two events, so there is nothing to predict: name the column of the user "
             "(user was read).",
         ),
         (
@@ -231,7 +231,7 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ),
         (
             "user,item,price\n1,2,3\n1,2,nan\n",
-            "Column price of events.csv has nan in row 2, which is no finite number: correct the row, or leave the "
+            "Column price of events.csv has nan in row 2, which is not a finite number: correct the row, or leave the "
             "column out.",
         ),
         (
@@ -240,23 +240,23 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ),
         (
             "user,item,time\n1,2,3\n1,2,NaN\n",
-            "Column time of events.csv has nan in row 2, which is no finite number: correct the row, or leave the "
+            "Column time of events.csv has nan in row 2, which is not a finite number: correct the row, or leave the "
             "column out.",
         ),
         (
             "user,item,time\n1,2,2024-05-31\n1,2,2024-06-01\n1,2,yesterday\n",
             "Column time of events.csv has 'yesterday' in row 3, which is no date like 2024-05-31 12:30:00: write all "
-            "moments so, or all as numbers.",
+            "times in this form, or all as numbers.",
         ),
         (
             "user,item,time\n1,2,2024-05-31 12:30:00Z\n1,2,2024-06-01\n",
             "Column time of events.csv has '2024-06-01' in row 2, which is no date with a zone like 2024-05-31 "
-            "12:30:00+02:00: write all moments so, or all as numbers.",
+            "12:30:00+02:00: write all times in this form, or all as numbers.",
         ),
         (
             "user,item,time\n1,2,3\n1,2,2024-06-01\n",
             "Column time of events.csv has '2024-06-01' in row 2 where others are numbers: correct the row, or write "
-            "all moments as dates.",
+            "all times as dates.",
         ),
         (
             'user,item\n1,2\n1,"3\n1,4\n',
@@ -291,11 +291,11 @@ def test_items_that_are_missing_or_twice(tmp_path: Path) -> None:
         PlannerError, match=r"Column item of items\.csv names 'a' in row 4 and in row 1: keep one row for"
     ):
         read_items(write(tmp_path, ITEMS + "a,again,acme,1\n", "items.csv"))
-    assert "Column title of events.csv is named as text: name it in the item table." in fault(
+    assert "Column title of events.csv is named as text, but texts belong to the item table: name it there." in fault(
         tmp_path, "user,item,title\n1,a,x\n1,b,x\n", Columns(text=("title",)), items
     )
     log = read_log(write(tmp_path, "user,item,title\n1,a,x\n1,b,x\n"), items=items)
-    assert log.notes[0] == "Column title of events.csv is not read: texts are those of the item table."
+    assert log.notes[0] == "Column title of events.csv is not read: only texts of the item table are used."
 
 
 def test_columns_by_name(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_log(tmp_path / "e.parquet")
     pq.write_table(pa.table({"user": [1, 1], "item": [1, 2], "tags": [["a"], []]}), tmp_path / "e.parquet")
     with pytest.raises(
-        PlannerError, match=r"Column tags of e\.parquet holds list<.*> and not texts or numbers: leave it"
+        PlannerError, match=r"Column tags of e\.parquet holds list<.*>, not texts or numbers: leave the column"
     ):
         read_log(tmp_path / "e.parquet")
 
@@ -336,7 +336,7 @@ def test_too_many_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("isoplan.trainers.behavior.logs.columns.MOST_CATEGORIES", 2)
     text = "user,item,url\n1,2,x\n1,2,y\n1,2,z\n"
     assert fault(tmp_path, text) == (
-        "Column url of events.csv has more than 2 different texts: name it as text, or leave it out."
+        "Column url of events.csv has more than 2 different texts: name it as text, or leave the column out."
     )
 
 

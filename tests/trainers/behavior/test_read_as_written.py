@@ -18,7 +18,7 @@ from tests.trainers.behavior.test_read import events, fault, write
 
 
 def test_lines_that_begin_with_the_names_of_their_columns(tmp_path: Path) -> None:
-    said = "events.txt begins with the names of its columns: that line is not read as an event."
+    said = "events.txt begins with the names of its columns: the first line is not read as an event."
     for head in ("user item", "userId\tmovieId", "user track", "buyer item_id", "\ufeffUser  Item "):
         delimiter = "\t" if "\t" in head else " "
         body = f"{head}\n2 7\n2 9\n".replace(" 7", f"{delimiter}7").replace(" 9", f"{delimiter}9")
@@ -65,7 +65,7 @@ def test_a_column_of_numbers_that_begins_with_none(
     monkeypatch.setattr(table_files, "BLOCK_BYTES", 100)
     text = "user,item,price\n" + f"1,2,{first}\n" * rows + "1,3,3\n1,3,4\n"
     assert fault(tmp_path, text) == (
-        f"Column price of events.csv has {said} in row 1, which is no finite number: correct the row, or leave the "
+        f"Column price of events.csv has {said} in row 1, which is not a finite number: correct the row, or leave the "
         f"column out."
     )
 

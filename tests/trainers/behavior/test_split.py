@@ -208,7 +208,7 @@ def test_candidates_are_uniform_and_some_cannot_be_drawn() -> None:
     counts = np.bincount(drawn.ravel(), minlength=9)
     assert counts[[0, 4]].tolist() == [0, 0]
     assert counts[counts > 0] == pytest.approx(np.full(7, 40_000 / 7), rel=0.05)
-    with pytest.raises(PlannerError, match="10 candidates cannot be drawn from a catalogue of 9 items: ask for fewer"):
+    with pytest.raises(PlannerError, match="10 candidates cannot be drawn from a catalogue of 9 items: request fewer"):
         draw_unseen(log, np.zeros(1, np.int64), 10, seed=1)
     with pytest.raises(PlannerError, match="User 'u0' has events with every item, so no unseen item can be drawn"):
         draw_unseen(make([9]), np.zeros(1, np.int64), 2, seed=1)

@@ -297,7 +297,7 @@ def counted(cell: BehaviorCell, folder: Path) -> list[Any]:
     [
         ({"stage": 2, "negatives": 61}, PlannerError, "K = 61 extra negatives are more than the 60 items"),
         ({"rivals": 70}, PlannerError, "70 candidates cannot be drawn from a catalogue of 60 items"),
-        ({"batch": 81}, PlannerError, "synthetic has 77 sequences to train on, fewer than the batch of 81"),
+        ({"batch": 81}, PlannerError, "synthetic has 77 sequences to train on, but the batch has 81"),
         (
             {"width": 16_384, "layers": 256},
             CellError,

@@ -41,7 +41,7 @@ def test_an_argument_of_a_command_stays_one_argument(root: Path, k: int) -> None
 
 
 def test_what_is_no_text_is_refused(root: Path) -> None:
-    sentence = r"^The field text of the family echo cannot be '\\ud800': .* a character that is no text: type it anew"
+    sentence = r"^The field text of the family echo cannot be '\\ud800': .* an invalid character: type it again"
     with pytest.raises(PlannerError, match=sentence):
         once(root, "echo", REFUSED[1])
 
@@ -80,7 +80,7 @@ def test_the_environment_of_a_program(command: str, source: dict[str, str], foun
 
 
 def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PlannerError, match=r"echo.environment is wrong: .*'KEY=1' is no name of a variable"):
+    with pytest.raises(PlannerError, match=r"echo.environment is wrong: .*'KEY=1' is not a name of a variable"):
         families(workspace(tmp_path, {}, 'environment = ["KEY=1"]'))
 
 

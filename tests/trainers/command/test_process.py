@@ -45,8 +45,11 @@ def left_running(root: Path) -> list[psutil.Process]:
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ("silent", "The program python -P -S wrote no JSON line: it must write its metrics to standard output."),
-        ("fails", "The program python -P -S ended with exit code 3: its log says why."),
+        (
+            "silent",
+            "The program python -P -S wrote no JSON line: the program must write its metrics to standard output.",
+        ),
+        ("fails", "The program python -P -S ended with exit code 3: read the reason in its log."),
         ("nan", "The program reported loss = nan at step 1: the training diverged."),
     ],
 )
@@ -67,7 +70,7 @@ def test_a_program_that_fails_on_a_full_disk_waits_for_room(root: Path, monkeypa
 @pytest.mark.parametrize(("how", "number", "counts"), [("crashes at once", 11, True), ("crashes", 9, False)])
 def test_a_program_that_a_signal_ends_is_tried_again(root: Path, how: str, number: int, counts: bool) -> None:
     record = once(root, {"how": how, "steps": 3})
-    why = f"The program python -P -S was ended by signal {number}: its log says how far it came."
+    why = f"The program python -P -S was ended by signal {number}: read its log."
     assert (record.state, record.deaths, record.number) == ("queued", int(counts), 1)
     assert {key: record.result[key] for key in ("state", "why", "counts")} == {  # type: ignore[index]
         "state": "died", "why": why, "counts": counts,
@@ -88,7 +91,10 @@ def test_a_program_that_is_missing_is_named(root: Path) -> None:
 def test_a_program_that_hangs_is_ended(root: Path) -> None:
     (root / "programs.toml").write_text((root / "programs.toml").read_text().replace("silence = 20", "silence = 1"))
     record = once(root, {"how": "hangs"})
-    assert record.result["why"] == "The program had no output for 1 s and was ended: raise silence in programs.toml."  # type: ignore[index]
+    assert (
+        record.result["why"]
+        == "The program had no output for 1 s and was ended: raise the field silence in programs.toml."
+    )  # type: ignore[index]
     progress.wait(lambda: not left_running(root), root)
 
 

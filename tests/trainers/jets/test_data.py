@@ -89,7 +89,7 @@ def test_too_few_jets_are_one_sentence(tmp_path: Path) -> None:
         place = tmp_path / "jets" / "mine" / name
         write([toy([2] * 10, 1)], place / "prepared" / "x")
     cell = JetCell(data="mine", jets=50, validation=100)
-    with pytest.raises(PlannerError, match=r"names no ROOT file"):
+    with pytest.raises(PlannerError, match=r"contains no ROOT file"):
         open_jets(tmp_path, cell, Silent(tmp_path))
 
 

@@ -127,7 +127,7 @@ def test_what_cannot_be_evaluated() -> None:
     logits, labels = tagger(30)
     with pytest.raises(PlannerError, match="There are no jets to evaluate on"):
         evaluate(logits[:0], labels[:0])
-    with pytest.raises(PlannerError, match="logits that are not finite: lower its learning rate"):
+    with pytest.raises(PlannerError, match="logits that are not finite: use a smaller learning rate"):
         evaluate(np.where(logits == logits[3, 3], np.nan, logits), labels)
     with pytest.raises(ValueError, match=r"logits \(30, 10\) for 29 jets"):
         evaluate(logits, labels[1:])

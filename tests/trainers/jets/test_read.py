@@ -145,7 +145,7 @@ def test_the_jets_of_a_folder_file_after_file(tmp_path: Path) -> None:
     assert [len(piece) for piece in read_jets(files, KINEMATIC)] == [9, 3]
     (tmp_path / "none").mkdir()
     for folder in (tmp_path / "none", tmp_path / "missing"):
-        with pytest.raises(PlannerError, match=r"names no ROOT file: give a folder"):
+        with pytest.raises(PlannerError, match=r"contains no ROOT file: give a folder"):
             find_files(folder)
     with pytest.raises(PlannerError, match=r"missing\.root cannot be read: No such file"):
         next(read_jets([tmp_path / "missing.root"], KINEMATIC))
@@ -165,7 +165,7 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(PlannerError, match=r"x\.root holds no TTree tree, but TObjString tree"):
         next(read_jets([path], ALL))
     write_root(path, columns([]))
-    with pytest.raises(PlannerError, match=r"x\.root holds no jets: leave it out or simulate it again"):
+    with pytest.raises(PlannerError, match=r"x\.root contains no jets: leave it out or simulate it again"):
         next(read_jets([path], ALL))
 
 

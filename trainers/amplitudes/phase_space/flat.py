@@ -29,11 +29,12 @@ def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -
     energy = np.asarray(energy, np.float64)
     m = np.array(masses)
     if len(m) < 2:
-        raise PlannerError(f"Phase space has two particles at least, not {len(m)}: name more masses.")
+        raise PlannerError(f"Phase space needs at least two particles, not {len(m)}: give more masses.")
     if not np.all(energy > m.sum()):
         row = int(np.argmin(energy > m.sum()))
         raise PlannerError(
-            f"The energy of row {row}, {energy[row]:g} GeV, is not above the masses' {m.sum():g} GeV: raise it."
+            f"The energy of row {row}, {energy[row]:g} GeV, is not above the sum of the masses, {m.sum():g} "
+            f"GeV: raise it."
         )
     p = _massless(energy, len(m), rng)
     return _massive(p, energy, m) if m.any() else p

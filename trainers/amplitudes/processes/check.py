@@ -121,7 +121,7 @@ def _check_conserved(momenta: NDArray[np.float64]) -> None:
         row = int(np.argmax(bad))
         energy = np.sqrt(max(_squares(incoming[None])[0, row], 0))
         raise PlannerError(
-            f"{row_of(row)} does not conserve momentum: incoming less outgoing is "
+            f"{row_of(row)} does not conserve momentum: incoming minus outgoing is "
             f"({', '.join(f'{x:.3g}' for x in off[row])}) GeV at sqrt(s) = {energy:.6g} GeV: put the two incoming "
             "particles first, with positive energies."
         )

@@ -152,7 +152,7 @@ def check_points(size: int, there: int) -> None:
     if 2 * size > there:
         most = f"dimension_points to {there // 2:,} or less" if there // 2 >= LEAST else "dimension_points to 0"
         raise PlannerError(
-            f"dimension_points is {size:,} and tests is {there:,}, so that random subsets would contain nearly "
+            f"dimension_points is {size:,} and tests is {there:,}, so random subsets would contain nearly "
             f"the same points: set tests to {2 * size:,} or more, or {most}."
         )
 

@@ -115,7 +115,7 @@ def unfit(amplitude: Floats, kind: str) -> str:
         return ""
     row = int(np.argmax(bad))
     if not np.isfinite(amplitude[row]):
-        what = "is no number: leave such rows out"
+        what = "is not a number: leave such rows out"
     elif kind == RAW:
         what = "has no relative error: leave such rows out"
     else:
@@ -134,7 +134,7 @@ def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
     if deviation(y[:, 0], weight) <= ROUNDING * largest:
         one = np.exp(y[0, 0]) if kind == LOG else y[0, 0]
         raise PlannerError(
-            f"The amplitude is {one:g} at all {len(y):,} points {points}, so that there is nothing to learn: give "
+            f"The amplitude is {one:g} at all {len(y):,} points {points}, so there is nothing to learn: give "
             "events whose amplitudes differ."
         )
 

@@ -75,8 +75,8 @@ def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, rati
     low = Shape(inputs, max(math.floor(widths[depth]), 1), depth, outputs)
     if replace(low, width=1).parameters > 2 * N:
         raise PlannerError(
-            f"N = {N:g} is too few for {inputs} invariants and {depth} layers, which take {low.parameters:,} "
-            "parameters at width 1: raise it or take fewer layers."
+            f"N = {N:g} is too few for {inputs} invariants and {depth} layers, which have {low.parameters:,} "
+            "parameters at width 1: raise N or use fewer layers."
         )
     return min(low, replace(low, width=low.width + 1), key=lambda one: abs(one.parameters - N))
 
@@ -120,7 +120,7 @@ class LlocaShape:
                 raise PlannerError(f"{name} is {getattr(self, name)}: the surrogate needs at least 1.")
         if self.width < 1 or self.width % HEAD:
             raise PlannerError(
-                f"The width {self.width} is no number of heads: a LLoCa-Transformer needs a multiple of {HEAD}."
+                f"The width {self.width} cannot be divided into heads: a LLoCa-Transformer needs a multiple of {HEAD}."
             )
 
     @property
@@ -196,8 +196,8 @@ def lloca_of_parameters(
     least = LlocaShape(kinds, HEAD, depth, outputs)
     if least.parameters > 2 * N:
         raise PlannerError(
-            f"N = {N:g} is too few for a LLoCa-Transformer of {depth} layers, which takes {least.parameters:,} "
-            f"parameters at width {HEAD}: raise it or take fewer layers."
+            f"N = {N:g} is too few for a LLoCa-Transformer of {depth} layers, which has {least.parameters:,} "
+            f"parameters at width {HEAD}: raise N or use fewer layers."
         )
     low = replace(least, width=max(math.floor(shapes[depth] / HEAD), 1) * HEAD)
     return min(low, replace(low, width=low.width + HEAD), key=lambda one: abs(one.parameters - N))

@@ -182,7 +182,7 @@ def _refusal(cluster: Any, error: Exception) -> str:
         command = cluster.job_cls.submit_command
         return f"There is no {command} on this machine: run Isoplan where jobs are submitted."
     match = re.search(r"stderr:\s*(.+)", str(error))
-    return f"The batch system accepted no job: {match[1].strip() if match else error}."
+    return f"The batch system did not accept the job: {match[1].strip() if match else error}."
 
 
 def _tend(upkeep: Upkeep, pool: Pool) -> str:
@@ -201,7 +201,7 @@ def _tend(upkeep: Upkeep, pool: Pool) -> str:
     for name in gone:
         upkeep.failed = 0 if jobs[name] in upkeep.met else upkeep.failed + 1
     if upkeep.failed >= TRIES:
-        raise ClusterError(f"{TRIES} jobs ended before their workers connected: their output is in {upkeep.folder}.")
+        raise ClusterError(f"{TRIES} jobs ended before their workers connected: read their output in {upkeep.folder}.")
     if gone:
         log.warning("submitting %s again: %s gone", ", ".join(gone), ", ".join(jobs[name] for name in gone))
         try:

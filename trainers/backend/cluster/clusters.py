@@ -104,9 +104,11 @@ def security_of(settings: Address) -> Security:
     try:
         shown = security.get_connection_args("client")
     except OSError as error:
-        raise ClusterError(f"The files ca, cert and key of the cluster are no certificates: {error}.") from error
+        raise ClusterError(f"The files ca, cert and key of the cluster are not valid certificates: {error}.") from error
     if security.require_encryption and shown["ssl_context"] is None:
-        raise ClusterError(f"The scheduler {settings.scheduler} asks for certificates: name ca, cert and key of yours.")
+        raise ClusterError(
+            f"The scheduler {settings.scheduler} requires certificates: set ca, cert and key to your files."
+        )
     return security
 
 
@@ -162,7 +164,7 @@ def collect_result(pool: Pool, folder: Path, number: int, future: Any) -> None:
     try:
         news = future.result(timeout=ANSWER)
     except Exception as error:  # Dask raises various errors if the worker died
-        log.warning("cell %s: what attempt %s left did not arrive: %r", folder.name, number, error)
+        log.warning("cell %s: the files of attempt %s did not arrive: %r", folder.name, number, error)
         return
     if is_same(folder, news):
         write_update(folder, news)

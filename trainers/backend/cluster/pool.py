@@ -58,7 +58,7 @@ def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tup
         answers = client.run(describe_worker, str(place), content, **how)
     for address, answer in answers.items():
         if isinstance(answer, ImportError):
-            return {}, f"The worker {address} cannot import Isoplan: install it there, in the version that is here."
+            return {}, f"The worker {address} cannot import Isoplan: install the version of this machine there."
     return {address: answer for address, answer in answers.items() if isinstance(answer, WorkerInfo)}, ""
 
 
@@ -99,7 +99,7 @@ def describe_conflict(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str,
             here, there = (_version(one, name) for one in (ours, said))
             if here != there:
                 has = f"{name} {there}" if there else f"no {name}"
-                return f"{who} has {has} and here is {here}: install the same on both."
+                return f"{who} has {has} and this machine has {here}: install the same version on both."
     return ""
 
 
@@ -111,7 +111,7 @@ def _version(said: Mapping[str, Any], name: str) -> str:
 def _threads(workers: Mapping[str, Any]) -> str:
     for address, said in workers.items():
         if said["nthreads"] != 1:
-            return f"The worker {address} has {said['nthreads']} threads, and a cell needs a process: {THREADS}."
+            return f"The worker {address} has {said['nthreads']} threads, but a cell needs a process: {THREADS}."
     return ""
 
 
@@ -186,7 +186,7 @@ def update_workers(pool: Pool) -> str:
     Raises ClusterError if the scheduler is gone or if workers cannot run cells.
     """
     if pool.client.status != "running":
-        raise ClusterError(f"The scheduler {pool.text} went away: its cells go on when it is back.")
+        raise ClusterError(f"The scheduler {pool.text} is not reachable: its cells continue when it is back.")
     now = time.monotonic()
     if now - pool.looked >= LOOK:
         pool.looked = now
@@ -196,7 +196,9 @@ def update_workers(pool: Pool) -> str:
             new = {address: worker for address, worker in workers.items() if address not in pool.workers}
             accepted, wrong = check_workers(pool.client, new, pool.root) if new else ({}, "")
         except (OSError, TimeoutError) as error:
-            raise ClusterError(f"The scheduler {pool.text} does not answer any more: its cells wait.") from error
+            raise ClusterError(
+                f"The scheduler {pool.text} does not answer any more: check it; its cells wait until it answers."
+            ) from error
         if wrong:
             raise ClusterError(wrong)
         pool.workers = {address: info for address, info in (pool.workers | accepted).items() if address in workers}

@@ -54,7 +54,7 @@ class Address(_Kind):
         except ValueError:
             whole = False
         if not whole or parts.path:
-            raise ValueError(f"The scheduler {scheduler!r} is no address: write it like tls://host:8786.")
+            raise ValueError(f"The scheduler {scheduler!r} is not an address: write it like tls://host:8786.")
         return scheduler
 
     @model_validator(mode="after")
@@ -70,7 +70,7 @@ class Address(_Kind):
             raise ValueError(f"TLS needs three files, and only {' and '.join(given)} is given: name ca, cert and key.")
         for name in given:
             if not getattr(self, name).is_file():
-                raise ValueError(f"The file {getattr(self, name)} of {name} is not there: correct its path.")
+                raise ValueError(f"The file {getattr(self, name)} of {name} does not exist: correct its path.")
         return self
 
 
@@ -95,21 +95,23 @@ class Jobs(_Kind):
     @classmethod
     def _bytes(cls, memory: str) -> str:
         if not MEMORY.fullmatch(memory):
-            raise ValueError(f"{memory!r} is no amount of memory: write it like 4 GB.")
+            raise ValueError(f"{memory!r} is not an amount of memory: write it like 4 GB.")
         return memory
 
     @field_validator("walltime")
     @classmethod
     def _duration(cls, walltime: str) -> str:
         if not WALLTIME.fullmatch(walltime):
-            raise ValueError(f"{walltime!r} is no walltime: write it like 01:00:00 or 2-00:00:00.")
+            raise ValueError(f"{walltime!r} is not a time: write it like 01:00:00 or 2-00:00:00.")
         return walltime
 
     @field_validator("account", "interface", "queue", check_fields=False)
     @classmethod
     def _word(cls, word: str | None) -> str | None:
         if word is not None and not re.fullmatch(r"[\w.,@:/+-]+", word):
-            raise ValueError(f"{word!r} has characters that a name cannot have: use letters, digits, points, dashes.")
+            raise ValueError(
+                f"{word!r} has characters that a name cannot contain: use letters, digits, points, dashes."
+            )
         return word
 
 

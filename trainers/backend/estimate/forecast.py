@@ -176,7 +176,7 @@ def _calibrated(family: Family[Any], short: Sequence[tuple[Cell, Measured]]) -> 
     slow, fast = min(one.speed for one in measured), max(one.speed for one in measured)
     speed = f"{si(slow, 2)}FLOP/s" if len(measured) == 1 else f"{si(slow, 2)}FLOP/s to {si(fast, 2)}FLOP/s"
     ran = _ran(measured)
-    basis = f"Estimated from {ran} that filled this machine: {speed}, and {overhead:.2g} s to start a cell."
+    basis = f"Estimated from {ran} that used all of this machine: {speed}, and {overhead:.2g} s to start a cell."
     return Speeds(seconds, mean(one.disk for one in measured), basis, "measured")
 
 

@@ -120,7 +120,8 @@ class Queue:
         damaged = {name: cell for name, cell in zip(names, cells, strict=True) if name in lacking}
         if len(new) + len(there) > MOST_CELLS:
             raise PlannerError(
-                f"{len(new):,} more cells are too many for one workspace, which holds {MOST_CELLS:,} at most: delete "
+                f"{len(new):,} more cells are too many for one workspace, which can contain {MOST_CELLS:,} at "
+                f"most: delete "
                 "finished ones, or open another workspace."
             )
         created = datetime.now(UTC).isoformat(timespec="milliseconds")

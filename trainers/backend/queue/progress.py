@@ -217,7 +217,7 @@ def over_cap(sweep: Sweep, records: Mapping[str, Record], root: Path) -> str:
     used = used_hours(sweep, records, root)
     if used < cap.hours:
         return ""
-    return f"The sweep has used {cap.say(used)} of its cap of {cap.text}: raise the cap to continue its cells."
+    return f"The sweep has used {cap.say(used)} of its cap of {cap.text}: raise the cap to continue."
 
 
 def progress(

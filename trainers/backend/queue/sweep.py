@@ -112,7 +112,8 @@ class CellPolicy:
 
 NO_SWEEP = CellPolicy()
 NO_ORDER = SweepOrder(
-    held=True, why="The orders of this sweep are damaged (order.json): resume it, with a new cap if it had one."
+    held=True,
+    why="The orders of this sweep are damaged (order.json): resume the sweep, with a new cap if it had a cap.",
 )
 """Orders of a sweep whose file ``order.json`` is unreadable: the sweep waits until a user resumes it."""
 _ORDERS, _SWEEPS = TypeAdapter(SweepOrder), TypeAdapter(Sweep)
@@ -226,7 +227,7 @@ def find_sweep(root: Path, key: str) -> Sweep:
     exact = [s for s in found if s.key == key]
     if len(exact or found) != 1:
         few = "There is no sweep" if not found else f"There are {len(found)} sweeps"
-        raise PlannerError(f"{few} {key!r} in this workspace: name one by the key that `isoplan cells` shows.")
+        raise PlannerError(f"{few} {key!r} in this workspace: choose one by the key that `isoplan cells` shows.")
     return (exact or found)[0]
 
 

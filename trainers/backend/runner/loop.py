@@ -147,7 +147,7 @@ def _turned(shift: RunnerState, pool: Pool) -> bool:
     except files.DiskFull as error:
         shift.message = str(error)
     except FileNotFoundError as error:
-        log.warning("deleted while it was looked at: %s", error)
+        log.warning("deleted while it was read: %s", error)
     return True
 
 
@@ -216,10 +216,10 @@ def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
     """Lease the ``waiting`` cells and submit them to the workers, in the given order, until a cell does not fit."""
     for record in waiting:
         if files.free(shift.queue.root) < files.LEAST_DISK:
-            shift.message = f"The disk of {shift.queue.root} is full: free some of it, and the cells go on."
+            shift.message = f"The disk of {shift.queue.root} is full: free some space, and the cells continue."
             return
         if record.deaths >= DEATHS:
-            _fail(shift, record, f"The process of this cell died {DEATHS} times: its log says how far it came.")
+            _fail(shift, record, f"The process of this cell died {DEATHS} times: read its log.")
             continue
         try:
             family = find_family(record.family, shift.queue.root)

@@ -82,7 +82,7 @@ def ensure_runner(root: Path, queue: Queue | None = None, options: Sequence[str]
     while time.monotonic() < until and process.poll() is None and not is_held(root / CELLS / LOCK):
         time.sleep(0.1)
     if process.poll():
-        raise PlannerError(f"The runner ended at once ({last_words(root)}): {root / LOG} says more.")
+        raise PlannerError(f"The runner ended at once ({last_words(root)}): read {root / LOG}.")
     return process.pid
 
 

@@ -122,7 +122,7 @@ def room(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise DiskFull(f"The disk of {folder} is full: free some of it and try again.") from error
+        raise DiskFull(f"The disk of {folder} is full: free some space and try again.") from error
 
 
 @contextlib.contextmanager

@@ -50,7 +50,7 @@ DIED = "died"
 DEATHS = 3
 """A cell counts as failed after this number of attempts that died without saving a new checkpoint."""
 
-NO_SPEC = "The specification of this cell is damaged (spec.json): launch its grid again, and the cell goes on."
+NO_SPEC = "The specification of this cell is damaged (spec.json): launch its grid again, and the cell continues."
 NEWER = "This cell was queued by a newer Isoplan: update Isoplan to train it."
 NO_ORDER = "The file order.json of this cell is damaged. Retry the cell: its training then continues."
 

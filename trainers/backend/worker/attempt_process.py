@@ -275,7 +275,7 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
         return "failed", str(error), {}
     except MemoryError:
         traceback.print_exc()
-        return "failed", "The training ran out of memory: make the cell smaller, or give it more.", {}
+        return "failed", "The training ran out of memory: make the cell smaller, or provide more memory.", {}
     except Exception as error:
         traceback.print_exc()
         return "failed", f"The training ended with {type(error).__name__}: {error}.", {}

@@ -69,7 +69,7 @@ def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
         return pc.cast(cells, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise PlannerError(
-            f"Column {column} of {table.name} holds {cells.type} and not texts or numbers: leave it out."
+            f"Column {column} of {table.name} holds {cells.type}, not texts or numbers: leave the column out."
         ) from None
 
 
@@ -122,7 +122,7 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
     import pyarrow.compute as pc
 
     if how == "number":
-        return numbers(table, batch, column, "write all moments as dates")
+        return numbers(table, batch, column, "write all times as dates")
     cells = batch.columns[column]
     if cells.null_count:
         _refuse_empty(table, batch, column)
@@ -138,7 +138,7 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
         row = _first_that(cells, cast)
         raise PlannerError(
             f"Column {column} of {table.name} has {cells[row].as_py()!r} in row {batch.first + row}, which is no "
-            f"{WRITTEN[how]}: write all moments so, or all as numbers."
+            f"{WRITTEN[how]}: write all times in this form, or all as numbers."
         ) from None
     return np.asarray(found.to_numpy(zero_copy_only=False) / 1e6)
 
@@ -173,7 +173,8 @@ def is_number(text: str | None) -> bool:
 def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoReturn:
     """Raise a PlannerError about a ``number`` in row ``row`` that is not finite."""
     raise PlannerError(
-        f"Column {column} of {table.name} has {number:g} in row {row}, which is no finite number: correct the row, or "
+        f"Column {column} of {table.name} has {number:g} in row {row}, which is not a finite number: correct "
+        f"the row, or "
         f"leave the column out."
     )
 
@@ -222,7 +223,7 @@ def _refuse_mixed(table: Table, batch: Batch, column: str, odd: Callable[[str | 
                 f"correct the row, or {instead}."
             )
     raise PlannerError(
-        f"Column {column} of {table.name} holds {batch.columns[column].type} and not numbers: leave it out."
+        f"Column {column} of {table.name} holds {batch.columns[column].type}, not numbers: leave the column out."
     )
 
 
@@ -275,7 +276,7 @@ class Column:
         if len(self.coder.codes) > MOST_CATEGORIES:
             raise PlannerError(
                 f"Column {self.name} of {self.table.name} has more than {MOST_CATEGORIES:,} different texts: name it "
-                f"as text, or leave it out."
+                f"as text, or leave the column out."
             )
         self.parts.append(np.maximum(codes, UNKNOWN))
 

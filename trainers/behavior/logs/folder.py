@@ -184,7 +184,7 @@ def _columns(folder: Path) -> dict[str, Columns]:
 
 def _part(part: str, fields: Any) -> Columns:
     if part not in (EVENTS, ITEMS) or not isinstance(fields, dict):
-        raise PlannerError(f"{COLUMNS} has a part {part!r}: write [{EVENTS}] and [{ITEMS}] with columns in them.")
+        raise PlannerError(f"{COLUMNS} has a part {part!r}: write [{EVENTS}] and [{ITEMS}] with columns below them.")
     kinds = {field.name: isinstance(field.default, tuple) for field in dataclasses.fields(Columns)}
     given: dict[str, Any] = {}
     for name, value in fields.items():

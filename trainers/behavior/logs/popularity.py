@@ -95,7 +95,7 @@ def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) 
     """
     items = len(log.catalogue)
     if count > items:
-        raise PlannerError(f"{count:,} candidates cannot be drawn from a catalogue of {items:,} items: ask for fewer.")
+        raise PlannerError(f"{count:,} candidates cannot be drawn from a catalogue of {items:,} items: request fewer.")
     known = log.seen
     firsts, ends = (np.searchsorted(known, np.asarray(users, np.int64) * items + edge) for edge in (0, items))
     full = ends - firsts >= items

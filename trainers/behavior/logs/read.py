@@ -103,16 +103,19 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
     role = roles(table, columns, events=True)
     notes = []
     if table.kind == "plain" and table.header:
-        notes.append(f"{table.name} begins with the names of its columns: that line is not read as an event.")
+        notes.append(f"{table.name} begins with the names of its columns: the first line is not read as an event.")
     if items is not None and role.text:
         if columns.text:
-            raise PlannerError(f"Column {role.text[0]} of {table.name} is named as text: name it in the item table.")
-        notes.append(f"Column {role.text[0]} of {table.name} is not read: texts are those of the item table.")
+            raise PlannerError(
+                f"Column {role.text[0]} of {table.name} is named as text, but texts belong to the item table: "
+                f"name it there."
+            )
+        notes.append(f"Column {role.text[0]} of {table.name} is not read: only texts of the item table are used.")
         role = replace(role, text=())
     raw = _read(table, role, items)
     order, late = _order(raw.users, raw.times)
     if not role.time:
-        notes.append(f"{table.name} has no column of time: the events of a user are taken in the order of the file.")
+        notes.append(f"{table.name} has no column of time: the events of a user are used in the order of the file.")
     if late:
         notes.append(
             f"In {table.name}, {late:,} of {len(raw.users):,} events are earlier than the event before them of the "
@@ -207,7 +210,7 @@ def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequenc
     alone = np.flatnonzero(counts == 1)
     if len(alone) == len(counts):
         raise PlannerError(
-            f"No user of {table.name} has two events, so that there is nothing to predict: name the column of the user "
+            f"No user of {table.name} has two events, so there is nothing to predict: name the column of the user "
             f"({role.user} was read)."
         )
     if not len(alone):

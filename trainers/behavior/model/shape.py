@@ -45,7 +45,7 @@ class Fields:
 
     def __post_init__(self) -> None:
         if not (self.vocabulary or self.categories or self.numbers or self.buckets):
-            raise PlannerError("The items have nothing that could be embedded: give features, or buckets for ids.")
+            raise PlannerError("The items have no features to embed: give features, or buckets for ids.")
 
     @property
     def rows(self) -> int:

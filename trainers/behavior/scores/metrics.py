@@ -129,7 +129,7 @@ def evaluate(
         offered[slice(ranked.pool.start, ranked.pool.stop) if isinstance(ranked.pool, range) else ranked.pool] = True
     whole = tallies.pop(None)
     if not whole.queries:
-        raise PlannerError("There are no events to score: leave some for the validation or the test set.")
+        raise PlannerError("There are no events to score: keep some for the validation or the test set.")
     metrics = whole.metrics() | {f"global_coverage@{k}": float(shown[k].sum() / offered.sum()) for k in cutoffs}
     by_length = {n: tally.metrics() for n, tally in tallies.items() if n is not None and tally.queries}
     return Evaluation(whole.queries, metrics, by_length)

@@ -159,7 +159,7 @@ def rank_catalogue(
             above[block] += more
             tied[block] += same
     if np.any(tied < 1):
-        raise ValueError("score gave other values when it was asked again")
+        raise ValueError("score returned different values in a second call")
     items = best if groups.distinct else groups.expand(best, top)
     return Ranked(above, tied, softmax.cross_entropy(target), softmax.entropy, items, range(len(groups.of)))
 
@@ -265,7 +265,7 @@ def _checked(softmax: _Softmax) -> _Softmax:
     Raises PlannerError otherwise, because a sum is not finite if a score is not finite.
     """
     if not (np.isfinite(softmax.total).all() and np.isfinite(softmax.slope).all()):
-        raise PlannerError("The model gives scores that are not finite: lower its learning rate.")
+        raise PlannerError("The model gives scores that are not finite: use a smaller learning rate.")
     return softmax
 
 

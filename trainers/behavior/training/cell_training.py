@@ -77,7 +77,9 @@ def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, fl
             _at_rates(trainer, steps, stream)
         return _measured(root, trainer, stream)
     except torch.OutOfMemoryError:
-        raise CellError("The GPU has too little memory for this cell: make its batch or its negatives fewer.") from None
+        raise CellError(
+            "The GPU has too little memory for this cell: use a smaller batch or fewer negatives."
+        ) from None
 
 
 def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:

@@ -128,7 +128,7 @@ class Generator:
         self._hook = _Wanted(process, bounds)  # keep a reference, because Pythia keeps none
         self._pythia.setUserHooksPtr(self._hook)
         if not self._pythia.init():
-            raise PlannerError("Pythia could not start with the settings of this class: see what it printed above.")
+            raise PlannerError("Pythia could not start with the settings of this class: read its messages above.")
 
     def batch(self, n: int) -> ak.Array:
         """Return the next ``n`` events, or fewer if Pythia failed for some of them."""

@@ -61,9 +61,9 @@ class Request:
         if len(set(self.kinds)) < len(self.kinds) or not self.kinds:
             raise PlannerError("Name every class of jets once, and at least one.")
         if self.n < len(self.kinds):
-            raise PlannerError(f"{self.n} jets cannot be shared among {len(self.kinds)} classes: ask for more of them.")
+            raise PlannerError(f"{self.n} jets cannot be divided over {len(self.kinds)} classes: request more jets.")
         if self.seed < 0:
-            raise PlannerError(f"The seed {self.seed} is negative: give one from 0 on.")
+            raise PlannerError(f"The seed {self.seed} is negative: give 0 or a positive number.")
 
     def groups(self) -> list[list[Chunk]]:
         """Return the parts in groups.
@@ -176,9 +176,9 @@ def need_place(out: Path) -> None:
     """
     need_extra()
     if out.exists():
-        raise PlannerError(f"{out} is there already: name another file with --out, or delete it.")
+        raise PlannerError(f"{out} already exists: name another file with --out, or delete it.")
     if not out.parent.is_dir():
-        raise PlannerError(f"There is no folder {out.parent}: make it, or name a file in another one with --out.")
+        raise PlannerError(f"There is no folder {out.parent}: make it, or name a file in another folder with --out.")
 
 
 def parts_of(out: Path) -> Path:
@@ -214,7 +214,8 @@ def _make(folder: Path, chunks: list[Chunk], cores: int, said: Callable[[int], N
         raise PlannerError(shared.faults.get())
     if codes := [worker.exitcode for worker in workers if worker.exitcode]:
         raise PlannerError(
-            f"A process that simulated jets ended with code {codes[0]}, perhaps for want of memory: run the same "
+            f"A process that simulated jets ended with code {codes[0]}, perhaps because memory was too small: "
+            f"run the same "
             "command again, with fewer --cores."
         )
 

@@ -100,13 +100,13 @@ def test_a_file_of_events_comes_in_once_and_is_trained_on(open_page: Open, root:
     assert "mine.h5: *d* = 5, √s varies." in words(at)
     assert (root / FOLDER / "mine.h5").read_bytes() == sent[1]
     at.file_uploader(key="events_file_1").set_value(sent).run()
-    assert "amplitudes/mine.h5 is there already: give the file another name" in told(at).replace("\\", "")
+    assert "amplitudes/mine.h5 already exists: give the file another name" in told(at).replace("\\", "")
 
 
 def test_a_file_that_holds_no_events_says_why_and_is_not_kept(open_page: Open, root: Path) -> None:
     at = open_page("train", family="amplitudes", cell_data="simulated")
     at.file_uploader(key="events_file_0").set_value(("bad.npz", b"PK", "application/octet-stream")).run()
-    assert told(at).replace("\\", "") == "bad.npz is no NPZ file, or is cut short: make it with numpy.savez."
+    assert told(at).replace("\\", "") == "bad.npz is not an NPZ file, or is cut short: make it with numpy.savez."
     assert at.text_input(key="cell_data").value == "simulated"
     assert not list((root / FOLDER).glob("*bad.npz"))
 

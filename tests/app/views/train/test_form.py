@@ -91,7 +91,7 @@ def test_a_wrong_field_says_so_in_one_sentence_and_nothing_can_be_launched(
 
 def test_a_grid_of_a_million_cells_is_refused_before_it_is_made(open_page: Open) -> None:
     at = open_page("train", cell_width="1..1000 x 1000", cell_seed="0..999 x 1000")
-    assert "holds 20,000 at most" in told(at)
+    assert "can contain 20,000 at most" in told(at)
     assert "width" in told(at)
 
 
@@ -287,5 +287,5 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_cell(
     with monkeypatch.context() as patched:
         patched.setattr("isoplan.trainers.backend.store.files.write_json", full)
         press(at, "Launch 9 cells")
-    assert f"The disk of {root} is full: free some of it and try again." in told(at)
+    assert f"The disk of {root} is full: free some space and try again." in told(at)
     assert not Queue(root).scan()

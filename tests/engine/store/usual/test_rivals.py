@@ -136,7 +136,7 @@ def test_logarithms_are_recognised_by_name_and_values(case: str, write: Write, r
     path = write(**columns, loss=RUNS.loss)
     about = {"log10": "the decimal logarithm, 10^x", "ln": "the natural logarithm, e^x",
              "log2": "the binary logarithm, 2^x"}[how]  # fmt: skip
-    refused(path, f"reads like N as {about}")
+    refused(path, f"looks like N as {about}")
     roles = {case_role: name for case_role, name in zip(("N", "C" if "logC" in names else "D"), names, strict=True)}
     refused(path, f"Read it as {about} with --convert", roles)
     check(read_runs(path, agreed=names), right)
@@ -146,9 +146,9 @@ def test_a_logarithm_of_two_possible_bases_is_asked_about(write: Write) -> None:
     N, D = RUNS.N / 1e3, RUNS.D / 1e5  # A logarithm of 9.9 can have base e or 10: models of either size exist.
     path = write(logN=np.log(N), logD=np.log(D), loss=RUNS.loss)
     options = "--convert logN:log10 or --convert logN:ln in the terminal"
-    refused(path, "column 'logN' reads like N as a logarithm without a stated base; tick")
+    refused(path, "column 'logN' looks like N as a logarithm without a stated base; tick")
     refused(path, options)
-    refused(path, "with --convert logN:log10 or --convert logN:ln, or as it stands with", {"N": "logN"})
+    refused(path, "with --convert logN:log10 or --convert logN:ln, or unchanged with", {"N": "logN"})
     with pytest.raises(Exception, match=r"the base of the logarithm is missing\. Write logN:log10 or logN:ln\."):
         read_runs(path, agreed=("logN", "logD"))
     assert read_runs(path, agreed=("logN:ln", "logD:ln"))["N"] == pytest.approx(N)

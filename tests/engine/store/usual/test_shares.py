@@ -46,7 +46,7 @@ def test_a_loss_named_like_a_logarithm_is_named(write: Write, right: dict[str, f
 @pytest.mark.parametrize("name", ["bits/byte", "val bits/token", "bits_byte"])
 def test_bits_with_a_stroke_are_bits(name: str, write: Write, right: dict[str, float]) -> None:
     path = write(**{"N": RUNS.N, "D": RUNS.D, name: RUNS.loss / math.log(2)})
-    assert any("is in bits, and so is E" in note for note in read_runs(path).notes)
+    assert any("is in bits, so E is in bits too" in note for note in read_runs(path).notes)
     check(read_runs(path, agreed=(name,)), right)
 
 

@@ -54,12 +54,10 @@ def test_units_are_named_and_converted_only_on_agreement(case: str, write: Write
 
 def test_a_mapped_column_in_another_unit_asks_how(write: Write) -> None:
     path = write(**UNITS["header units"][0])
-    refused(path, "--convert 'Params (M)', or as it stands with --convert 'Params (M)':as-is", {"N": "Params (M)"})
+    refused(path, "--convert 'Params (M)', or unchanged with --convert 'Params (M)':as-is", {"N": "Params (M)"})
     runs = read_runs(path, agreed=("Params (M):as-is", "Tokens (B)"))
     assert runs["N"] == pytest.approx(RUNS.N / 1e6)
-    assert any("--convert 'Params (M):millions'" in note for note in runs.notes) or "as it stands" in " ".join(
-        runs.notes
-    )
+    assert any("--convert 'Params (M):millions'" in note for note in runs.notes) or "unchanged" in " ".join(runs.notes)
 
 
 def test_a_unit_can_be_typed(write: Write, right: dict[str, float]) -> None:
@@ -87,7 +85,7 @@ PF_DAYS = 6 * RUNS.N * RUNS.D / (1e15 * 86400)
 @pytest.mark.parametrize("name", ["compute_pf_days", "C (PF-days)", "PFLOP/s-days", "petaflop_days", "train pfs-days"])
 def test_pf_days_are_recognised(name: str, write: Write, right: dict[str, float]) -> None:
     path = write(**{"N": RUNS.N, "loss": RUNS.loss, name: PF_DAYS})
-    refused(path, "reads like C in PF-days")
+    refused(path, "looks like C in PF-days")
     runs = read_runs(path, agreed=(name,))
     assert runs["D"] == pytest.approx(RUNS.D)
     check(runs, right)
@@ -97,7 +95,7 @@ def test_pf_days_are_recognised(name: str, write: Write, right: dict[str, float]
 def test_compute_in_an_unknown_unit_gives_no_samples(unit: float, write: Write, right: dict[str, float]) -> None:
     path = write(N=RUNS.N, loss=RUNS.loss, compute=6 * RUNS.N * RUNS.D / unit)
     assert "D" not in read_runs(path)
-    refused(path, "it cannot follow from C (column 'compute'), whose unit is not known")
+    refused(path, "it cannot be computed from C (column 'compute'), whose unit is not known")
     check(read_runs(path, agreed=(f"compute:{unit:g}",)), right)
 
 
@@ -110,7 +108,7 @@ def test_compute_in_flops_still_gives_samples(write: Write, right: dict[str, flo
 def test_larger_units_of_compute_are_recognised(how: str, factor: float, write: Write, right: dict[str, float]) -> None:
     name = f"compute ({how[0].upper()}FLOPs)"
     path = write(**{"N": RUNS.N, "loss": RUNS.loss, name: 6 * RUNS.N * RUNS.D / factor})
-    refused(path, f"reads like C in {how}")
+    refused(path, f"looks like C in {how}")
     check(read_runs(path, agreed=(name,)), right)
 
 
@@ -143,7 +141,7 @@ def test_gpu_hours_without_a_device_are_refused(write: Write) -> None:
 
 def test_perplexity_is_the_exponential_of_the_loss(write: Write, right: dict[str, float]) -> None:
     path = write(N=RUNS.N, D=RUNS.D, val_ppl=np.exp(RUNS.loss))
-    refused(path, "column 'val_ppl' reads like loss as perplexity, whose natural logarithm is the loss; tick")
+    refused(path, "column 'val_ppl' looks like loss as perplexity, whose natural logarithm is the loss; tick")
     assert [m.column for m in read_runs(path).roles.metrics] == ["val_ppl"]
     check(read_runs(path, agreed=("val_ppl",)), right)
     as_it_stands = read_runs(path, {"loss": "val_ppl"})
@@ -163,7 +161,7 @@ def test_a_loss_that_looks_like_perplexity_is_named(write: Write) -> None:
 def test_bits_are_a_loss_in_another_unit(name: str, write: Write, right: dict[str, float]) -> None:
     path = write(**{"N": RUNS.N, "D": RUNS.D, name: RUNS.loss / math.log(2)})
     check(read_runs(path), right, scale=1 / math.log(2))
-    assert any("is in bits, and so is E" in note for note in read_runs(path).notes)
+    assert any("is in bits, so E is in bits too" in note for note in read_runs(path).notes)
     check(read_runs(path, agreed=(name,)), right)
     check(read_runs(path, agreed=(f"{name}:bits@4",)), right, scale=4)
 

@@ -73,8 +73,8 @@ def test_a_cell_sizes_itself() -> None:
     ("fields", "sentence"),
     [
         ({"parametrization": "mup"}, "A LLoCa-Transformer has no muP: set parametrization to standard."),
-        ({"width": 50}, "The width 50 is no number of heads: a LLoCa-Transformer needs a multiple of 16."),
-        ({"parameters": 3000}, "N = 3000 is too few for a LLoCa-Transformer of 3 layers, which takes 10,"),
+        ({"width": 50}, "The width 50 cannot be divided into heads: a LLoCa-Transformer needs a multiple of 16."),
+        ({"parameters": 3000}, "N = 3000 is too few for a LLoCa-Transformer of 3 layers, which has 10,"),
     ],
 )
 def test_a_cell_that_cannot_be_is_one_sentence(

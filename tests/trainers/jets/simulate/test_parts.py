@@ -111,7 +111,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(WritableTree, "extend", full)
-    with pytest.raises(DiskFull, match=r"The disk of .* is full: free some of it and try again\."):
+    with pytest.raises(DiskFull, match=r"The disk of .* is full: free some space and try again\."):
         make_part(tmp_path, Chunk("Wqq", 1, 0, 0), lambda: False, lambda jets: None)
     assert list(tmp_path.iterdir()) == []
 
@@ -158,7 +158,12 @@ class Fake:
     ("code", "fault", "said"),
     [
         (1, "The class Hbb gave no jet.", r"The class Hbb gave no jet\."),
-        (-9, "", r"ended with code -9, perhaps for want of memory: run the same command again, with fewer --cores\."),
+        (
+            -9,
+            "",
+            r"ended with code -9, perhaps because memory was too small: run the same command again, with fewer "
+            r"--cores\.",
+        ),
     ],
 )
 def test_the_first_process_says_it(
