@@ -24,10 +24,11 @@ def run() -> Report:
     """Measure all built-in processes at 13 TeV, with the parton luminosity, and report one row per process."""
     return Report(
         "Events of amplitudes",
-        "With the parton luminosity at 13 TeV and the cuts, one thread, the process's own time. Adapting: of the grid, "
-        "once. Points: that pass the cuts, squared amplitude included. Efficiency: of these points, those that become "
-        f"events. Against flat: the difference from {POINTS:,} points of RAMBO in combined errors. Overweights: share "
-        "of the cross section above the cap, and the largest weight. Goal: 100 events/s for Zggg.",
+        "Simulation with the parton luminosity at 13 TeV and the cuts, processor time of one thread. Adapting: time "
+        "to adapt the grid, once. Points: points that pass the cuts, with their squared amplitudes. Efficiency: "
+        f"fraction of these points that become events. Against flat: the difference from {POINTS:,} points of RAMBO "
+        "in combined errors. Overweights: share of the cross section above the cap, and the largest weight. "
+        "Goal: 100 events/s for Zggg.",
         (
             "process",
             "sigma, pb",

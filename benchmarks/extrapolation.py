@@ -33,9 +33,9 @@ def run() -> Report:
             rows.append((demo.name, what, method, numbers[0], cuts, *numbers[1:]))
     return Report(
         "Prediction of the largest runs",
-        "The largest budgets (without budgets: the top 15, 30 and 45 % of the range of log C) are left out in turn, "
-        "laws are fitted to the rest by the Huber loss of log residuals, and predict them: mean relative error. "
-        "The bundled tables are simulated.",
+        "The largest budgets are left out in turn (without budgets: the top 15, 30 and 45 % of the range of log C). "
+        "Laws are fitted to the other runs by the Huber loss of log residuals and predict the runs that were left out. "
+        "The error is the mean relative error. The bundled tables are simulated.",
         ("table", "left out", "method", "error", "of each cut", "AIC", "parameters"),
         tuple(rows),
     )

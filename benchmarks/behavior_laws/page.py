@@ -87,7 +87,10 @@ def report(logs: Mapping[str, Path]) -> Report:
     lines = [(log, *line) for log, folder in logs.items() for line in _recipes(folder)]
     if not lines:
         return Report(title, "Not trained yet: `make grid-behavior` writes their tables.", ("metric",), ())
-    sentence = "The recipe from our own cells at their largest budget, by log and metric; the rest is in "
+    sentence = (
+        "The recipe from the cells that Isoplan trained, at their largest budget, by log and metric. "
+        "More results are in "
+    )
     links = "[behavior_laws.md](behavior_laws.md) and [behavior_laws_games.md](behavior_laws_games.md)."
     return Report(title, sentence + links, ("log", "FLOPs", "metric", "s*", "B_crit", "N*", "D*", "K*"), tuple(lines))
 

@@ -89,8 +89,9 @@ def report(refits: int) -> Report:
         rows.append((name, f"{len(tables):,}", f"{far:.1f}", f"{run:.1f}"))
     return Report(
         "Calibration of the planner",
-        "Tables of known laws, planned with; [the whole page](calibration.md). Goals: the 68 % interval of the compute "
-        f"that a target needs contains the truth within {100 * COVERS:g} points.",
+        "Plans from simulated tables of known laws; [calibration.md](calibration.md) explains them. Goal: the 68 % "
+        f"interval of the compute of a target contains the true value in 68 % of the tables, within {100 * COVERS:g} "
+        "percentage points.",
         ("case", "tables", "C of a target, 68 %", "one more run, 68 %"),
         tuple(rows),
     )

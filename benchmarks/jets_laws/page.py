@@ -42,8 +42,9 @@ def report() -> Report:
     ]
     return Report(
         "The law of our jets",
-        f"Fitted to the {found.fitted} cells of smaller compute, held against the largest-compute fifth, up to "
-        f"{found.decades:.1f} decades beyond; goals: at most half the error of the best baseline, and 80 % of the "
+        f"The law is fitted to the {found.fitted} cells with less compute and predicts the fifth of the cells with "
+        f"the most compute, up to {found.decades:.1f} decades beyond the fitted cells. Goals: at most half the error "
+        "of the best baseline, and 80 % of the "
         f"cells inside their 95 % prediction interval (here {found.inside} of {len(found.outcomes)}). The rest is in "
         "[jets_laws.md](jets_laws.md).",
         ("method", "mean relative error"),
