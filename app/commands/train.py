@@ -148,7 +148,7 @@ def as_text(found: Estimate, spend: Cap) -> str:
         parts.append(f"{money:.3g} {spend.currency}")
     if found.disk:
         parts.append(f"{si(found.disk, 2)}B of disk")
-    limit = f" They may use at most {spend.text}." if spend.text else ""
+    limit = f" The cells may use at most {spend.text}." if spend.text else ""
     return f"{', '.join(parts)}.\n{found.basis}{limit}"
 
 

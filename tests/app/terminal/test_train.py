@@ -90,7 +90,7 @@ def test_a_dry_run_queues_nothing(run: Run, root: Path) -> None:
     answer = run("train", path, "--workspace", root, "--dry-run", "--cap", "50 EUR", "--hour-price", 2)
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.startswith("2 cells, 54.0 FLOPs, about 3 s on this machine")
-    assert answer.out.endswith(" They may use 50 EUR.\n")
+    assert answer.out.endswith(" The cells may use at most 50 EUR.\n")
     found = object_in(run("train", path, "--workspace", root, "--dry-run", "--json").out)
     assert (found["family"], found["estimate"]["cells"], round(found["estimate"]["seconds"])) == ("counter", 2, 3)
     assert not (root / "cells").exists()
