@@ -152,14 +152,17 @@ def stage(screen: Screen, key: str) -> None:
         moving_chart(picture.draw(shown), key=f"picture_{screen.title}")
 
 
+def open_story(key: str) -> None:
+    """Store the bundled story ``key`` in the page URL instead of the current story; it starts with screen 1."""
+    st.query_params.from_dict({"story": key})
+
+
 def more(key: str, story: Story) -> None:
-    """Show links to other stories, reports of this story, and a button that copies the link to this story."""
+    """Show buttons that open other stories, reports of this story, and a button that copies the link to this story."""
     with st.container(key="story_more"), st.container(horizontal=True, vertical_alignment="center"):
         for one in DOMAINS:
-            if one.key != key:
-                address = {"story": one.key}
-                st.page_link("views/story.py", label=f"Story: {one.title}", query_params=address,
-                             icon=f":material/{one.icon}:")  # fmt: skip
+            if one.key != key:  # a link to the page that is open would not change the address in the browser
+                st.button(f"Story: {one.title}", icon=f":material/{one.icon}:", on_click=open_story, args=(one.key,))
         report_buttons("story", partial(report_story, story))
         copy_link()
 

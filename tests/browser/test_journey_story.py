@@ -36,6 +36,22 @@ def test_the_demo_story_from_start_to_end_in_seven_clicks(server: Server, page: 
     assert "screen=5" in page.url
 
 
+def test_a_button_opens_another_story_with_its_link(server: Server, page: Page) -> None:
+    visit(page, server, "story?story=jets&screen=4")
+    press(page, "Story: Recommender")
+    expect(page.get_by_text("1 of 5", exact=True)).to_be_visible()
+    assert page.url.endswith("/story?story=recommender")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("2 of 5", exact=True)).to_be_visible()
+    expect(sentence(page)).to_contain_text("events")
+    settle(page)
+    assert page.url.endswith("/story?story=recommender&screen=2")
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_text("4 of 5", exact=True)).to_be_visible()
+    expect(sentence(page)).to_contain_text("QCD rejection")
+
+
 def test_arrow_keys_change_the_screen_and_move_the_slider(server: Server, page: Page) -> None:
     visit(page, server, "story?story=jets")
     for number in (2, 3, 4):

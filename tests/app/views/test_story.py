@@ -44,6 +44,16 @@ def test_a_story_is_stepped_through_from_start_to_end(demo: Database, open_page:
     assert sentence(at) == seen[3]
 
 
+def test_another_story_starts_with_its_first_screen(demo: Database, open_page: Open) -> None:
+    at = open_page("story", story="jets", screen="4", money="3800")
+    at = button(at, "Story: Recommender").click().run()
+    assert dict(at.query_params) == {"story": "recommender"}
+    assert sentence(at).startswith("A recommender should have a recall@10 of 0.66.")
+    at = button(at, "Next").click().run()
+    assert at.query_params["screen"] == "2"
+    assert "events" in sentence(at)
+
+
 def test_the_slider_of_money_moves_the_sentence(demo: Database, open_page: Open) -> None:
     at = open_page("story", story="jets", screen="4")
     before = sentence(at)
