@@ -20,7 +20,8 @@ class Machine:
     """``devices`` devices of one kind; each runs at the fraction ``utilisation`` of its peak at ``precision``.
 
     If ``precision`` or ``power`` (W per device) is None, the value of the device is used. ``price`` is the price of one
-    device hour; None if unknown. Raises PlannerError that names the invalid field.
+    device hour; None if unknown. ``assumed`` states that the user gave no utilisation. Raises PlannerError that names
+    the invalid field.
     """
 
     device: Device
@@ -29,6 +30,7 @@ class Machine:
     price: float | None = None
     precision: Precision | None = None
     power: float | None = None
+    assumed: bool = False
 
     def __post_init__(self) -> None:
         if not (self.devices >= 1 and self.devices == int(self.devices)):

@@ -341,6 +341,8 @@ def _spread(ci: Interval | None) -> float | None:
 
 def _question(plan: Plan) -> str:
     asked = plan.question
+    if asked.money is not None:
+        return f"budget {asked.budget(plan.prices)}"
     unit = "FLOPs" if asked.kind == "budget" else asked.metric or plan.y
     return f"{asked.kind} {asked.value:.4g} {unit}"
 

@@ -230,7 +230,7 @@ def _alt_answer(plan: Plan, q: Quantity, axis: str) -> str:
     if not plan.answers:
         return "The plan lies too far beyond the runs to be an answer."
     if plan.question.kind == "budget":
-        return f"The plan: {asked} at {axis} = {power10(plan.question.value)}."
+        return f"The plan: {asked} at {axis} = {power10(plan.question.value if q.value is None else q.value)}."
     cost = "which the best fit does not reach" if q.value is None else f"reached at {axis} = {power10(q.value)}"
     chance = f", {said}" if (said := _chance(plan)) else ""
     return f"The target {asked}, {cost}{chance}."

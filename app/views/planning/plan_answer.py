@@ -117,5 +117,6 @@ def _show_map(db: Database, map: Fit) -> None:
 def _name(plan: Plan) -> str:
     asked = plan.question
     if asked.kind == "budget":
-        return f"{number(plan.allocation['C'], asked.value)} FLOPs"
+        C = f"{number(plan.allocation['C'], asked.value)} FLOPs"
+        return C if asked.money is None else asked.budget(plan.prices)
     return f"{asked.metric or plan.y} {asked.value:.4g}"

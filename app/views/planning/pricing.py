@@ -74,7 +74,7 @@ def link(prices: Prices | None) -> dict[str, str]:
     numbers: dict[str, float | None] = {
         "devices": machine.devices,
         "hour_price": machine.price,
-        "utilisation": machine.utilisation,
+        "utilisation": None if machine.assumed else machine.utilisation,
         "power": machine.power,
         "grid": prices.grid,
         "pue": prices.pue,

@@ -34,7 +34,7 @@ from isoplan.engine.planning.plan.start import best_of_runs, usual_metric
 from isoplan.engine.planning.questions.typed_plan import OURS, Asked, answer_question, read_ours, read_question
 from isoplan.engine.planning.scenario.fields import FIELDS, Field
 from isoplan.engine.planning.scenario.typed_prices import missing_device
-from isoplan.engine.quantities import power10
+from isoplan.engine.quantities import as_typed, count, power10
 from isoplan.engine.store.database.database import Database
 
 Show = Callable[[float], str]
@@ -152,6 +152,9 @@ def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ..
     """
     if typed.way == "Budget":
         asked = read_question(fit, {**texts, "budget": typed.value}, "page", rule)
+        if asked.question.money is not None:
+            _slide_money(asked)
+            return asked
         C = asked.question.value
         _slide("Budget as a slider [FLOPs]", "budget", C, [float(f"{x:.3g}") for x in compute_steps(fit)[0]], power10,
                as_budget)  # fmt: skip
@@ -174,6 +177,16 @@ def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ..
     )
     st.caption(escape_markdown(best_of_runs(of, asked.question.value)))
     return asked
+
+
+def _slide_money(asked: Asked) -> None:
+    """Show a slider for a budget in money, from a tenth to ten times the amount that is typed."""
+    assert asked.question.money is not None
+    assert asked.prices is not None
+    currency, money = asked.prices.currency, asked.question.money
+    steps = [float(f"{money * 10 ** (k / 10):.3g}") for k in range(-10, 11)]
+    _slide(f"Budget as a slider [{currency}]", "budget", money, steps, lambda x: f"{count(x, 3)} {currency}",
+           lambda x: f"{as_typed(x)} {currency}")  # fmt: skip
 
 
 def _compare(fit: Fit, plan: Plan) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 
 import streamlit as st
@@ -22,6 +23,7 @@ from isoplan.engine.planning.actual.results import sentences as said
 from isoplan.engine.planning.answer.format import number as stated
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.questions.typed_plan import OURS
+from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.quantities import as_typed, count, parse_flops, parse_number
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
@@ -71,7 +73,7 @@ def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
     found: dict[str, str | list[str]] = {
         "fit": plan.fit,
         "ask": asked.kind.capitalize(),
-        asked.kind: as_typed(asked.value),
+        asked.kind: _typed_value(plan),
     }
     if plan.saving is not None:
         sizes = (plan.saving.stated[name].value for name in ("N", "D"))
@@ -84,7 +86,21 @@ def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
         return found
     other = plan.restated.rule if plan.restated else None
     found |= rules.link(fit.compute, plan.compute) | rules.second_link(rules.usual_other(fit, plan.compute), other)
-    return found | limiting.link(asked.limits) | pricing.link(plan.prices)
+    limits = asked.limits if asked.money is None else replace(asked.limits, money=_typed_limit(asked))
+    return found | limiting.link(limits) | pricing.link(plan.prices)
+
+
+def _typed_value(plan: Plan) -> str:
+    """Return the budget or the target of ``plan`` as the user may type it: "500 EUR" for a budget in money."""
+    asked = plan.question
+    if asked.money is not None and plan.prices is not None:
+        return f"{as_typed(asked.money)} {plan.prices.currency}"
+    return as_typed(asked.value)
+
+
+def _typed_limit(asked: Question) -> float | None:
+    """Return the typed limit on money of a question whose budget is money; None if the limit is the budget itself."""
+    return None if asked.limits.money == asked.money else asked.limits.money
 
 
 MOST_RUNS, MOST_RESULTS = 200, 40

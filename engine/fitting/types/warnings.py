@@ -36,6 +36,7 @@ NOTES = frozenset(
         ABOUT_RUNS,
         "starts-agree",
         "unmeasured",
+        "utilisation",
     }
 )
 """Codes of warnings that only inform."""

@@ -24,6 +24,7 @@ from isoplan.engine.planning.optimum.constrained import money
 from isoplan.engine.planning.optimum.frontier import frontier, paid
 from isoplan.engine.planning.optimum.surface import evaluate
 from isoplan.engine.planning.plan.answer import spans
+from isoplan.engine.planning.plan.assumptions import largest_near_runs
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.solve import Task, solve
 from isoplan.engine.planning.scenario.limits import LimitName
@@ -101,6 +102,8 @@ class CheapestPath:
         if not self.least_money:
             return self._frontier(v, size)
         limits: dict[LimitName, ArrayLike] = {"budget": size / self.rates.flop, "money": size}
+        if (most := largest_near_runs(self.fit)) is not None:
+            limits["parameters"] = np.full(np.shape(size), most)
         return solve(self.fit.law, v, Task(self.rule, {}, prices=self.prices), limits, None)
 
     def values(self, best: Floats, draws: Floats) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ from isoplan.engine.planning.plan.parts import CostLine, Flat, Reachability, Sav
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, Support, extrapolation, farthest, in_place, too_far
 from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
-from isoplan.engine.quantities import count, flops
+from isoplan.engine.quantities import count
 
 EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEATS, DEGENERATE = (
     "extrapolated",
@@ -131,7 +131,7 @@ def _unsupported_sentence(plan: Plan) -> str:
     """Return the text shown for a plan too far beyond the runs: the supported plans, and the runs to train first."""
     name, far = farthest(plan.placed)
     asked = plan.question
-    what = f"{flops(asked.value)}" if asked.kind == "budget" else f"{asked.metric or plan.y} {asked.value:g}"
+    what = asked.budget(plan.prices) if asked.kind == "budget" else f"{asked.metric or plan.y} {asked.value:g}"
     where = f"{decades(far)} beyond them in {plan.y if name == 'loss' else name}"
     away = f"A plan for {what} lies {where}."
     if plan.fails:
@@ -146,10 +146,12 @@ def _budget_sentence(plan: Plan) -> str:
     N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
     spread = f" (68 %: {between(loss, loss.ci68)})" if loss.ci68 else ""
     expected, far = f"{plan.y} {number(loss)}{spread}", extrapolation(plan.placed, plan.y)
+    paid = plan.question.money is not None
+    budget = plan.question.budget(plan.prices) if paid else f"{number(C)} FLOPs"
     if N.value is None or D.value is None:
-        return f"With {number(C)} FLOPs expect {expected}{far}."
-    train = f"{with_interval(N)} on {with_interval(D)}{_unique_text(plan)}"
-    return f"With {number(C)} FLOPs train {train}; expected {expected}{far}."
+        return f"With {budget} expect {expected}{far}."
+    train = f"{with_interval(N)} on {with_interval(D)}{_unique_text(plan)}{f', {number(C)} FLOPs' if paid else ''}"
+    return f"With {budget} train {train}; expected {expected}{far}."
 
 
 def _target_sentence(plan: Plan) -> str:

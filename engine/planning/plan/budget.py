@@ -17,10 +17,11 @@ from isoplan.engine.planning.answer.quantity import IMPOSSIBLE, Quantity, given,
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.assumptions import near_runs
 from isoplan.engine.planning.plan.bill import bill, converted
 from isoplan.engine.planning.plan.convention import apart, restate
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.sensitivity import flat, worths
+from isoplan.engine.planning.plan.sensitivity import flat, stated_worths
 from isoplan.engine.planning.plan.solve import Task, clash, listed, loosen
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, LimitName, Limits, Question
@@ -44,18 +45,21 @@ def plan_budget(
     prices: Prices | None = None,
     other: ComputeRule | None = None,
     maps: tuple[Through, ...] = (),
+    money: float | None = None,
 ) -> Plan:
     """Plan the best use of ``C`` FLOPs by the law of ``fit``, within ``limits``.
 
     ``rule`` is the compute rule, by default the rule of the fit. ``prices`` add the bill, ``other`` adds the cost by a
     second compute rule, and ``maps`` add the metrics that they predict. Each map must come from ``through`` with this
-    fit. Raises PlannerError if the budget is not a positive number, if the law has no compute-optimal frontier, if a
-    limit cannot be applied, or if no model can be trained within the budget and the limits.
+    fit. ``money`` is the amount from which ``spendable`` computed ``C`` and ``limits``. Raises PlannerError if the
+    budget is not a positive number, if the law has no compute-optimal frontier, if a limit cannot be applied, or if no
+    model can be trained within the budget and the limits.
     """
     if not (math.isfinite(C) and C > 0):
         raise PlannerError(f"The budget of {C:g} FLOPs is not positive. Give a positive number, such as 1e20.")
     rule = rule or fit.compute
     task = Task(rule, {"budget": float(C), **limits.given}, prices=prices)
+    task, limited = near_runs(fit, task, task.best(fit))
     best, draws = task.best(fit), task.draws(fit)
     if not np.isfinite(best.loss):
         raise PlannerError(nothing(fit, task, C))
@@ -74,13 +78,14 @@ def plan_budget(
         extra[m.map.spec.y] = m.metric(best.loss, draws.loss[m.kept])
     lost = int(np.sum(np.isnan(draws.loss)))
     of_answer = (
+        *limited,
         *converted(prices, task.limits, False, float(best.N)),
         *plans.uncredited(fit, limits, best.D),
         *plans.repeats(fit, extra.get("epochs")),
         *plans.impossible(extra),
     )
     return Plan(
-        Question("budget", float(C), limits),
+        Question("budget", float(C), limits, money=money),
         fit.hash,
         fit.law.name,
         fit.spec.y,
@@ -97,7 +102,7 @@ def plan_budget(
         support=support(fit, rule, quantities),
         prices=prices,
         bill=bill(fit, best, near, prices, spent),
-        worth=worths(fit, task, best),
+        worth=stated_worths(fit, task, best, limits, money),
         restated=restate(fit, best, near, rule, other),
     )
 

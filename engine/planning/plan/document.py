@@ -255,6 +255,8 @@ def _script(plan: Plan, fit: str, group: str, maps: tuple[str, ...]) -> str:
     given = ["fit", repr(asked.value), f"read_rule({literal(plan.compute.to_json())})"]
     if asked.limits.given:
         given.append(f"limits={limits_literal(asked.limits)}")
+    if asked.money is not None:
+        given.append(f"money={asked.money!r}")
     if plan.prices is not None:
         given.append(f"prices=read_prices({literal(prices_json(plan.prices))})")
     if plan.restated is not None:
@@ -350,12 +352,12 @@ def _reach(raw: Mapping[str, Any] | None, p: float | None) -> Reachability | Non
 
 def _question(raw: Mapping[str, Any]) -> Question:
     asked = dict(raw)
-    limits, metric = read_limits(asked.pop("limits", {})), str(asked.pop("metric", ""))
+    limits, metric, money = read_limits(asked.pop("limits", {})), str(asked.pop("metric", "")), asked.pop("money", None)
     ((kind, value),) = asked.items()
     known = next((name for name in KINDS if name == kind), None)
     if known is None:
         raise PlannerError(f"The plan asks for {kind!r}: this version knows {' and '.join(KINDS)}.")
-    return Question(known, float(value), limits, metric)
+    return Question(known, float(value), limits, metric, None if money is None else float(money))
 
 
 def _flat_json(flat: Flat | None) -> dict[str, Any] | None:

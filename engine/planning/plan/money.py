@@ -1,9 +1,10 @@
-"""Conversion of a budget in money to FLOPs by the prices of a plan, and reading of typed budgets."""
+"""Conversion of a budget in money to FLOPs and limits by the prices of a plan, and reading of typed money."""
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from isoplan.engine.planning.plan.solve import Task, solve
 from isoplan.engine.planning.scenario.fields import FIELDS, Place
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
 from isoplan.engine.planning.scenario.prices import Prices
-from isoplan.engine.quantities import LONGEST, Reading, count, parse_flops
+from isoplan.engine.quantities import LONGEST, count
 
 LEAST = 1.0
 """Lower end, in FLOPs, of the search for the budget that costs a given amount of money."""
@@ -64,28 +65,35 @@ def flops_for_money(
     return root if math.isfinite(root) else most  # no root: the limits prevent the plan from spending all of the money
 
 
-def read_budget(
-    fit: Fit,
-    text: str,
-    prices: Prices | None,
-    place: Place,
-    rule: ComputeRule | None = None,
-    limits: Limits = NO_LIMITS,
-) -> Reading:
-    """Read a budget in FLOPs, device hours or money; return it in FLOPs, with a note on the conversion.
+def spendable(
+    fit: Fit, money: float, prices: Prices, rule: ComputeRule | None = None, limits: Limits = NO_LIMITS
+) -> tuple[float, Limits]:
+    """Return the budget in FLOPs and the limits of a plan that spends at most ``money``, in the currency of ``prices``.
 
-    Money needs ``prices`` in its currency. Raises PlannerError that names the field by ``place``.
+    If samples or queries have a price, the plan for the money is not the plan of least loss for its compute. For a law
+    over N and D, the result is therefore the compute that the money buys at most, and ``limits`` with the money as a
+    further limit. Otherwise it is the budget of ``flops_for_money`` and ``limits``. Raises PlannerError under the
+    conditions of ``flops_for_money``.
+    """
+    rates, C = prices.rates, flops_for_money(fit, money, prices, rule, limits)
+    if not fit.law.is_surface or not (rates.weighs or rates.fixed):
+        return C, limits
+    least = money if limits.money is None else min(money, limits.money)
+    return (money - rates.fixed) / rates.flop, replace(limits, money=least)
+
+
+def read_money(text: str, prices: Prices | None, place: Place) -> float:
+    """Read a budget in money, such as "500 EUR", in the currency of ``prices``.
+
+    Raises PlannerError that names the field by ``place`` if the amount is wrong, in another currency, or if an hour of
+    the machine has no price.
     """
     what = FIELDS["budget"].called(place)
-    if not is_money(text):
-        return parse_flops(text, what)
-    hour = prices.machine.price if prices is not None else None
-    if prices is None or hour is None:
+    if prices is None or prices.machine.price is None:
         device, price = (FIELDS[name].called(place) for name in ("device", "hour_price"))
-        raise PlannerError(f"The {what} {text.strip()!r} is money: give the {device} and the {price} with it.")
+        missing = f"the {price}" if prices is not None else f"the {device} and the {price}"
+        raise PlannerError(f"The {what} {text.strip()!r} is money: give {missing} with it.")
     amount = parse_amount(text, what, amounts.money(prices.currency))
-    machine = prices.machine
-    note = f"{count(hour, 3)} {prices.currency} per hour of {machine.device.name} at {machine.share}"
-    more = [name for name, one in (("samples", prices.simulation), ("queries", prices.inference)) if one is not None]
-    paid = f", with the cost of {' and '.join(more)}" if more else ""
-    return Reading(flops_for_money(fit, amount, prices, rule, limits), note + paid)
+    if not amount > 0:
+        raise PlannerError(f"The {what} {text.strip()!r} is not positive. Give a positive number.")
+    return amount

@@ -11,6 +11,7 @@ from isoplan.engine.fitting.types.result import Interval
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import Row, as_row, number, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.support import extrapolation
 from isoplan.engine.planning.scenario.limits import LimitName
 from isoplan.engine.planning.scenario.prices import Part
 
@@ -123,7 +124,8 @@ class Saving:
     ``stated`` contains N, D, C and loss of the stated plan, and ``cheapest`` the same numbers of the cheapest plan.
     ``flops`` is the saving in FLOPs, and ``percent`` the saving in percent of the compute of the stated plan. ``y`` is
     the name of the loss. ``stated_money`` and ``cheapest_money`` are the totals of the two bills, and ``money`` is
-    their difference; all three are None without prices.
+    their difference; all three are None without prices. If ``in_money`` is true, the cheapest plan is the plan of least
+    money, and ``percent`` is the saving in percent of the money of the stated plan.
     """
 
     stated: Mapping[str, Quantity]
@@ -134,19 +136,23 @@ class Saving:
     stated_money: Quantity | None = None
     cheapest_money: Quantity | None = None
     money: Quantity | None = None
+    in_money: bool = False
 
     @property
     def sentence(self) -> str:
         """The comparison in one or two sentences."""
         N, D, C, loss = (self.stated[name] for name in ("N", "D", "C", "loss"))
         one = f"{number(N)} {N.unit} on {number(D)} {D.unit} reach {self.y} {number(loss)} for {number(C)} FLOPs."
+        if self.in_money and self.percent.value is None:
+            return f"{one} The money that another plan saves is {self.percent.note}."
         if self.percent.value is None or self.percent.value < LEAST_SAVING:
             return f"{one} No plan is cheaper by more than {LEAST_SAVING:g} %."
         n, d = (self.cheapest[name] for name in ("N", "D"))
-        saved = f"{self.percent.value:.2g} % of the compute"
+        saved = f"{self.percent.value:.2g} % of the {'money' if self.in_money else 'compute'}"
         if self.money is not None and self.money.value is not None:
             saved = f"{with_interval(self.money)}, or {saved}"
-        return f"{one} {number(n)} {n.unit} on {number(d)} {d.unit} reach the same and save {saved}."
+        far = extrapolation(self.cheapest, self.y)
+        return f"{one} {number(n)} {n.unit} on {number(d)} {d.unit} reach the same and save {saved}{far}."
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as a JSON object."""
@@ -157,6 +163,7 @@ class Saving:
             "flops": quantity.to_json(self.flops),
             "percent": quantity.to_json(self.percent),
             **{name: quantity.to_json(q) for name, q in money.items() if q is not None},
+            **({"in_money": True} if self.in_money else {}),
             "sentence": self.sentence,
         }
 
@@ -195,6 +202,5 @@ def read_saving(raw: Mapping[str, Any], y: str) -> Saving:
     stated, cheapest = ({name: quantity.from_json(q) for name, q in raw[key].items()} for key in ("stated", "cheapest"))
     flops, percent = (quantity.from_json(raw[name]) for name in ("flops", "percent"))
     names = ("stated_money", "cheapest_money", "money")
-    return Saving(
-        stated, cheapest, flops, percent, y, *(quantity.from_json(raw[n]) if n in raw else None for n in names)
-    )
+    ours, theirs, money = (quantity.from_json(raw[name]) if name in raw else None for name in names)
+    return Saving(stated, cheapest, flops, percent, y, ours, theirs, money, bool(raw.get("in_money", False)))

@@ -15,6 +15,7 @@ from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import Quantity, given, measure
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan.answer import Plan, spans
+from isoplan.engine.planning.plan.assumptions import near_runs, reached
 from isoplan.engine.planning.plan.bill import unknown, why_unknown
 from isoplan.engine.planning.plan.budget import allocation
 from isoplan.engine.planning.plan.parts import Saving
@@ -61,12 +62,20 @@ def save_against(fit: Fit, plan: Plan, N: float, D: float, prices: Prices | None
         raise PlannerError("Our plan lies too far beyond the runs to be compared: give an N and D nearer to them.")
     limits: dict[LimitName, float] = {"unique": U} if fit.law.repeats else {}
     task = Task(rule, limits, Goal(best_loss, losses), prices, prices.aim if prices else COMPUTE)
+    task, _ = near_runs(fit, task, task.best(fit))
     best, draws = task.best(fit), within_reach(fit, task.draws(fit))
     saved, many = C - float(best.C), C - np.asarray(draws.C)
     flops = measure(fit, saved, many, "FLOPs")
     percent = measure(fit, 100 * saved / C, 100 * many / C, "%", within=SHARE)
     cheapest = allocation(fit, best, draws) | {"loss": stated["loss"]}
-    return Saving(stated, cheapest, flops, percent, fit.spec.y, *_money(fit, prices, (N, D, C, U), best, draws))
+    ours, theirs, difference = _money(fit, prices, (N, D, C, U), best, draws)
+    if task.aim.weighs and prices is not None and ours is not None and theirs is not None:
+        if ours.value is None or theirs.value is None:
+            percent = unknown("%", ours.note)
+        else:
+            left = 100 * _total(reached(prices, float(best.N)), draws) / ours.value
+            percent = measure(fit, 100 * (1 - theirs.value / ours.value), 100 - left, "%", within=SHARE)
+    return Saving(stated, cheapest, flops, percent, fit.spec.y, ours, theirs, difference, task.aim.weighs)
 
 
 def _loss(fit: Fit, v: Mapping[str, Floats], N: float, D: float, U: float) -> Floats:
@@ -82,11 +91,13 @@ def _money(
     if prices is None or prices.machine.price is None:
         return None, None, None
     N, D, C, U = stated
-    unit, small = prices.currency, why_unknown(prices.machine, min(N, float(best.N)))
+    first, second = (reached(prices, size) for size in (N, float(best.N)))
+    unit = prices.currency
+    small = why_unknown(first.machine, N) or why_unknown(second.machine, float(best.N))
     if small:
         return unknown(unit, small), unknown(unit, small), unknown(unit, small)
-    ours = _total(prices, Point(*map(np.asarray, (N, D, C, math.nan, U))))
-    theirs, many = _total(prices, best), _total(prices, draws)
+    ours = _total(first, Point(*map(np.asarray, (N, D, C, math.nan, U))))
+    theirs, many = _total(second, best), _total(second, draws)
     return (
         given(fit, float(ours), unit),
         measure(fit, float(theirs), many, unit),

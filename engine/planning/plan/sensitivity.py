@@ -27,7 +27,7 @@ from isoplan.engine.planning.optimum.constrained import most_samples, with_uniqu
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan.parts import Flat, Worth
 from isoplan.engine.planning.plan.solve import Goal, Task, room, solve
-from isoplan.engine.planning.scenario.limits import LimitName
+from isoplan.engine.planning.scenario.limits import LimitName, Limits
 
 TOLERANCE = 0.01
 WIDEST = 20.0
@@ -128,6 +128,16 @@ def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
             slope, ten = replace(slope, value=0.0), replace(ten, value=0.0)
         found.append(Worth(name, most, uses[name], binds, slope, ten, binds and bool(best.kink[i, 0])))
     return tuple(found)
+
+
+def stated_worths(fit: Fit, task: Task, at: Point, limits: Limits, money: float | None = None) -> tuple[Worth, ...]:
+    """Return the worth of the budget and of each limit in ``limits``, as ``worths`` does.
+
+    A limit on the model size that only ``task`` has is not listed, because the user did not give it. If the budget is
+    an amount of ``money``, its compute is not listed either.
+    """
+    stated = {*limits.given, *(["budget"] if money is None else [])}
+    return tuple(one for one in worths(fit, task, at) if one.limit in stated)
 
 
 @dataclass(frozen=True, eq=False)

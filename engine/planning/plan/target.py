@@ -18,12 +18,13 @@ from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity
 from isoplan.engine.planning.optimum.frontier import floor
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.assumptions import near_runs
 from isoplan.engine.planning.plan.bill import bill, converted
 from isoplan.engine.planning.plan.budget import allocation, check_size, derived, no_optimum
 from isoplan.engine.planning.plan.convention import apart, restate
 from isoplan.engine.planning.plan.feasibility import bound, met, reachability, unreachable
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.sensitivity import worths
+from isoplan.engine.planning.plan.sensitivity import stated_worths
 from isoplan.engine.planning.plan.solve import Goal, Task
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits, Question
@@ -67,6 +68,7 @@ def plan_target(
     if map is not None and np.isnan(goal.best):
         raise PlannerError(met(map, target))
     task = Task(rule, limits.given, goal, prices, aim or (prices.aim if prices else COMPUTE))
+    task, limited = near_runs(fit, task, task.best(fit))
     best, draws = task.best(fit), task.draws(fit)
     reached, many = _reach(fit, task, goal, best, draws)
     asked = Question("target", float(target), limits, map.map.spec.y if map else "")
@@ -101,7 +103,7 @@ def plan_target(
         reach=able,
         warnings=(
             *_risk(fit, target, reached, many, bool(limits.given), far),
-            *(() if far else _of_answer(fit, task, best, reached, limits, extra)),
+            *(() if far else (*limited, *_of_answer(fit, task, best, reached, limits, extra))),
             *apart(fit, best, rule),
             *plans.impossible(quantities),
             *plans.warnings(fit, placed, lost),
@@ -110,7 +112,7 @@ def plan_target(
         support=support(fit, rule, placed),
         prices=prices,
         bill=bill(fit, best, near, prices),
-        worth=worths(fit, task, best),
+        worth=stated_worths(fit, task, best, limits),
         restated=restate(fit, best, near, rule, other if reached else None),
     )
 

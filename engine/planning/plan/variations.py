@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from isoplan.engine.planning.answer.format import aligned, cell_texts, decades
 from isoplan.engine.planning.answer.quantity import Quantity, given, withheld
 from isoplan.engine.planning.answer.standing import SEEN
 from isoplan.engine.planning.plan.answer import Plan, spans
+from isoplan.engine.planning.plan.assumptions import near_runs
 from isoplan.engine.planning.plan.bill import bill
 from isoplan.engine.planning.plan.budget import allocation
 from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.money import spendable
 from isoplan.engine.planning.plan.parts import CostLine
 from isoplan.engine.planning.plan.sensitivity import MORE
 from isoplan.engine.planning.plan.solve import Goal, Task
@@ -57,15 +59,15 @@ def vary(fit: Fit, plan: Plan, maps: tuple[Through, ...] = ()) -> tuple[Variatio
 
     Each limit that is reached is raised by ten per cent, one limit at a time. A larger limit lowers the cost of a plan
     for a target, and improves the loss of a plan for a budget. The "budget" of a plan for a target is its compute, or
-    its money if the plan minimises the total money. ``maps`` add the metrics that they predict. The result is empty if
-    ``plan`` has no compute, for example because the runs do not support the plan.
+    its money if the plan minimises the total money. A budget in money is scaled as money. ``maps`` add the metrics that
+    they predict. The result is empty if ``plan`` has no compute, for example because the runs do not support the plan.
     """
     C = plan.allocation["C"].value if plan.question.kind == "target" else plan.question.value
     if C is None or not plan.answers or fit.law.frontier is None:
         return ()
-    limits, money = plan.question.limits.given, _least_money(plan)
+    limits, money = plan.question.limits.given, _money(plan)
     found = [
-        _vary(fit, label.format("budget" if money is None else "money"), _scaled(plan, C, money, factor), maps)
+        _vary(fit, label.format("budget" if money is None else "money"), _scaled(fit, plan, C, money, factor), maps)
         for label, factor in FACTORS.items()
     ]
     for worth in plan.worth:
@@ -75,25 +77,32 @@ def vary(fit: Fit, plan: Plan, maps: tuple[Through, ...] = ()) -> tuple[Variatio
     return tuple(found)
 
 
-def _least_money(plan: Plan) -> float | None:
-    """Return the total money of a plan that reaches a target for the least money; None for all other plans."""
+def _money(plan: Plan) -> float | None:
+    """Return the money of a budget in money, or the total money of a plan that reaches a target for the least money.
+
+    The result is None for all other plans.
+    """
+    if plan.question.kind == "budget":
+        return plan.question.money
     if plan.question.kind != "target" or plan.prices is None or plan.prices.aim is COMPUTE:
         return None
     total = _total(plan.bill)
     return None if total is None else total.value
 
 
-def _scaled(plan: Plan, C: float, money: float | None, factor: float) -> Task:
+def _scaled(fit: Fit, plan: Plan, C: float, money: float | None, factor: float) -> Task:
     """Return the task of ``plan`` with its budget multiplied by ``factor``.
 
     The budget is ``money`` if this is given, otherwise the compute ``C``.
     """
-    limits = plan.question.limits.given
+    limits = plan.question.limits
     if money is None or plan.prices is None:
-        return Task(plan.compute, {"budget": C * factor, **limits}, prices=plan.prices)
-    most = min(money * factor, limits.get("money", math.inf))
-    limits = {**limits, "budget": most / plan.prices.rates.flop, "money": most}
-    return Task(plan.compute, limits, prices=plan.prices)
+        return Task(plan.compute, {"budget": C * factor, **limits.given}, prices=plan.prices)
+    if plan.question.kind == "budget":  # The limit on money is the budget itself.
+        limits = replace(limits, money=None)
+    most = min(money * factor, math.inf if limits.money is None else limits.money)
+    C, limits = spendable(fit, most, plan.prices, plan.compute, limits)
+    return Task(plan.compute, {"budget": C, **limits.given}, prices=plan.prices)
 
 
 def _task(fit: Fit, plan: Plan, limits: Mapping[LimitName, float], maps: tuple[Through, ...]) -> Task:
@@ -111,6 +120,7 @@ def _vary(fit: Fit, label: str, task: Task, maps: tuple[Through, ...]) -> Variat
     law = maps[0].law if task.goal is not None and task.goal.draws.ndim and maps else fit
     names = [m.map.spec.y for m in maps]
     try:
+        task, _ = near_runs(law, task, task.best(law))
         best, draws = task.best(law), task.draws(law)
     except PlannerError as error:
         return _without(fit, label, str(error), names)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.assumptions import near_runs, utilisation_note, with_reached_utilisation
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.money import read_budget
+from isoplan.engine.planning.plan.money import is_money, read_money, spendable
 from isoplan.engine.planning.plan.saving import save_against
+from isoplan.engine.planning.plan.solve import Goal, Task
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.fields import FIELDS, Place
-from isoplan.engine.planning.scenario.limits import Question
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
-from isoplan.engine.quantities import Reading, parse_number
+from isoplan.engine.quantities import Reading, parse_flops, parse_number
 
 OURS = ("our_params", "our_samples")
 """Fields of the user's own plan. The answer is compared with this plan."""
@@ -28,7 +33,8 @@ OURS = ("our_params", "our_samples")
 class Asked:
     """A question that was read from texts, with its prices and the user's own plan.
 
-    ``reading`` states how the text of a budget was interpreted; None for a target. ``ours`` contains N and D of the
+    ``reading`` states how the text of a budget was interpreted; None for a target and for a budget in money, which the
+    plan converts. ``ours`` contains N and D of the
     user's own plan; None if the user gives no plan.
     """
 
@@ -56,8 +62,13 @@ def read_question(
     """
     limits, prices = read_limits(texts, place), read_prices(texts, place)
     ours = read_ours(texts, place)
+    if "budget" in texts and is_money(texts["budget"]):
+        money = read_money(texts["budget"], prices, place)
+        assert prices is not None
+        C, _ = spendable(fit, money, prices, rule, limits)
+        return Asked(Question("budget", C, limits, money=money), prices, None, ours)
     if "budget" in texts:
-        reading = read_budget(fit, texts["budget"], prices, place, rule, limits)
+        reading = parse_flops(texts["budget"], FIELDS["budget"].called(place))
         return Asked(Question("budget", reading.value, limits), prices, reading, ours)
     value = parse_number(texts.get("target_loss", ""), target or FIELDS["target_loss"].called(place))
     return Asked(Question("target", value, limits, metric), prices, None, ours)
@@ -76,19 +87,46 @@ def answer_question(
     costed. ``maps`` predict metrics from the loss; for a target in a metric the first map is used. Raises PlannerError
     if the question has no answer.
     """
-    question, prices = asked.question, asked.prices
+    question, map = asked.question, maps[0] if maps and asked.question.metric else None
+    prices = with_reached_utilisation(asked.prices, lambda some: _size(fit, question, some, rule, map))
     if question.kind == "budget":
+        C, limits = _spendable(fit, question, prices, rule)
         plan = plan_budget(
-            fit, question.value, rule, limits=question.limits, prices=prices, other=other, maps=maps
+            fit, C, rule, limits=limits, prices=prices, other=other, maps=maps, money=question.money
         )  # fmt: skip
     else:
-        map = maps[0] if maps and question.metric else None
         plan = plan_target(
             fit, question.value, rule, limits=question.limits, prices=prices, other=other, map=map
         )  # fmt: skip
+    if plan.answers:
+        plan = replace(plan, warnings=(*plan.warnings, *utilisation_note(prices, plan.allocation["N"].value)))
     if asked.ours is None:
         return plan
     return replace(plan, saving=save_against(fit, plan, *asked.ours))
+
+
+def _size(fit: Fit, question: Question, prices: Prices, rule: ComputeRule | None, map: Through | None) -> float:
+    """Return N of the answer to ``question`` with ``prices``; NaN if there is no answer."""
+    rule = rule or fit.compute
+    try:
+        if question.kind == "budget":
+            C, limits = _spendable(fit, question, prices, rule)
+            law, task = fit, Task(rule, {"budget": C, **limits.given}, prices=prices)
+        else:
+            law = map.law if map else fit
+            goal = map.goal(question.value) if map else Goal(*(np.asarray(fit.sign * question.value),) * 2)
+            task = Task(rule, question.limits.given, goal, prices, prices.aim)
+        task, _ = near_runs(law, task, task.best(law))
+        return float(task.best(law).N)
+    except PlannerError:  # the plan raises the same error
+        return math.nan
+
+
+def _spendable(fit: Fit, question: Question, prices: Prices | None, rule: ComputeRule | None) -> tuple[float, Limits]:
+    """Return the FLOPs and the limits of a budget; a budget in money is converted by ``prices``."""
+    if question.money is None or prices is None:
+        return question.value, question.limits
+    return spendable(fit, question.money, prices, rule, question.limits)
 
 
 def read_ours(texts: Mapping[str, str], place: Place) -> tuple[float, float] | None:

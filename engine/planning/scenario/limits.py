@@ -87,19 +87,28 @@ class Question:
 
     If ``kind`` is "budget", ``value`` is in FLOPs. If ``kind`` is "target", ``value`` is a value of the quantity that
     the law predicts, or of ``metric`` if this name is not empty. A map then predicts the metric from the quantity of
-    the law.
+    the law. ``money`` is the amount of a budget that was given in money, in the currency of the prices; ``value`` is
+    then the training compute that this amount buys at most.
     """
 
     kind: Kind
     value: float
     limits: Limits = NO_LIMITS
     metric: str = ""
+    money: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the question as a JSON object, without empty entries."""
         limits = self.limits.to_json()
         more: dict[str, Any] = {"limits": limits} if limits else {}
+        more |= {"money": self.money} if self.money is not None else {}
         return {self.kind: self.value} | more | ({"metric": self.metric} if self.metric else {})
+
+    def budget(self, prices: Prices | None) -> str:
+        """Return the budget as text: "500 EUR" if it was given in money, otherwise "10^20 FLOPs"."""
+        if self.money is None or prices is None:
+            return flops(self.value)
+        return f"{count(self.money, 3)} {prices.currency}"
 
 
 def named(name: LimitName, most: float, prices: Prices | None = None) -> str:

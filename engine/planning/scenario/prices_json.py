@@ -52,7 +52,7 @@ def read_inference(raw: Mapping[str, Any]) -> Inference:
 
 def _machine(machine: Machine) -> dict[str, Any]:
     numbers = {name: getattr(machine, name) for name in ("devices", "utilisation", "price", "precision", "power")}
-    return {"device": machine.device.name} | _given(numbers)
+    return {"device": machine.device.name} | _given(numbers) | ({"assumed": True} if machine.assumed else {})
 
 
 def _read_machine(raw: Mapping[str, Any]) -> Machine:

@@ -102,6 +102,7 @@ def _machine(texts: Texts, place: Place) -> Machine:
         _value(texts, place, "hour_price"),
         precision,
         _value(texts, place, "power"),
+        assumed=not share,
     )
 
 

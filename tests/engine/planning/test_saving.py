@@ -15,9 +15,11 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.assumptions import LARGER_MODEL
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.document import bill_rows
-from isoplan.engine.planning.plan.money import flops_for_money, is_money, read_budget
+from isoplan.engine.planning.plan.document import bill_rows, read_plan, to_json
+from isoplan.engine.planning.plan.money import flops_for_money, is_money, read_money, spendable
+from isoplan.engine.planning.plan.parts import read_saving
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.plan.variations import variation_rows, vary
@@ -202,9 +204,11 @@ def test_money_that_pays_for_nothing_is_refused() -> None:
 @pytest.mark.parametrize("text", ["500 EUR", "EUR 500", "€500", "500€", "0.5k EUR", "500 euros", "500 eur"])
 def test_typed_money_is_read(epoch: Fit, text: str) -> None:
     assert is_money(text)
-    reading = read_budget(epoch, text, TRAINING, "terminal")
-    assert reading.value == pytest.approx(500 / 2.5 * 3600 * H100.peak * 0.4)
-    assert reading.note == "2.50 EUR per hour of H100 at 40 % of the peak of H100"
+    money = read_money(text, TRAINING, "terminal")
+    assert money == 500
+    C, limits = spendable(epoch, money, TRAINING)
+    assert C == pytest.approx(500 / 2.5 * 3600 * H100.peak * 0.4)
+    assert limits == Limits()
 
 
 @pytest.mark.parametrize("text", ["1e20", "200 H200 hours", "3 ZFLOP", "5 PFLOP/s-days", "10^20", ""])
@@ -213,11 +217,68 @@ def test_other_budgets_are_not_money(text: str) -> None:
 
 
 def test_money_without_device_or_price_is_one_sentence(epoch: Fit) -> None:
-    for prices in (None, Prices(Machine(find_device("H100")))):
+    missing = "the option --device and the option --hour-price", "the option --hour-price"
+    for prices, words in zip((None, Prices(Machine(find_device("H100")))), missing, strict=True):
         with pytest.raises(PlannerError) as caught:
-            read_budget(epoch, "500 EUR", prices, "terminal")
-        assert str(caught.value) == (
-            "The option --budget '500 EUR' is money: give the option --device and the option --hour-price with it."
-        )
+            read_money("500 EUR", prices, "terminal")
+        assert str(caught.value) == f"The option --budget '500 EUR' is money: give {words} with it."
     with pytest.raises(PlannerError, match="is in USD, not in EUR"):
-        read_budget(epoch, "500 USD", TRAINING, "page")
+        read_money("500 USD", TRAINING, "page")
+
+
+@pytest.mark.parametrize("money", [1e5, 1e6])
+def test_a_budget_in_money_buys_the_least_loss_of_all_plans_for_this_money(money: float) -> None:
+    """Each size N of a grid spends the same money: none has a lower loss than the plan."""
+    fit = make_fit(EPOCH, ranges=RANGES)
+    C, limits = spendable(fit, money, EVERYTHING)
+    plan = plan_budget(fit, C, prices=EVERYTHING, limits=limits, money=money)
+    assert total(plan) == pytest.approx(money, rel=1e-6)
+    rates, (E, A, B, alpha, beta) = EVERYTHING.rates, EPOCH
+    N = np.geomspace(1e6, 1e12, 4_001)
+    D = (money - rates.parameter * N) / (6 * N * rates.flop + rates.sample)
+    N, D = N[D > 0], D[D > 0]
+    loss = E + A * N**-alpha + B * D**-beta
+    assert plan.allocation["loss"].value == pytest.approx(loss.min(), rel=1e-6)
+    assert plan.allocation["N"].value == pytest.approx(N[loss.argmin()], rel=0.01)
+    compute_optimal = plan_budget(fit, flops_for_money(fit, money, EVERYTHING), prices=EVERYTHING)
+    assert (plan.allocation["loss"].value or 0) < (compute_optimal.allocation["loss"].value or 0)
+    assert read_plan(to_json(plan)) == plan.shown
+
+
+def test_half_and_ten_times_a_budget_in_money_are_amounts_of_money() -> None:
+    fit = make_fit(EPOCH, ranges=RANGES)
+    C, limits = spendable(fit, 1e5, EVERYTHING)
+    plan = plan_budget(fit, C, prices=EVERYTHING, limits=limits, money=1e5)
+    half, ten, more = vary(fit, plan)
+    assert [one.label for one in (half, ten, more)] == ["Half of the money", "Ten times the money", "10 % more money"]
+    amounts = [one.money.value for one in (half, ten, more) if one.money is not None]
+    assert amounts == pytest.approx([5e4, 1e6, 1.1e5], rel=1e-6)
+    losses = [one.loss.value or 0 for one in (half, more, ten)]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_the_saving_in_percent_is_of_the_money_if_samples_have_a_price() -> None:
+    fit = make_fit(EPOCH, ranges=RANGES)
+    dear = Prices(H100, Simulation(price=1e-3))
+    saving = save_against(fit, plan_budget(fit, 1e21, prices=dear), 4e9, 2e10)
+    assert saving.stated_money is not None
+    assert saving.cheapest_money is not None
+    ratio = (saving.cheapest_money.value or 0) / (saving.stated_money.value or 1)
+    assert saving.percent.value == pytest.approx(100 * (1 - ratio))
+    assert ratio < 0.9
+    assert (saving.flops.value or 0) < 0  # less money, but more compute
+    assert "% of the money" in saving.sentence
+    assert read_saving(saving.to_json(), saving.y) == saving
+
+
+def test_a_model_much_larger_than_the_runs_is_not_bought() -> None:
+    """With samples at 1 EUR, money would buy a model two decades larger than that of any run."""
+    fit = make_fit(EPOCH, ranges=RANGES)
+    dear = Prices(H100, Simulation(price=1.0))
+    C, limits = spendable(fit, 1e9, dear)
+    plan = plan_budget(fit, C, prices=dear, limits=limits, money=1e9)
+    assert plan.allocation["N"].value == pytest.approx(10 * RANGES["N"][1])
+    (said,) = [w.text for w in plan.warnings if w.code == LARGER_MODEL]
+    assert said.endswith("set a maximum number of parameters to change this.")
+    free = plan_budget(fit, C, prices=dear, limits=replace(limits, parameters=1e14), money=1e9)
+    assert not [w for w in free.warnings if w.code == LARGER_MODEL]

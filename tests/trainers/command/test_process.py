@@ -91,10 +91,9 @@ def test_a_program_that_is_missing_is_named(root: Path) -> None:
 def test_a_program_that_hangs_is_ended(root: Path) -> None:
     (root / "programs.toml").write_text((root / "programs.toml").read_text().replace("silence = 20", "silence = 1"))
     record = once(root, {"how": "hangs"})
-    assert (
-        record.result["why"]
-        == "The program had no output for 1 s and was ended: raise the field silence in programs.toml."
-    )  # type: ignore[index]
+    assert record.result is not None
+    why = "The program had no output for 1 s and was ended: raise the field silence in programs.toml."
+    assert record.result["why"] == why
     progress.wait(lambda: not left_running(root), root)
 
 
