@@ -21,7 +21,7 @@ from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.columns.directions import split_direction, with_direction
 
-WHAT = "Spearman's rank correlation of each pair. 1 means the same order of runs."
+WHAT = "Spearman's rank correlation of each pair of metrics. 1 means the same order of runs."
 FLIPS = "sign changes"
 WIDTH = 100
 """Maximum line width in characters. Most terminals are at least as wide."""

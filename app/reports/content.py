@@ -117,10 +117,10 @@ def report_plan(
 
     sections = [Section(draw=draw)]
     if others := vary(fit, shown, tuple(through(fit, one) for one in metrics)):
-        sections.append(_table("What other budgets buy", cell_texts(variation_rows(shown, others))))
+        sections.append(_table("Plans for other budgets", cell_texts(variation_rows(shown, others))))
     if shown.saving is not None:
         sections.append(
-            _table("Comparison with our plan", cell_texts(saving_rows(shown.saving)), shown.saving.sentence)
+            _table("Comparison with your plan", cell_texts(saving_rows(shown.saving)), shown.saving.sentence)
         )
     return make_report(title, document(shown), (fit, *metrics), sections, standing_of(shown).label)
 

@@ -154,7 +154,7 @@ def _anchor(i: int) -> Anchor | None:
     """Show the input fields of run ``i`` and return the run; None if its axis value or its loss is empty."""
     grid = st.grid(7, min_column_width=120)
     axis = grid.selectbox("Limited by", AXES, key=f"axis{i}", bind="query-params")
-    names = {"x": f"{axis} of the run", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs a point",
+    names = {"x": f"{axis} of the run", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs per point",
              "doubled": "Fall if doubled"}  # fmt: skip
     hints = {"x": "1e4", "loss": "1e-3", "N": "1e5", "epochs": "1000", "flops": "6 N", "doubled": "3 %"}
     typed = {
@@ -165,7 +165,7 @@ def _anchor(i: int) -> Anchor | None:
     if not typed["x"] or not typed["loss"]:
         return None
     said = {"x": f"number of {UNITS[axis]}", "loss": "MSE", "N": "N", "epochs": "number of epochs",
-            "flops": "number of FLOPs a point", "doubled": "fall if doubled"}  # fmt: skip
+            "flops": "number of FLOPs per point", "doubled": "fall if doubled"}  # fmt: skip
     given = {name: parse_share(text or "", f"{said[name]} of run {i}") for name, text in typed.items() if text}
     return make_anchor(axis, given["x"], given)
 
@@ -213,9 +213,9 @@ def _cells(what: str, span: str, source: str) -> tuple[str, str, str]:
 Row = dict[str, str | float | None]
 FITTED: dict[str, Name] = {"α": "alpha", "X_c": "X_c", "K": "K"}
 SHOWN = (
-    *("Process", "X", "Held", "α, paper", "α, ours", "α, ours from", "α, ours to"),
-    *("X_c, paper", "X_c, ours", "X_c, ours from", "X_c, ours to"),
-    *("K, paper", "K, ours", "K, ours from", "K, ours to", "Target", "Network", "Table"),
+    *("Process", "X", "Held", "α, paper", "α, trained", "α, trained, from", "α, trained, to"),
+    *("X_c, paper", "X_c, trained", "X_c, trained, from", "X_c, trained, to"),
+    *("K, paper", "K, trained", "K, trained, from", "K, trained, to", "Target", "Network", "Table"),
 )
 """Columns of the table of laws, in order. The exponents come early, because a small screen cuts off the right side."""
 
@@ -283,7 +283,7 @@ def _fitted(ours: TrainedLaw | None) -> Row:
     found: Row = {}
     for shown, name in FITTED.items():
         value, ends = (None, (None, None)) if ours is None else (ours.law.value(name), ours.law.interval(name))
-        found |= {f"{shown}, ours": value, f"{shown}, ours from": ends[0], f"{shown}, ours to": ends[1]}
+        found |= {f"{shown}, trained": value, f"{shown}, trained, from": ends[0], f"{shown}, trained, to": ends[1]}
     return found
 
 

@@ -19,7 +19,7 @@ from isoplan.trainers.backend.runner.runner_process import need_cluster
 from isoplan.trainers.families import find_family
 
 SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
-IN_MEMORY = "This workspace is in memory only, so it keeps no cells. Start Isoplan with a folder to train."
+IN_MEMORY = "This workspace is in memory only and cannot store cells. Start Isoplan with a folder to train."
 FORMER = {"Updates": "Training steps"}
 """Current names of renamed options of "Curves against", by their former names, which old links can contain."""
 

@@ -63,14 +63,14 @@ def test_from_an_upload_to_a_rejection_of_5000(server: Server, page: Page, again
 
 def test_a_stated_plan_stays_with_back_and_reload_and_goes_with_its_table(server: Server, page: Page) -> None:
     to_a_law(page, server, "compared.csv")
-    page.get_by_text("Compare with our plan", exact=True).click()
-    enter(page, "Our N [parameters]", "10k")
-    enter(page, "Our D [samples]", "100k")
+    page.get_by_text("Compare with your plan", exact=True).click()
+    enter(page, "Your N [parameters]", "10k")
+    enter(page, "Your D [samples]", "100k")
     expect(page.get_by_text("10.0 k parameters on 100 k samples reach loss")).to_be_visible()
     page.reload()
     settle(page)
-    page.get_by_text("Compare with our plan", exact=True).click()
-    assert page.get_by_label("Our N [parameters]", exact=True).input_value() == "10k"
+    page.get_by_text("Compare with your plan", exact=True).click()
+    assert page.get_by_label("Your N [parameters]", exact=True).input_value() == "10k"
     page.go_back()
     settle(page)
-    assert page.get_by_label("Our D [samples]", exact=True).input_value() == ""
+    assert page.get_by_label("Your D [samples]", exact=True).input_value() == ""

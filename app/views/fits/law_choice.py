@@ -30,7 +30,9 @@ def suggested(runs: Runs, y: str, opening: Demo | None = None) -> Suggestion | N
     if opening is None or opening.spec.y != y:
         return found
     law = opening.spec.find_law()
-    return found if found is not None and found.law.key == law.key else Suggestion(law, "this table was made for it")
+    return (
+        found if found is not None and found.law.key == law.key else Suggestion(law, "this table was made for this law")
+    )
 
 
 def choose_law(runs: Runs, y: str, start: Suggestion | None) -> Law | None:
@@ -145,7 +147,7 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
             choices[kind][parameter.name] = value
     if "group" in runs.labels and law.estimator == "surface":
         choices["share"] = st.multiselect(
-            "The same in all groups",
+            "Parameters shared by all groups",
             law.names,
             share,
             key=f"share_{table_id}_{law.key}",

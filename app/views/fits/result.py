@@ -103,7 +103,7 @@ def save_law_card(fit: Fit, fit_hash: str) -> None:
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     with bar.popover("Law card", icon=":material/id_card:", key="law_card"):
-        st.caption("Source, parameters and intervals of the law. `isoplan plan` and every page can read it.")
+        st.caption("File with source, parameters and intervals of the law, for every page and `isoplan plan`.")
         whole = st.toggle(
             "With every refit",
             key="card_resamples",

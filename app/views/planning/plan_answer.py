@@ -57,8 +57,8 @@ def show(fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> 
         st.page_link("views/train.py", label="Train cells nearer to this plan", icon=":material/model_training:")
     show_warnings(plan.warnings)
     if others := vary(fit, plan, maps):
-        st.subheader("What other budgets buy", anchor=False)
-        show_quantities(variation_rows(plan, others), "The plan, and what other budgets buy.")
+        st.subheader("Plans for other budgets", anchor=False)
+        show_quantities(variation_rows(plan, others), "The plan, and plans for other budgets.")
 
 
 def show_saving(plan: Plan) -> None:
@@ -66,7 +66,7 @@ def show_saving(plan: Plan) -> None:
     if plan.saving is None:
         return
     st.markdown(f"**{readable(plan.saving.sentence)}**")
-    show_quantities(saving_rows(plan.saving), "Our plan compared with the cheapest plan for the same loss.")
+    show_quantities(saving_rows(plan.saving), "Your plan compared with the cheapest plan for the same loss.")
 
 
 def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
@@ -90,7 +90,8 @@ def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
         for name in plan.maps:
             _show_map(db, fit_of(db, name))
         other = f" {plan.restated.sentence}" if plan.restated is not None else ""
-        counted = f"Compute is counted by {plan.compute.text}.{other} Decades beyond are counted from the runs."
+        counted = f"Compute is counted by {plan.compute.text}.{other} "
+        counted += "Decades beyond are the distance from the range of the runs."
         st.caption(escape_markdown(counted))
     maps = tuple(fit_of(db, name) for name in plan.maps)
     make = partial(report_plan, plan, fit, _name(plan), runs, maps)

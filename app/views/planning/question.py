@@ -114,7 +114,7 @@ def _ask(db: Database, fit: Fit) -> None:
         asked = _read(fit, typed, {**prices, **limiting.drop_empty(typed.limits)}, maps, used)
     plan = answer_question(fit, asked, used, other, maps)
     top = st.container()
-    with st.expander("Compare with our plan", icon=":material/compare_arrows:", key="our_plan"):
+    with st.expander("Compare with your plan", icon=":material/compare_arrows:", key="our_plan"):
         plan = _compare(fit, plan)
     with top:
         plan_answer.show(fit, plan.shown, maps, runs)

@@ -14,7 +14,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.quantities import as_typed, parse_number
 from isoplan.engine.schema import Runs
 
-OWN, AUTOMATIC, NONE = "of the fit", "the usual other one", "none"
+OWN, AUTOMATIC, NONE = "of the fit", "the default second rule", "none"
 TYPED = {
     "6 N D": "6ND",
     "6 n_p N D": "6npND",
@@ -36,17 +36,17 @@ STEP = {
 }
 """Input fields of the rules "step" and "stage2", which count the FLOPs of one training step: (label, initial value)."""
 FIELDS: dict[str, dict[str, tuple[str, str]]] = {
-    "6npND": {"n_p": ("Tokens a sample n_p", "40")},
-    "zetaND": {"zeta": ("FLOPs a parameter and sample", "6")},
+    "6npND": {"n_p": ("Tokens per sample n_p", "40")},
+    "zetaND": {"zeta": ("FLOPs per parameter and sample", "6")},
     "step": STEP | {"t": ("Context t of the embedder", "24")},
     "per-epoch": {
-        "zeta": ("FLOPs a parameter and token", "6"),
-        "n_p": ("Tokens a sample n_p", "1"),
+        "zeta": ("FLOPs per parameter and token", "6"),
+        "n_p": ("Tokens per sample n_p", "1"),
         "epochs": ("Epochs", "10"),
     },
     "powers": {"zeta": ("Factor zeta", "6"), "a": ("Exponent of N", "1"), "b": ("Exponent of D", "1")},
     "stage2": STEP | {"K": ("Extra negatives K", "0")},
-    "formula": {"formula": ("C in FLOPs from N and D", "6*N*D"), "n_p": ("n_p in it", "1")},
+    "formula": {"formula": ("C in FLOPs from N and D", "6*N*D"), "n_p": ("Tokens per sample n_p", "1")},
 }
 """Input fields of each rule: (label, initial value), by rule and by name of the coefficient."""
 

@@ -217,7 +217,9 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
         )
     with st.popover("Remove a result", icon=":material/delete:"):
         for one in kept:
-            if st.button(escape_markdown(_label(one, names)), key=f"remove_{one.id}", help="It can be restored."):
+            if st.button(
+                escape_markdown(_label(one, names)), key=f"remove_{one.id}", help="A removed result can be restored."
+            ):
                 saved_items.delete(db, "actuals", one.id)
                 st.rerun()
 

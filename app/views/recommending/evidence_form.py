@@ -25,7 +25,7 @@ from isoplan.engine.store.tables import tables
 PRINTED = "Values from the papers"
 ABOVE = "Your runs above, else published runs"
 ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
-    "s": {"over": ("s", "Column of the share, as a fraction")},
+    "s": {"over": ("s", "Column of the embedder share [fraction]")},
     "B": {
         "over": ("B", "Column of the batch size"),
         "updates": ("updates", "Column of the training steps to the target"),

@@ -59,7 +59,7 @@ def _printed() -> None:
 def _own(db: Database, table: TableInfo) -> None:
     _, runs = runs_of(db, table, "")
     found = agreement(runs, usual(runs))
-    st.caption("Spearman's rank correlation of each pair. 1 means the same order of runs.")
+    st.caption("Spearman's rank correlation of each pair of metrics. 1 means the same order of runs.")
     draw(lambda theme: matrices.draw_agreement(found, theme), key="agreement_own")
     metrics = list(found[0].metrics)
     left, right = st.columns(2)
@@ -67,7 +67,7 @@ def _own(db: Database, table: TableInfo) -> None:
         "Batch-local metric", metrics, index=None, key="local", bind="query-params", placeholder="Choose a metric"
     )
     full = right.selectbox(
-        "The same, full catalogue", metrics, index=None, key="full", bind="query-params", placeholder="Choose a metric"
+        "Full-catalogue metric", metrics, index=None, key="full", bind="query-params", placeholder="Choose a metric"
     )
     if local and full:
         pair = across(found, [(local, full)])

@@ -44,7 +44,7 @@ def choose_runs(setting: Setting) -> str:
         return RECIPE
     return st.segmented_control(
         "Runs in the figure", options, default=RECIPE, required=True, key=f"runs_of_{setting}",
-        format_func=lambda option: option if option == RECIPE else f"Isoplan's runs on {option}",
+        format_func=lambda option: option if option == RECIPE else f"Runs trained by Isoplan on {option}",
     ) or RECIPE  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def ask_about(db: Database, fit: Fit) -> None:
 def _box(db: Database, table: TableInfo, runs: Runs, question: Question) -> None:
     key = f"{table.id}_{question.column}"
     with st.container(border=True, key=f"question_{key}"), sentences():
-        why = ASK if question.kind == "dataset" else "A fit uses all of them."
+        why = ASK if question.kind == "dataset" else "A fit uses all of these runs."
         st.markdown(f"**{escape_markdown(question.text)}** {why}")
         with st.container(horizontal=True):
             if question.kind == "dataset":

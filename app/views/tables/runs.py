@@ -101,7 +101,7 @@ def show_agreement(db: Database, table: TableInfo, where: str) -> None:
     correlations = agreement(runs, by)
     marked = flips(correlations)
     st.caption(
-        "Spearman's rank correlation of each pair. 1 means the same order of runs. "
+        "Spearman's rank correlation of each pair of metrics. 1 means the same order of runs. "
         + ("A frame marks pairs whose correlation changes sign." if marked else "")
     )
     draw(lambda theme: draw_agreement(correlations, theme), key="agreement")

@@ -150,7 +150,10 @@ def _more(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
 
 def _price(family: Family[Any], texts: dict[str, str]) -> None:
     """Show the price field: next to the maximum if the maximum is an amount of money, otherwise under More."""
-    text = "Of one GPU, or of one core for cells that run on cores: 2.50 or 2.50 USD. Estimates then include money."
+    text = (
+        "Price per hour of one GPU, or of one core for cells trained on cores: 2.50 or 2.50 USD. "
+        "Estimates then include money."
+    )
     _other(family, PRICE, texts, "Price of a device hour", text)
 
 
@@ -239,7 +242,7 @@ def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
         made = launch(queue.root, grid, family, cap=cap if cap.text or cap.price else None)
     repeated = sum(name in before for name in made.cells)
     standing.changed()
-    again = f" {plural(repeated, 'cell')} of it exist already." if repeated else ""
+    again = f" {plural(repeated, 'cell')} of this grid exist already." if repeated else ""
     st.session_state["launched"] = f"Launched {plural(len(made.cells), 'cell')}.{again}"
     remember("sweep", made.key)
     st.rerun()

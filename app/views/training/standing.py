@@ -167,13 +167,13 @@ def runner_line(status: Mapping[str, Any] | None, working: bool, now: float) -> 
     silent = now - float(status.get("beat", 0.0))
     if silent > SILENT and working:
         return Line(
-            f"The runner has sent no heartbeat for {silent:.0f} s. If it has ended, another one replaces it.", True
+            f"The runner has sent no heartbeat for {silent:.0f} s. If it has ended, a new runner replaces it.", True
         )
     if silent > SILENT:
         return Line("Nothing runs.")
     message, where = str(status.get("message", "")), status.get("cluster") or "this machine"
     if message == "at work":
-        return Line(f"At work on {where}." if working else f"Nothing is left to run on {where}.")
+        return Line(f"Training on {where}." if working else f"No cell waits or runs on {where}.")
     if message == "starting the workers":
         return Line("The runner is starting its workers.")
     return Line(message, True)

@@ -52,7 +52,7 @@ class Anchor:
             "N": self.N,
             "number of epochs": self.epochs,
         }
-        for name, value in (given | {"number of FLOPs a point": self.flops_per_sample}).items():
+        for name, value in (given | {"number of FLOPs per point": self.flops_per_sample}).items():
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise PlannerError(f"The anchor's {name} is {value:g}: give a positive number.")
         onset = ONSET.get(self.axis, 0.0)

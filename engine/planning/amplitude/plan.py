@@ -123,7 +123,7 @@ def _compute(D: Size, N: Size, anchor: Anchor) -> Size:
     def flops(n: float | None, d: float | None) -> float | None:
         return None if n is None or d is None else per_parameter * n * d * epochs
 
-    note = f"{per_parameter:.3g} N FLOPs a point x D x {epochs:g} epochs"
+    note = f"{per_parameter:.3g} N FLOPs per point x D x {epochs:g} epochs"
     return Size(flops(N.least, D.least), flops(N.most, D.most), "FLOPs", note)
 
 

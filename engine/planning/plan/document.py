@@ -168,7 +168,7 @@ def beside(plan: Plan) -> list[str]:
     machine = [f"Machine: {plan.prices.machine.text}."] if plan.prices is not None else []
     other = [plan.restated.sentence] if plan.restated is not None and plan.answers else []
     worth = [worth_sentence(plan, w) for w in plan.worth] if plan.answers else []
-    ours = [f"Compared with our plan: {plan.saving.sentence}"] if plan.saving is not None else []
+    ours = [f"Compared with your plan: {plan.saving.sentence}"] if plan.saving is not None else []
     return [*worth, *ours, *machine, f"Compute rule: {plan.compute.text}.", *other]
 
 
@@ -244,9 +244,9 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
     if plan.restated is not None:
         found.append((f"Compute by {plan.restated.rule.text}", plan.restated.C))
     if plan.saving is not None:
-        found += [(f"Our plan, {LABELS.get(name, plan.y)}", q) for name, q in plan.saving.stated.items()]
+        found += [(f"Your plan, {LABELS.get(name, plan.y)}", q) for name, q in plan.saving.stated.items()]
         saved = {"compute": plan.saving.flops, "share": plan.saving.percent, "money": plan.saving.money}
-        found += [(f"Saving against our plan, {name}", q) for name, q in saved.items() if q is not None]
+        found += [(f"Saving compared with your plan, {name}", q) for name, q in saved.items() if q is not None]
     return tuple(found)
 
 

@@ -39,7 +39,7 @@ def save_against(fit: Fit, plan: Plan, N: float, D: float, prices: Prices | None
     """
     for name, x in (("N", N), ("D", D)):
         if not (math.isfinite(x) and x > 0):
-            raise PlannerError(f"Our plan: {name} must be a positive number.")
+            raise PlannerError(f"Your plan: {name} must be a positive number.")
     if not fit.law.is_surface:
         raise PlannerError(
             f"The law {fit.law.name} does not predict {fit.spec.y} from N and D: compare with a law over N and D, such "
@@ -59,7 +59,7 @@ def save_against(fit: Fit, plan: Plan, N: float, D: float, prices: Prices | None
         ),
     }
     if not math.isfinite(best_loss) or too_far(fit, stated):
-        raise PlannerError("Our plan lies too far beyond the runs to be compared: give an N and D nearer to them.")
+        raise PlannerError("Your plan is too far beyond the runs to be compared: enter N and D nearer to the runs.")
     limits: dict[LimitName, float] = {"unique": U} if fit.law.repeats else {}
     task = Task(rule, limits, Goal(best_loss, losses), prices, prices.aim if prices else COMPUTE)
     task, _ = near_runs(fit, task, task.best(fit))
@@ -114,7 +114,7 @@ def _total(prices: Prices, at: Point) -> Floats:
 def saving_rows(saving: Saving) -> list[dict[str, str | Quantity]]:
     """Return three table rows (a label and quantities): the stated plan, the cheapest plan, and the saving."""
     found: list[dict[str, str | Quantity]] = []
-    ours = "Our plan", saving.stated, saving.stated_money
+    ours = "Your plan", saving.stated, saving.stated_money
     for label, sizes, money in (ours, ("Cheapest plan", saving.cheapest, saving.cheapest_money)):
         row: dict[str, str | Quantity] = {"Plan": label, saving.y: saving.stated["loss"]}
         row |= {f"{name} [{sizes[name].unit}]": sizes[name] for name in ("N", "D", "C")}

@@ -96,10 +96,10 @@ LOSS = (
     Field("target_loss", "Target value of the quantity of the law.", "Target", hint="for example 2.0"),
 )  # fmt: skip
 OURS = (
-    Field("our_params", "Parameters of your own plan, to compare its cost.", "Our N [parameters]", amounts.PARAMETERS,
-          hint="10 M", said="number of parameters of our plan"),
-    Field("our_samples", "Training samples of your own plan, to compare its cost.", "Our D [samples]", amounts.SAMPLES,
-          hint="1 B", said="number of samples of our plan"),
+    Field("our_params", "Parameters of your own plan, to compare its cost.", "Your N [parameters]", amounts.PARAMETERS,
+          hint="10 M", said="number of parameters of your plan"),
+    Field("our_samples", "Training samples of your own plan, to compare its cost.", "Your D [samples]", amounts.SAMPLES,
+          hint="1 B", said="number of samples of your plan"),
 )  # fmt: skip
 """Fields of the user's own plan. An answer is compared with this plan."""
 LIMITS = (

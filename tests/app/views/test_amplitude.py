@@ -174,15 +174,17 @@ def test_our_laws_stand_first_in_the_table_beside_those_of_the_paper(
     first, second = found.to_dict("records")[:2]
     assert (first["Process"], first["X"], first["Held"], first["Table"]) == ("Zgg", "D", "N = 1e5", "6")
     assert first["α, paper"] == published_law("Zgg", held="N = 1e5").alpha
-    assert first["α, ours from"] < first["α, ours"] < first["α, ours to"]
-    assert first["α, ours"] == pytest.approx(1.3, abs=0.05)
+    assert first["α, trained, from"] < first["α, trained"] < first["α, trained, to"]
+    assert first["α, trained"] == pytest.approx(1.3, abs=0.05)
     cells = read_cells(cells_of(noise=0.05).to_dict("records"), "t")
     law = data_law(most_anchors(cells, "Zgg"))
     assert law is not None
     for name in ("X_c", "K"):
-        assert (first[f"{name}, ours from"], first[f"{name}, ours to"]) == pytest.approx(law.interval(name), rel=1e-3)
-    assert first["X_c, ours from"] < 10 < first["X_c, ours to"]
-    assert first["K, ours from"] == 0 <= first["K, ours"] < first["K, ours to"]
+        assert (first[f"{name}, trained, from"], first[f"{name}, trained, to"]) == pytest.approx(
+            law.interval(name), rel=1e-3
+        )
+    assert first["X_c, trained, from"] < 10 < first["X_c, trained, to"]
+    assert first["K, trained, from"] == 0 <= first["K, trained"] < first["K, trained, to"]
     assert (second["Process"], second["Table"], second["Held"]) == ("ttH", "", "N = 100 k")
     assert len(bare) == 81
     assert not [name for name in map(str, bare) if "ours" in name]

@@ -197,7 +197,7 @@ def test_a_stated_plan_is_compared_below_the_answer(jets: str, demo: Database, o
     assert made.saving is not None
     assert made.saving.sentence == saving.sentence
     at.text_input(key="our_samples").set_value("").run()
-    assert told(at) == "Give the number of samples of our plan with the number of parameters of our plan."
+    assert told(at) == "Give the number of samples of your plan with the number of parameters of your plan."
     assert "train" in str(at.header[0].value)
 
 

@@ -82,7 +82,7 @@ def test_a_bundled_table_with_groups_opens_with_what_they_share(
     tables.set_roles(db, table.id, scan.roles)
     at = open_page("fit", table=table.id)
     assert at.selectbox(key="law_choice").value == "power-D"
-    (shared,) = (one for one in at.multiselect if one.label == "The same in all groups")
+    (shared,) = (one for one in at.multiselect if one.label == "Parameters shared by all groups")
     assert shared.value == ["K"]
 
 

@@ -33,11 +33,11 @@ from tests.app.views.train.conftest import EXAMPLE, bars, flops, press, say
         (None, False, "Nothing runs.", False),
         ({"beat": 99, "message": "starting the workers"}, True, "The runner is starting its workers.", False),
         ({"beat": 99, "message": "at work", "cluster": "this machine, 2 workers"}, True,
-         "At work on this machine, 2 workers.", False),
+         "Training on this machine, 2 workers.", False),
         ({"beat": 99, "message": "The disk of /w is full: free some space, and the cells continue."}, True,
          "The disk of /w is full: free some space, and the cells continue.", True),
         ({"beat": 40, "message": "at work"}, True,
-         "The runner has sent no heartbeat for 60 s. If it has ended, another one replaces it.", True),
+         "The runner has sent no heartbeat for 60 s. If it has ended, a new runner replaces it.", True),
         ({"beat": 40, "message": "at work"}, False, "Nothing runs.", False),
     ],
 )  # fmt: skip

@@ -104,7 +104,7 @@ def test_a_launch_queues_each_cell_once_however_often_it_is_pressed(open_page: O
         (w, s) for w in (8, 16, 32) for s in (16384, 65536, 262144)
     )
     press(at, "Launch 9 cells")
-    assert [t.value for t in at.toast] == ["Launched 9 cells. 9 cells of it exist already."]
+    assert [t.value for t in at.toast] == ["Launched 9 cells. 9 cells of this grid exist already."]
     assert set(Queue(root).scan()) == set(cells)
     assert len(sweep.read_sweeps(root)) == 1
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
