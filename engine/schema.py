@@ -92,8 +92,9 @@ class Roles(BaseModel):
     every row, "mean" averages the rows, and "once" uses one row of each set of exact copies. ``rows`` selects the rows
     of a run that has several rows: all, the last, or the one with the best loss. ``each`` requests one law for each
     value of ``group``. ``pooled`` are the columns with values that the user agreed to fit together. ``copies_kept``
-    means that the user agreed to count exact copies as separate runs. Default values of ``derived``, ``rows``,
-    ``each``, ``pooled`` and ``copies_kept`` are not written, because older snapshots must keep their hash.
+    means that the user agreed to count exact copies as separate runs. ``samples_seen`` means that the user confirmed
+    that D counts the samples seen in training. Default values of ``derived``, ``rows``, ``each``, ``pooled``,
+    ``copies_kept`` and ``samples_seen`` are not written, because older snapshots must keep their hash.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -120,6 +121,7 @@ class Roles(BaseModel):
     each: bool = Field(default=False, exclude_if=operator.not_)
     pooled: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     copies_kept: bool = Field(default=False, exclude_if=operator.not_)
+    samples_seen: bool = Field(default=False, exclude_if=operator.not_)
 
     @property
     def reading(self) -> str:

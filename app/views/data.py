@@ -19,6 +19,7 @@ from isoplan.engine.fitting.types.warnings import ABOUT_RUNS, FitWarning
 from isoplan.engine.mixtures import COPIED
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.columns.mapping import UNIQUE_OR_SEEN
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import condition, tables
@@ -50,7 +51,7 @@ def show(table: TableInfo, columns: Sequence[Column], where: str, found: tuple[s
     with both.container(width=NARROW, key="columns_read"):
         st.subheader("Columns as read", anchor=False)
         show_roles(columns, tables.roles(db, table.id))
-        asked_below = () if table.read_only else (COPIED,)
+        asked_below = () if table.read_only else (COPIED, UNIQUE_OR_SEEN)
         texts = [*table.notes, *(found[1].notes if found else ())]
         kept = [text for text in texts if not any(part in text for part in asked_below)]
         show_warnings([FitWarning(ABOUT_RUNS, text) for text in kept])
@@ -115,7 +116,7 @@ def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None
         link = {"table": table.id} | ({"where": where} if where else {})
         st.switch_page("views/fit.py", query_params=link)
     if not ready:
-        st.caption("No column is read as the loss. Choose it under Change columns and units.")
+        st.caption("No column is read as the loss. Choose it above.")
     elif unread:
         st.caption("Answer the question above first, so that the law can use these columns.")
     elif mixed:

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app.views.tables import readings
+from isoplan.app.views.tables.readings import MOST_OPTIONS
 from isoplan.app.views.widgets.markdown import code
 from isoplan.app.views.widgets.parts import escape_markdown, plural, refuse
 from isoplan.engine.errors import PlannerError
@@ -27,7 +28,6 @@ from isoplan.engine.store.tables.tables import TableInfo
 
 AXES = (Role.N, Role.D, Role.C, Role.LOSS)
 MORE = (Role.U, Role.EPOCHS, Role.STEP, Role.BUDGET, Role.GROUP, Role.SEED, Role.RUN, Role.STATUS, Role.WEIGHT)
-MOST_OPTIONS = 500
 RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
 
 

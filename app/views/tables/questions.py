@@ -144,6 +144,8 @@ def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
         answers[name] = (f"All values of {name!r} are fitted as one.", {"pooled": left})
     if roles.copies_kept:
         answers[COPY] = ("Each copy of a run counts as a run.", {"copies_kept": False})
+    if roles.samples_seen:
+        answers["D"] = ("D counts the samples seen in training.", {"samples_seen": False})
     for name, (text, changes) in answers.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escape_markdown(text), width="content")

@@ -14,7 +14,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware import DEVICES
 from isoplan.engine.quantities import count
 from isoplan.engine.schema import NUMERIC_ROLES, Role, Roles
-from isoplan.engine.store.columns import derive
+from isoplan.engine.store.columns import derive, mapping
 from isoplan.engine.store.columns.column import (
     AS_IS,
     FACTORS,
@@ -38,6 +38,9 @@ SELECT_WIDTH = 300
 """Width in pixels of the selection of a unit. On a narrow page, the selection is shown below the column name."""
 MOST = 20
 """Maximum number of proposed conversions that are shown at once."""
+MISSING = {"D": "D (samples seen)", "loss": "the loss"}
+MOST_OPTIONS = 500
+"""Maximum number of columns in a selection."""
 ROWS = {"all": "Every row counts", "last": "Last row of each run", "best": "Best row of each run"}
 _SIZES = ("millions", "billions", "trillions", "log10", "ln")
 _FLOPS = ("pf-days", "petaflop", "exaflop", "zettaflop", "log10")
@@ -55,13 +58,61 @@ def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -
     if waiting:
         title = "this column" if len(waiting) == 1 else f"these {len(waiting)} columns"
         _conversions(table, roles, waiting, save, f"**Convert {title}?** Nothing is converted until you agree.")
-    for role, formula in proposals.items():
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**No column has {role}.** {role} = {escape_markdown(formula)} (proposed)", width="content")
-            if st.button("Use this formula", key=f"derive_{table.id}_{role}"):
-                save(derived={**roles.derived, role: formula})
+    loss_waits = any(c.guess is Role.LOSS for c in waiting)
+    no_loss = roles.loss is None and "loss" not in roles.derived and not (loss_waits or table.read_only)
+    asked = dict.fromkeys([*proposals, *(["loss"] if no_loss else [])])
+    for role in asked:
+        _missing(table, roles, columns, role, proposals.get(role, ""), save)
+    if not table.read_only:
+        _unique_or_seen(table, roles, columns, save)
+    needed = [role for role in asked if role in proposals or not roles.metrics]
+    return bool(waiting) + len(needed)
+
+
+def _missing(table: TableInfo, roles: Roles, columns: Sequence[Column], role: str, formula: str, save: Save) -> None:
+    """Show the question which column or formula gives ``role``; ``formula`` is the proposed formula or ""."""
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        proposed = f"{role} = {escape_markdown(formula)} (proposed)" if formula else ""
+        st.markdown(f"**No column is read as {MISSING[role]}.** {proposed}", width="content")
+        if formula and st.button("Use this formula", key=f"derive_{table.id}_{role}"):
+            save(derived={**roles.derived, role: formula})
+            st.rerun()
+        if role == "loss":
+            key = f"missing_{table.id}_{role}"
+            sizes = {roles.column(size) for size in (Role.N, Role.D, Role.U, Role.C)}
+            st.selectbox(
+                "Column of the loss",
+                [c.name for c in columns if c.kind == "number" and c.name not in sizes][:MOST_OPTIONS],
+                index=None,
+                key=key,
+                placeholder="Choose a column",
+                width=SELECT_WIDTH,
+                on_change=lambda: save(loss=st.session_state[key]),
+            )
+
+
+def _unique_or_seen(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
+    """Show the question whether the column of D counts samples seen or unique samples, if its name does not show it.
+
+    Without an answer, D is the column. The note on the fit names this assumption.
+    """
+    name = mapping.unique_or_seen(columns, roles)
+    if not name:
+        return
+    key = f"epochs_{table.id}"
+    with st.container(border=True, key=f"unique_{table.id}"):
+        st.markdown(f"**{escape_markdown(name)}**: samples seen in training, or unique samples?")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            epochs = st.number_input("Epochs per run", min_value=1.0, value=None, format="%g", key=key, width=140)
+            unique = st.button("Unique samples", key=f"unique_samples_{table.id}")
+            if st.button("Samples seen", key=f"samples_seen_{table.id}"):
+                save(samples_seen=True)
                 st.rerun()
-    return bool(waiting) + len(proposals)
+        if unique and epochs is None:
+            st.error("Epochs per run: no value. Enter the number of passes over the samples.")
+        elif unique and epochs is not None:
+            save(**mapping.with_epochs(roles, epochs))
+            st.rerun()
 
 
 def edit(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:

@@ -136,8 +136,9 @@ def _error(column: Column) -> str:
     The formula is empty if the column is not an accuracy or an error rate.
     """
     own, share = words(column.name), quoted(column.name) + (" / 100" if is_percent(column) else "")
-    if column.minimum is None or column.minimum < 0:
+    if column.minimum is None or column.maximum is None or column.minimum < 0:
         return ""
     if own & ERRORS and column.guess is Role.METRIC and not own & (SMALLER - ERRORS):
         return share
-    return f"1 - {share}" if own & {"accuracy", "acc", "top1", "top"} and not own & SMALLER else ""
+    is_share = column.maximum <= (100 if is_percent(column) else 1)
+    return f"1 - {share}" if is_share and own & {"accuracy", "acc", "top1", "top"} and not own & SMALLER else ""

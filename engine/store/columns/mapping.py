@@ -12,7 +12,14 @@ from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Role, Roles
 from isoplan.engine.store.columns.column import Column, read_conversion
 from isoplan.engine.store.columns.derive import check_derived
 from isoplan.engine.store.columns.guess import counted_epochs, quoted, same_cells
-from isoplan.engine.store.columns.names import counts_data_set, held_out, name_score, of_training, words
+from isoplan.engine.store.columns.names import (
+    counts_data_set,
+    held_out,
+    may_count_unique,
+    name_score,
+    of_training,
+    words,
+)
 
 
 def check_roles(columns: Sequence[Column], roles: Roles) -> None:
@@ -112,7 +119,37 @@ _EMBEDDING = {"embedding", "embeddings", "embed", "emb"}
 def choice_notes(columns: Sequence[Column], roles: Roles) -> list[str]:
     """Return notes on columns that also fit a mapped role but have another meaning, such as a training loss."""
     numbers = [c for c in columns if c.kind == "number" or c.name in roles.conversions]
-    return [*_losses(numbers, roles), *_parameters(numbers, roles), *_samples(numbers, roles)]
+    return [*_losses(numbers, roles), *_parameters(numbers, roles), *_samples(numbers, roles), *_unique(numbers, roles)]
+
+
+UNIQUE_OR_SEEN = "is read as the samples seen in training"
+"""Text that the note on a column of D that may count unique samples contains."""
+
+
+def unique_or_seen(columns: Sequence[Column], roles: Roles) -> str:
+    """Return the column of D if its name can mean unique samples as well as samples seen; otherwise "".
+
+    It is "" if the table shows the number of epochs or the compute, or if the user has confirmed the samples seen.
+    """
+    stated = any(roles.column(role) or role.value in roles.derived for role in (Role.U, Role.EPOCHS, Role.C))
+    if roles.D is None or roles.samples_seen or stated or counted_epochs(columns) is not None:
+        return ""
+    return roles.D if may_count_unique(roles.D) else ""
+
+
+def with_epochs(roles: Roles, epochs: float) -> dict[str, object]:
+    """Return the changes of the mapping for a column of D that counts unique samples, seen in ``epochs`` epochs."""
+    derived = roles.derived | {"D": f"{epochs:g} * {quoted(roles.D or '')}"}
+    return {"D": None, "U": roles.D, "derived": derived}
+
+
+def _unique(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
+    if name := unique_or_seen(columns, roles):
+        derive, unique = f"D = EPOCHS * {quoted(name)}", f"U={name}"
+        yield (
+            f"D: column {name!r} {UNIQUE_OR_SEEN}. If it counts unique samples, enter the epochs on the Data page "
+            f"(--derive {shlex.quote(derive)} --map {shlex.quote(unique)} in the terminal)."
+        )
 
 
 def _losses(columns: Sequence[Column], roles: Roles) -> Iterator[str]:

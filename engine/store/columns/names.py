@@ -22,9 +22,11 @@ LARGER = frozenset(
 """Words in the names of metrics for which a larger value is better."""
 SMALLER = frozenset(
     {"perplexity", "ppl", "mse", "rmse", "mae", "error", "wer", "cer", "fid", "brier", "ece", "excess", "mape"}
-    | {"entropy", "loss", "nll", "bpb"}
+    | {"entropy", "loss", "nll", "bpb", "ce", "bce", "xent", "crossentropy", "logloss"}
 )
 """Words in the names of metrics for which a smaller value is better."""
+LOSSES = frozenset({"loss", "ce", "bce", "xent", "nll", "crossentropy", "logloss"})
+"""Words in the names of losses."""
 ERRORS = frozenset({"error", "wer", "cer"})
 """Words in the names of error rates, which are one minus an accuracy."""
 _TRACKERS = re.compile(r"^(config|summary|params|user_attrs|metrics|tags|hparams)[._/]+(?=.)", re.IGNORECASE)
@@ -115,6 +117,7 @@ NAMES: dict[Role, dict[str, int]] = {
     Role.LOSS: dict.fromkeys(("val_loss", "loss_val", "validation_loss", "loss_validation", "valid_loss"), 99)
     | dict.fromkeys(("eval_loss", "loss_eval", "test_loss", "loss_test"), 98)
     | dict.fromkeys(("final_loss", "lm_loss", "ce_loss", "cross_entropy", "nll"), 88)
+    | dict.fromkeys(("ce", "bce", "xent", "crossentropy", "log_loss", "logloss"), 87)
     | {
         "loss": 91,
         "l": 55,
@@ -156,7 +159,7 @@ _WORDS: dict[Role, tuple[set[str], int]] = {
     Role.D: ({"tokens", "samples", "examples", "jets", "events", "sequences", "characters", "images"}, 55),
     Role.U: ({"unique"}, 85),
     Role.C: ({"flop", "flops", "compute"}, 50),
-    Role.LOSS: ({"loss"}, 58),
+    Role.LOSS: (set(LOSSES), 58),
 }
 _HELD_OUT = frozenset({"val", "eval", "valid", "validation", "evaluation", "test", "dev", "heldout", "holdout"})
 _DIFFERENCES = frozenset({"gap", "diff", "difference", "delta", "change", "weight"})
@@ -164,6 +167,8 @@ _DATASET_SIZES = frozenset({"n_train", "n_data"})
 _DATA = frozenset({"train", "training", "data", "dataset", "trainset"})
 _SETS = frozenset({"set", "dataset", "trainset"})
 _SIZE = frozenset({"size", "samples", "examples", "tokens"})
+_COUNTED = frozenset({"samples", "examples", "jets", "events", "images", "sequences"})
+_COUNTS = frozenset({"n", "num", "number", "train", "training"})
 _FILLERS = frozenset({"n", "num", "number", "of", "the", "in"})
 
 
@@ -177,11 +182,11 @@ def name_score(name: str, role: Role) -> float:
 def held_out(name: str) -> bool:
     """Return whether a name denotes a loss on held-out data.
 
-    >>> held_out("val_loss"), held_out("loss"), held_out("val_loss_gap")
-    (True, False, False)
+    >>> held_out("val_loss"), held_out("test_ce"), held_out("loss"), held_out("val_loss_gap")
+    (True, True, False, False)
     """
     own = _split_words(name)
-    return "loss" in own and bool(own & _HELD_OUT) and not own & (NOT_A_SIZE | _DIFFERENCES)
+    return bool(own & LOSSES and own & _HELD_OUT) and not own & (NOT_A_SIZE | _DIFFERENCES)
 
 
 def of_training(name: str) -> bool:
@@ -190,7 +195,7 @@ def of_training(name: str) -> bool:
     A column named ``loss`` counts as a training loss, because another column is the held-out loss.
     """
     own = words(untracked(name))
-    return own == {"loss"} or ("loss" in own and bool(own & {"train", "training"}) and not own & NOT_A_SIZE)
+    return own == {"loss"} or (bool(own & LOSSES and own & {"train", "training"}) and not own & NOT_A_SIZE)
 
 
 def counts_data_set(name: str) -> bool:
@@ -205,9 +210,23 @@ def counts_data_set(name: str) -> bool:
     return stated or plain(untracked(name)) in _DATASET_SIZES
 
 
+def may_count_unique(name: str) -> bool:
+    """Return whether a column of D can count the unique samples of a dataset instead of the samples seen.
+
+    >>> may_count_unique("n_train_jets"), may_count_unique("dataset_size"), may_count_unique("samples_seen")
+    (True, True, False)
+    """
+    own = words(untracked(name))
+    counted = bool(own & _COUNTED and own & _COUNTS) and not own & (NOT_A_SIZE | {"seen", "batch"})
+    return counted or counts_data_set(name)
+
+
 def _split_words(name: str) -> frozenset[str]:
-    """Return the words of a name, with "held out" as one word."""
-    return words(untracked(name).lower().replace("held_out", "heldout").replace("held-out", "heldout"))
+    """Return the words of a name, with "held out", "cross entropy" and "log loss" as one word each."""
+    text = plain(untracked(name))
+    for pair in ("held_out", "cross_entropy", "log_loss"):
+        text = text.replace(pair, pair.replace("_", ""))
+    return words(text)
 
 
 def _word_score(name: str, role: Role) -> int:
@@ -215,9 +234,9 @@ def _word_score(name: str, role: Role) -> int:
     if role in (Role.D, Role.U) and counts_data_set(name) and not listed and words(name) & _SETS:
         return NAMES[role]["dataset_size"]
     if role is Role.LOSS and held_out(name):
-        return 97
+        return 97 if "loss" in words(name) else 94
     telling, score = _WORDS.get(role, (set(), 0))
-    tokens = words(name)
+    tokens = _split_words(name) if role is Role.LOSS else words(name)
     if not tokens & telling or tokens & NOT_A_SIZE or (role is Role.D and tokens & {"unique", "batch"}):
         return 0
     return score

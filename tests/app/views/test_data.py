@@ -160,7 +160,7 @@ def test_a_table_without_a_loss_says_what_is_missing(db: Database, open_page: Op
     table = tables.add(db, b"N,D,width\n1e6,1e9,2\n1e7,1e9,3\n", "half.csv")
     at = open_page("data", table=table.id)
     assert at.button(key="fit_law").disabled
-    assert "No column is read as the loss. Choose it under Change columns and units." in written(at)
+    assert "No column is read as the loss. Choose it above." in written(at)
     assert "**Loss**: no column" in written(at)
 
 
@@ -369,6 +369,55 @@ def test_a_proposed_formula_is_used_after_a_click_and_removed(db: Database, open
     assert snapshots.runs(db, snapshots.take(db, table.id))["D"].tolist() == [2e8, 4e8]
     at.button(key=f"underive_{table.id}_D").click().run()
     assert tables.roles(db, table.id).derived == {}
+
+
+def test_without_a_loss_the_page_offers_the_numeric_columns(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"params,tokens,quality,rej_top\n1e6,1e8,3.2,18\n2e6,1e8,3.1,40\n4e6,2e8,3,90\n", "own.csv")
+    at = open_page("data", table=table.id)
+    assert "**No column is read as the loss.**" in written(at)
+    assert not [b for b in at.button if b.label == "Use this formula"]
+    choice = at.selectbox(key=f"missing_{table.id}_loss")
+    assert choice.options == ["quality", "rej_top"]
+    choice.select("quality").run()
+    assert told(at) == ""
+    assert tables.roles(db, table.id).loss == "quality"
+    assert "No column is read as the loss" not in written(at)
+
+
+UNIQUE = b"n_params,n_train_jets,val_ce\n1e3,1e4,0.5\n1e4,1e4,0.4\n1e4,5e4,0.3\n"
+
+
+def test_a_column_of_training_samples_is_asked_about_and_takes_the_epochs(db: Database, open_page: Open) -> None:
+    table = tables.add(db, UNIQUE, "own.csv")
+    at = open_page("data", table=table.id)
+    assert "**n_train_jets**: samples seen in training, or unique samples?" in written(at)
+    at.button(key=f"unique_samples_{table.id}").click().run()
+    assert "Epochs per run: no value" in told(at)
+    at.number_input(key=f"epochs_{table.id}").set_value(20.0)
+    at.button(key=f"unique_samples_{table.id}").click().run()
+    assert told(at) == ""
+    roles = tables.roles(db, table.id)
+    assert (roles.D, roles.U, roles.derived) == (None, "n_train_jets", {"D": "20 * n_train_jets"})
+    runs = snapshots.runs(db, snapshots.take(db, table.id))
+    assert runs["C"].tolist() == [1.2e9, 1.2e10, 6e10]
+    assert runs["epochs"].tolist() == [20, 20, 20]
+
+
+def test_samples_seen_are_confirmed_once(db: Database, open_page: Open) -> None:
+    table = tables.add(db, UNIQUE, "own.csv")
+    assert any("'n_train_jets' is read as the samples seen" in n for n in runs_notes(db, table.id))
+    at = open_page("data", table=table.id)
+    at.button(key=f"samples_seen_{table.id}").click().run()
+    assert told(at) == ""
+    assert tables.roles(db, table.id).samples_seen
+    assert not any("read as the samples seen" in n for n in runs_notes(db, table.id))
+    assert "samples seen in training, or unique" not in written(at)
+    at.button(key=f"again_{table.id}_D").click().run()
+    assert "samples seen in training, or unique" in written(at)
+
+
+def runs_notes(db: Database, table: str) -> tuple[str, ...]:
+    return snapshots.runs(db, snapshots.take(db, table)).notes
 
 
 def test_a_formula_can_be_typed_and_a_column_takes_its_place(db: Database, open_page: Open) -> None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Metric, Role, Roles
 from isoplan.engine.store.columns.column import Column, Conversion, Kind
+from isoplan.engine.store.columns.derive import proposals
 from isoplan.engine.store.columns.guess import better, guess_roles, with_guesses
-from isoplan.engine.store.columns.mapping import check_roles, uses
+from isoplan.engine.store.columns.mapping import check_roles, unique_or_seen, uses
 from isoplan.engine.store.columns.names import plain
 from isoplan.engine.store.database.database import memory
 from isoplan.engine.store.tables import tables
@@ -30,7 +31,8 @@ NAMES = {
     Role.U: ["U", "unique_tokens", "n_unique", "unique samples", "unique_jets"],
     Role.C: ["C", "c", "flops", "Training FLOP", "train_flops", "compute", "total_flops", "training compute [FLOPs]"],
     Role.LOSS: ["loss", "val_loss", "loss_validation", "Validation Loss", "lm_loss", "unigram_normalized_loss",
-                "test_loss", "eval_loss", "train_loss", "valLoss"],
+                "test_loss", "eval_loss", "train_loss", "valLoss", "val_ce", "test_ce", "jet_ce", "bce", "val_bce",
+                "xent", "test_nll", "cross_entropy", "val_cross_entropy", "Cross-Entropy", "logloss"],
     Role.EPOCHS: ["epochs", "n_epochs", "num_epochs"],
     Role.BUDGET: ["budget", "compute_budget", "iso_C", "Budget (FLOPs)"],
     Role.SEED: ["seed", "random_seed"],
@@ -66,6 +68,8 @@ def test_names_that_only_look_like_a_size_have_none(name: str) -> None:
         (["params", "N"], {"N": "N"}),
         (["val_loss", "loss"], {"loss": "loss"}),
         (["train_loss", "val_loss"], {"loss": "val_loss"}),
+        (["val_ce", "val_loss"], {"loss": "val_loss"}),
+        (["train_ce", "val_ce", "bkg_rej_top"], {"loss": "val_ce"}),
         (["dataset_size"], {"D": "dataset_size"}),
         (["dataset_size", "tokens"], {"D": "tokens", "U": "dataset_size"}),
         (["unique_tokens", "tokens"], {"D": "tokens", "U": "unique_tokens"}),
@@ -87,6 +91,34 @@ def test_names_that_only_look_like_a_size_have_none(name: str) -> None:
 def test_the_better_name_wins(names: list[str], expected: dict[str, str]) -> None:
     roles = guess_roles(numbers(*names))
     assert {role.value: name for role, name in uses(roles) if role in SINGLE_ROLES} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "top", "formula"),
+    [("acc_top", 0.9, "1 - acc_top"), ("acc_top", 90.0, "1 - acc_top / 100"), ("bkg_rej_top", 334.4, "")],
+)
+def test_one_minus_a_column_is_proposed_only_for_a_share(name: str, top: float, formula: str) -> None:
+    columns = with_guesses([Column(name, "number", minimum=0.1, maximum=top, distinct=50)])
+    assert proposals(columns, guess_roles(columns)).get("loss", "") == formula
+
+
+@pytest.mark.parametrize(
+    ("names", "asked"),
+    [
+        (["n_params", "n_train_jets"], "n_train_jets"),
+        (["N", "dataset_size"], "dataset_size"),
+        (["N", "n_jets"], "n_jets"),
+        (["N", "train_size"], "train_size"),
+        (["N", "samples_seen"], ""),
+        (["N", "train_tokens"], ""),
+        (["N", "n_train_jets", "epochs"], ""),
+        (["N", "n_jets", "unique_jets"], ""),
+        (["N", "n_jets", "flops"], ""),
+    ],
+)
+def test_a_column_that_may_count_unique_samples_is_asked_about(names: list[str], asked: str) -> None:
+    columns = with_guesses(numbers(*names))
+    assert unique_or_seen(columns, guess_roles(columns)) == asked
 
 
 def test_sizes_below_one_and_text_are_no_sizes() -> None:
