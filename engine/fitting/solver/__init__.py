@@ -1,1 +1,1 @@
-"""Minimisation of an objective: problems, derivatives, starting points, compiled kernels. Resampling is elsewhere."""
+"""Minimisation of the objective of a fit: problems, derivatives, starting points and compiled kernels."""

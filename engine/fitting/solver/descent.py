@@ -1,9 +1,10 @@
 """Damped Newton method within bounds, for many starts at once, for any objective with derivatives.
 
 The matrix of a step is the full Hessian of the objective plus lambda times the Gauss-Newton matrix of iteratively
-reweighted least squares. lambda is decreased after a good step and multiplied by five after a bad one. A parameter at a
-bound stays there if the objective decreases beyond the bound (Bertsekas 1982, SIAM J. Control Optim. 20, 221). A floor
-at zero or a term with amplitude zero is therefore found exactly, in a few steps.
+reweighted least squares. The damping lambda decreases after a good step, which lowers the objective. It is multiplied
+by five after any other step. A parameter at a bound stays there if the objective decreases beyond the bound (Bertsekas
+1982, SIAM J. Control Optim. 20, 221). If the optimal floor or amplitude is zero, the method therefore finds exactly
+zero, in a few steps.
 """
 
 from __future__ import annotations
@@ -21,23 +22,27 @@ STEPS = 120
 DAMPING = 0.3
 """Damping lambda of the first step."""
 EASE, KINKED_EASE = 0.1, 0.5
-"""Factor of lambda after a good step: the first for a smooth rho, the second for a rho with kinks."""
-KINKED_MOST = 3.0
-"""For a rho with kinks: maximum of lambda / sqrt(expected relative decrease) after a good step.
+"""Factors by which the damping lambda is multiplied after a step that lowers the objective.
 
-lambda then vanishes before the last steps.
+EASE is for a smooth loss rho, and KINKED_EASE for a loss with kinks in its derivative.
+"""
+KINKED_MOST = 3.0
+"""Maximum of lambda / sqrt(expected relative decrease of the objective), for a loss with kinks in its derivative.
+
+Due to this limit, the damping lambda becomes zero before the last steps.
 """
 UNDAMPED = 1e-3
-"""lambda is set to zero below this value, so that the last steps are undamped Newton steps."""
+"""Threshold below which the damping lambda is set to zero. The last steps are then undamped Newton steps."""
 TOLERANCE = 1e-10
-"""The descent ends after a step with a smaller expected relative decrease of the objective."""
+"""Convergence threshold: the descent ends if the expected relative decrease of the objective is below this value."""
 CLOSE = 1e-4
-"""Largest squared distance to a known optimum, as a fraction of the objective, at which a start is in its basin.
+"""Largest squared distance to a known optimum at which a start counts as converged to this optimum.
 
-The distance is measured in the Gauss-Newton matrix of the start.
+The squared distance is d' G d / f. d is the difference of the parameters, G the Gauss-Newton matrix and f the objective
+at the current point of the start.
 """
 ROUNDING = 1e-13
-"""Largest relative increase of the objective that counts as rounding; the last step may have such an increase."""
+"""Largest relative increase of the objective that counts as a rounding error. It is accepted in the last step only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +55,7 @@ class Local:
     gauss: Floats  # (b, q, q)
 
     def put(self, index: Ints, other: Local, take: Bools) -> None:
-        """Replace the entries ``index[take]`` by the entries ``take`` of ``other``."""
+        """Replace the values at the points ``index[take]`` by those at the points ``take`` (a mask) of ``other``."""
         at = index[take]
         self.value[at], self.gradient[at] = other.value[take], other.gradient[take]
         self.hessian[at], self.gauss[at] = other.hessian[take], other.gauss[take]
@@ -66,7 +71,7 @@ class Local:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A known optimum for each of b starts or r resamples. A start ends there if it comes close."""
+    """A known optimum for each of b starts or r resamples. The descent of a start ends if it comes close to it."""
 
     theta: Floats  # (b or r, q)
     value: Floats  # (b or r,)
@@ -76,7 +81,10 @@ class Known:
         return Known(self.theta[index], self.value[index])
 
     def reached(self, theta: Floats, value: Floats, gauss: Floats) -> Bools:
-        """Return a mask of the starts, now at ``theta`` (b, q), that are in the basin of their known optimum."""
+        """Return a mask (b,) of the starts that are close to their known optimum and not better than it.
+
+        ``theta`` (b, q), ``value`` (b,) and ``gauss`` (b, q, q) are computed at the current points of the starts.
+        """
         away = theta - self.theta
         apart = np.einsum("bi,bij,bj->b", away, gauss, away)
         return np.asarray((value >= self.value) & (apart <= CLOSE * value))
@@ -93,8 +101,8 @@ def descend(
 ) -> tuple[Floats, Floats]:
     """Return local minima (b, q) and their objectives (b,) from the starts ``theta`` (b, q).
 
-    ``local(theta, index)`` returns the objective and its derivatives at points of the starts ``index``. The objective
-    is a sum of ``loss`` over ``runs`` runs. ``low`` and ``high`` are bounds (q,) or (b, q).
+    ``local(theta, index)`` returns the objective and its derivatives at the points ``theta`` of the starts ``index``.
+    The objective is a sum of ``loss`` over ``runs`` runs. ``low`` and ``high`` are bounds (q,) or (b, q).
     """
     low, high = np.broadcast_to(low, theta.shape), np.broadcast_to(high, theta.shape)
     theta = np.clip(theta, low, high)
@@ -125,12 +133,16 @@ def descend(
 
 
 def easing(loss: Loss) -> tuple[float, float]:
-    """Return the factor of lambda after a good step, and the maximum of lambda / sqrt(expected relative decrease)."""
+    """Return two numbers that control the damping lambda: a factor and a limit.
+
+    lambda is multiplied by the factor after a step that lowers the objective. It is then at most the limit times
+    sqrt(expected relative decrease of the objective).
+    """
     return (KINKED_EASE, KINKED_MOST) if loss.kinked else (EASE, 1e300)
 
 
 def perfect(loss: Loss, runs: int) -> float:
-    """Return the objective at or below which a fit of ``runs`` runs counts as exact."""
+    """Return the largest objective at which a fit of ``runs`` runs counts as exact."""
     return float(loss.value(np.array(1e-15))) * runs
 
 
@@ -149,10 +161,10 @@ def _step(theta: Floats, low: Floats, high: Floats, here: Local, going: Ints, da
 
 
 def _solve(hessian: Floats, gauss: Floats, g: Floats, hold: Bools, damping: Floats) -> Floats:
-    """Return the damped Newton step. Where its matrix is not positive definite, return the Gauss-Newton step.
+    """Return the damped Newton step. If its matrix is not positive definite, return the Gauss-Newton step instead.
 
-    The reweighted Gauss-Newton step always decreases the objective if it is short enough. Parameters in ``hold`` do not
-    move.
+    The reweighted Gauss-Newton step always decreases the objective if it is short enough. Parameters in the mask
+    ``hold`` do not change.
     """
     q = g.shape[1]
     mask = hold[:, :, None] | hold[:, None, :]

@@ -1,8 +1,8 @@
 """Starting points without a previous fit: a grid over the exponents, with the best amplitudes in each cell.
 
-If the exponents are given, a law is linear in its amplitudes. Each cell is therefore a small non-negative least-squares
-problem, and one matrix product gives its moments for all resamples (variable projection, Golub & Pereyra 1973). The
-cells with the lowest objective are the starting points.
+If the exponents are given, a law is linear in its amplitudes. Each grid cell is therefore a small non-negative
+least-squares problem (variable projection, Golub & Pereyra 1973). One matrix product computes its normal equations for
+all resamples. The cells with the lowest objective are the starting points.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from isoplan.engine.fitting.solver.problem import BLOCK, Problem, blocks
 
 GRID = {1: np.geomspace(0.01, 5.0, 40), 2: np.r_[0.04, 0.12, 0.25, 0.4, 0.6, 0.85, 1.3, 2.2]}
 RATES = np.geomspace(1e-3, 20.0, 24)
-"""Absolute values on the grid for the rate of an exponential, per half the range of its axis. Both signs are tried."""
+"""Grid of absolute rates of an exponential term, in units of 1 / (half the range of its axis). Both signs are tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Grid of exponents (cells, m). ``row`` (cells, k) is the row of the basis that each term has in each cell."""
+    """Grid over the exponents of a problem with k terms.
+
+    ``exponents`` (cells, m) are the exponents in each cell. ``row`` (cells, k) contains, for each cell and term, the
+    row number of the basis function in ``basis``.
+    """
 
     problem: Problem
     exponents: Floats
@@ -33,9 +37,9 @@ class Grid:
 
     @cached_property
     def pairs(self) -> tuple[Ints, Ints, Ints]:
-        """Distinct products of two basis rows (first, second), and the index of each cell's products among them.
+        """Distinct pairs of basis functions as two arrays (first, second), and an index (cells, k, k).
 
-        The index has the shape (cells, k, k), that of the Gram matrices of the cells.
+        The index gives the pair of basis functions for each element of the Gram matrix of each cell.
         """
         k = self.row.shape[1]
         size = int(self.row.max()) + 1
@@ -45,9 +49,10 @@ class Grid:
         return unique // size, unique % size, place.reshape(code.shape)
 
     def basis(self, rows: slice) -> Floats:
-        """Return the basis functions (P, rows) of all cells at some runs.
+        """Return the basis functions (P, rows) of all cells at the runs ``rows``.
 
-        The terms without exponent come first. exp(-e z) follows for each exponent e on the grid of each other term.
+        The functions of the terms without exponent come first. For each other term and each exponent e on its grid, the
+        function exp(-e z) follows.
         """
         z = self.problem.z[:, rows]
         parts = [self.problem.shapes[:, rows]]
@@ -61,7 +66,7 @@ def grid(p: Problem) -> Grid:
     for i in range(len(p.powers)):
         low, high = p.low[p.k + i], p.high[p.k + i]
         base = np.r_[-RATES[::-1], RATES] if low < 0 else GRID.get(len(p.powers), GRID[2])
-        if p.low[p.powers[i]] == p.high[p.powers[i]]:  # only the exponent varies
+        if p.low[p.powers[i]] == p.high[p.powers[i]]:  # the amplitude is fixed and only the exponent varies
             base = np.geomspace(0.01, 5.0, 64)
         values.append(np.array([low]) if low == high else np.clip(base, low, high))
     index = np.array(list(np.ndindex(*[len(v) for v in values])), np.int64)  # one cell if there is no exponent
@@ -79,7 +84,7 @@ def grid(p: Problem) -> Grid:
 
 
 def starts(g: Grid, weight: Floats, best: int) -> Floats:
-    """Return ``best`` starting points (r, best, q) for each resample, whose weights are ``weight`` (r, n).
+    """Return ``best`` starting points (r, best, q) for each of r resamples with the weights ``weight`` (r, n).
 
     The first is the cell with the lowest objective. The second is the best cell that is more than a quarter of the grid
     away, because close cells lead to the same minimum. The others follow in the order of their objectives.
@@ -99,7 +104,7 @@ def starts(g: Grid, weight: Floats, best: int) -> Floats:
 def _amplitudes(g: Grid, weight: Floats) -> Floats:
     """Return the best amplitudes (r, cells, k) in each cell, by weighted least squares.
 
-    The residuals are relative ones if the objective uses logarithms.
+    The residuals are relative if the objective uses logarithms.
     """
     p = g.problem
     first, second, place = g.pairs

@@ -22,12 +22,18 @@ from isoplan.engine.formula import Node, jet, value
 from isoplan.engine.laws.expression import FormulaLaw
 
 UNIT, FAR = 0.1, 25.0
-"""Ratio of s to the parameter at the start, and maximum of |u|. A parameter can grow by nine decades in one descent."""
+"""UNIT: ratio of the scale s to the parameter a at the start. FAR: maximum of |u| in a = s sinh(u).
+
+A parameter can grow by nine decades in one descent.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """The problem of fitting a formula with p parameters to n runs; theta (..., p) has the order of ``names``."""
+    """The problem of fitting a formula with p parameters to n runs.
+
+    Arrays of parameters theta (..., p) have the order of ``names``.
+    """
 
     tree: Node
     names: tuple[str, ...]
@@ -38,7 +44,7 @@ class Expression:
     high: Floats  # (p,)
     objective: Objective
     penalty: Penalty | None = None
-    redrawn: Floats | None = None  # (r, n): y of each resample, if they differ
+    redrawn: Floats | None = None  # (r, n): y of each resample; None if all have the same y
 
     @property
     def n(self) -> int:
@@ -59,10 +65,10 @@ class Expression:
             return value(self.tree, {**self.columns, **dict(zip(self.names, theta, strict=True))}) + np.zeros(self.n)
 
     def residual(self, predicted: Floats, rows: slice | Ints, owner: Ints | None = None) -> Floats:
-        """Return the residuals as the objective uses them, at the runs ``rows``.
+        """Return the residuals of the runs ``rows``: predicted - y, or log(predicted / y) if the objective uses logs.
 
-        y is that of the resamples ``owner`` if they have their own, and otherwise that of the runs. On a log scale, the
-        residual of a prediction of zero or less is infinite or NaN.
+        If each resample has its own y, the y of the resamples ``owner`` is used. On a log scale, the residual of a
+        prediction of zero or less is infinite or NaN.
         """
         y = self.y[rows] if self.redrawn is None or owner is None else self.redrawn[owner, rows]
         return np.log(predicted / y) if self.objective.log else predicted - y
@@ -79,11 +85,12 @@ def expression(s: Sample, law: FormulaLaw) -> Expression:
 def refine(
     e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss, short: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Return local minima (b, p) and their objectives (b,) from the starts ``theta`` (b, p); inf if there is none.
+    """Return local minima (b, p) and their objectives (b,) from the starts ``theta`` (b, p).
 
-    ``weight`` (r, n) are the weights of the runs in each resample, and ``owner`` (b,) is the resample of each start.
-    ``short`` is a further damping: the diagonal of the Gauss-Newton matrix is multiplied by 1 + ``short``. Steps in a
-    flat valley are then small, which starts far from the optimum need. Starts close to it only need more steps.
+    The objective is inf if a start has no minimum. ``weight`` (r, n) are the weights of the runs in each resample, and
+    ``owner`` (b,) is the resample of each start. ``short`` adds damping: the diagonal of the Gauss-Newton matrix is
+    multiplied by 1 + ``short``, which shortens the steps in a flat valley. Starts far from the optimum need such short
+    steps. For starts close to the optimum, short steps only increase the number of steps.
     """
     theta = np.clip(theta, e.low, e.high)
     scale = UNIT * np.where(theta == 0, 1.0, np.abs(theta))
@@ -126,7 +133,7 @@ def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss)
 def _add(
     out: Local, at: slice, e: Expression, rows: slice, theta: Floats, weight: Floats, owner: Ints, loss: Loss
 ) -> None:
-    """Add the sums over the runs ``rows`` to the entries ``at`` of ``out``."""
+    """Add the objective of the runs ``rows`` and its derivatives to the entries ``at`` of ``out``."""
     place = {name: i for i, name in enumerate(e.names)}
     free = set(e.free)
     values = {name: theta[:, i, None] for name, i in place.items()}

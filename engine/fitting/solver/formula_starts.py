@@ -1,8 +1,8 @@
 """Starting points for the fit of a formula.
 
 At each start, least squares determines the parameters in which the formula is linear (variable projection, Golub &
-Pereyra 1973, SIAM J. Numer. Anal. 10, 413). Only the other parameters are drawn at random, with magnitudes that follow
-from the runs.
+Pereyra 1973, SIAM J. Numer. Anal. 10, 413). Only the nonlinear parameters are drawn at random. The columns of the
+runs determine the magnitudes of the draws.
 """
 
 from __future__ import annotations
@@ -20,19 +20,25 @@ from isoplan.engine.fitting.solver.problem import BLOCK, blocks
 from isoplan.engine.formula import Node, jet, names, nodes, value
 
 STARTS, TRIED = 64, 16
-"""Number of starts, and number of draws for each start and nonlinear parameter. A start is the best of its draws."""
+"""STARTS: number of starting points. TRIED: number of random draws per starting point and nonlinear parameter.
+
+Each starting point is the best of its random draws.
+"""
 ORDINARY = (0.01, 3.0)
-"""Range in which exponents and other dimensionless parameters are drawn."""
+"""Range of the random draws of exponents and other dimensionless parameters."""
 DECADES = 3.0
-"""Number of decades by which a parameter that scales a column may differ from the values of the column."""
+"""Number of decades (powers of ten) by which ``magnitudes`` extends an estimated range at each end."""
 SEEN = 128
-"""Maximum number of runs on which draws are compared."""
+"""Maximum number of runs used to compare random draws. A larger table is reduced to this number of runs."""
 INERT = 1e-12
-"""Largest relative change of a prediction at which a parameter counts as having no effect."""
+"""Threshold of abs(d ln f / d ln a): a parameter a has no effect if no prediction f exceeds the threshold."""
 
 
 def linear(e: Expression) -> tuple[str, ...]:
-    """Return free parameters in which the formula is jointly linear: no second derivative contains two of them."""
+    """Return the names of free parameters in which the formula is jointly linear.
+
+    All second derivatives of the formula with respect to these parameters are zero.
+    """
     free = e.free
     one = {name: np.ones(1) for name in e.names}
     columns = {name: x[:1] for name, x in e.columns.items()}
@@ -46,7 +52,7 @@ def linear(e: Expression) -> tuple[str, ...]:
 
 
 def starts(e: Expression, seed: int) -> Floats:
-    """Return up to ``STARTS`` starting points (s, p), the best first, from random draws with ``seed``.
+    """Return up to ``STARTS`` starting points (s, p), the best first. ``seed`` determines the random draws.
 
     Raises PlannerError if a parameter has no effect, or if no draw gives a finite prediction for every run.
     """
@@ -79,7 +85,7 @@ def starts(e: Expression, seed: int) -> Floats:
 
 
 def _thinned(e: Expression) -> Expression:
-    """Return the problem with at most ``SEEN`` of its runs, evenly spaced in the order of y."""
+    """Return the problem with at most ``SEEN`` runs, selected at equal steps from the runs sorted by y."""
     if e.n <= SEEN:
         return e
     rows = np.argsort(e.y, kind="stable")[np.linspace(0, e.n - 1, SEEN).astype(np.int64)]
@@ -87,7 +93,11 @@ def _thinned(e: Expression) -> Expression:
 
 
 def _draws(e: Expression, amplitudes: tuple[str, ...], random: np.random.Generator) -> Floats:
-    """Return random draws (d, p) within bounds, in which linear parameters are zero and fixed ones have their value."""
+    """Return d random draws (d, p) of the p parameters, within their bounds.
+
+    Only nonlinear free parameters are random. A fixed parameter has its fixed value. A linear parameter is zero, or its
+    bound closest to zero.
+    """
     found = magnitudes(e.tree, e.columns, set(e.names))
     drawn = set(e.free) - set(amplitudes)
     theta = np.zeros((STARTS * TRIED * max(len(drawn), 1), len(e.names)))
@@ -100,10 +110,10 @@ def _draws(e: Expression, amplitudes: tuple[str, ...], random: np.random.Generat
 
 
 def _scaled(e: Expression, drawn: set[str], theta: Floats) -> Floats:
-    """Return the draws with each drawn factor multiplied by the inverse size of the other factors of its product.
+    """Return the draws, with each drawn factor rescaled such that its product with the other factors is about one.
 
-    An example is s in exp(s*N^q). The size of N^q is computed with the drawn q, so that s*N^q is of order one for every
-    q.
+    Example: in exp(s*N^q), the drawn s is divided by the geometric mean of N^q over the runs, computed with the drawn
+    q. Then s*N^q is about one for every q.
     """
     theta = theta.copy()
     values = dict(e.columns) | {name: theta[:, i, None] for i, name in enumerate(e.names)}
@@ -126,8 +136,8 @@ def _drawn(low: float, high: float, size: tuple[float, float], total: int, rando
     """Return ``total`` random values of a parameter with the bounds ``low`` and ``high``.
 
     If zero is inside the bounds, the sign is random. If one bound is infinite, the distance from the other bound is
-    log-uniform in the range ``size``. If both are finite, the values are uniform between them, or log-uniform if they
-    differ by more than a factor of 100.
+    log-uniform in the range ``size``. If both bounds are finite, the values are uniform between the bounds, or
+    log-uniform if the bounds differ by more than a factor of 100.
     """
     share = random.random(total)
     if low < 0 < high:
@@ -145,10 +155,10 @@ def _drawn(low: float, high: float, size: tuple[float, float], total: int, rando
 
 
 def magnitudes(tree: Node, columns: Mapping[str, Floats], parameters: set[str]) -> dict[str, tuple[float, float]]:
-    """Return the range of magnitudes of each parameter that is combined with an expression of columns alone.
+    """Estimate the range of magnitudes of each parameter that the formula combines with an expression of columns only.
 
-    The product or ratio of the parameter and the expression is assumed to be about one. In a sum, the two are assumed
-    to have similar magnitudes. Other parameters are not in the result.
+    If they are multiplied or divided, the product or ratio is assumed to be about one. If they are added or subtracted,
+    the parameter and the expression are assumed to have similar magnitudes. The result omits all other parameters.
     """
     found: dict[str, list[float]] = {}
     for node in nodes(tree):
@@ -175,9 +185,9 @@ def _sizes(operator: str, known: list[tuple[str, Node]], columns: Mapping[str, F
 
 
 def _projected(e: Expression, amplitudes: tuple[str, ...], theta: Floats) -> Floats:
-    """Return the starts with the best linear parameters within their bounds, by least squares.
+    """Return the starting points ``theta`` with the linear parameters ``amplitudes`` determined by least squares.
 
-    The residuals are relative ones if the objective uses logarithms.
+    The linear parameters stay within their bounds. The residuals are relative if the objective uses logarithms.
     """
     if not amplitudes:
         return theta
@@ -204,12 +214,12 @@ def _projected(e: Expression, amplitudes: tuple[str, ...], theta: Floats) -> Flo
 def _least_squares(
     gram: Floats, right: Floats, hold: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], at: Floats
 ) -> Floats:
-    """Return the solution (b, k) of normal equations with a small ridge; NaN if a matrix is singular.
+    """Solve b systems of normal equations with a small ridge, and return the coefficients (b, k).
 
-    The coefficients in ``hold`` keep the value in ``at``.
+    The coefficients are NaN if their matrix is singular. Coefficients in the mask ``hold`` have their value in ``at``.
     """
     unit = np.eye(right.shape[1])
-    hold = hold | (np.diagonal(gram, axis1=1, axis2=2) == 0)  # column of zeros: no effect
+    hold = hold | (np.diagonal(gram, axis1=1, axis2=2) == 0)  # zero diagonal: the coefficient has no effect
     with np.errstate(all="ignore"):
         ridge = gram + 1e-12 * np.diagonal(gram, axis1=1, axis2=2)[:, :, None] * unit
         mask = hold[:, :, None] | hold[:, None, :]
@@ -219,7 +229,10 @@ def _least_squares(
 
 
 def _worth(e: Expression, theta: Floats) -> tuple[Floats, Floats]:
-    """Return the objective of each start (inf if undefined), and the largest effect of each parameter."""
+    """Return the objective of each starting point (inf if undefined), and the largest effect of each parameter.
+
+    The effect of a parameter a on a prediction f is abs(d ln f / d ln a), or abs(d ln f / da) if a is zero.
+    """
     values = {name: theta[:, i, None] for i, name in enumerate(e.names)}
     found = jet(e.tree, e.columns, values)
     with np.errstate(all="ignore"):

@@ -1,17 +1,18 @@
 """Uniqueness of a fit: further minima, directions that the runs do not determine, and folded scales.
 
-A further minimum is reported if its objective exceeds the best one by less than 1 % or by less than 1.92 s, where s is
-the scale of the noise. 1.92 s is the edge of the 95 % likelihood region of one parameter.
+A further minimum is reported if its objective exceeds the best objective by less than 1 % or by less than 1.92 s, where
+s is the scale of the noise. 1.92 s is the edge of the 95 % likelihood region of one parameter.
 
-A direction in the space of the parameters is reported if one standard error along it changes a parameter by its own
-size. Directions are eigenvectors of the information matrix c sum_i w_i g_i g_i', in units of the parameters. g_i is the
-gradient of the prediction of run i. c is the sum of w rho'^2, divided by s^2 and by the degrees of freedom. This is the
-Fisher information of the noise; unlike the Hessian, it is smooth if rho has kinks.
+A direction in the space of the parameters is reported if a step of one standard error in this direction changes a
+parameter by at least 100 %. Directions are eigenvectors of the information matrix c sum_i w_i g_i g_i', in units of the
+parameters. w_i is the weight of run i, and g_i is the gradient of its prediction. c is the sum of w_i rho'(r_i)^2 over
+the runs, where rho is the loss and r_i a residual, divided by s^2 and by the degrees of freedom. c is the Fisher
+information of the noise. Unlike the Hessian, the information matrix is smooth if rho has kinks.
 
-A scale is folded if it has an extremum along the valley of parameters that fit the runs about equally well, such as C_L
-in (C_L / C)^gamma as gamma varies. If the best fit is near the extremum, all resamples of the scale are on one side of
-it, and their percentiles contain the true value less often than stated (docs/coverage.md, C_L of the iso-FLOP minima).
-Predicted losses are not affected.
+A scale parameter, such as C_L in (C_L / C)^gamma, is folded if it first increases and then decreases with its exponent
+(or the reverse) among the parameters that fit the runs about equally well. If the best fit is near this extremum of the
+scale, the scales of all resamples are on one side of the extremum. Their percentiles then contain the true value less
+often than stated (docs/coverage.md, C_L of the iso-FLOP minima). Predicted losses are not affected.
 """
 
 from __future__ import annotations
@@ -32,13 +33,19 @@ from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law
 
 MARGIN, LIKELY = 0.01, 1.92
-"""Largest excess of a reported minimum over the best objective: as a fraction of it, and in units of the noise s."""
+"""Largest excess of the objective of a reported minimum over the best objective.
+
+MARGIN is a fraction of the best objective. LIKELY is in units of the noise scale s.
+"""
 LOOSE = 1.0
-"""Smallest standard error along a direction, relative to a parameter, at which the direction is reported."""
+"""Threshold for reporting a direction: the relative change of a parameter by one standard error along the direction."""
 PART = 0.2
-"""Smallest component of a direction, relative to its largest one, at which a parameter is named."""
+"""Threshold for naming a parameter in the warning about a direction in parameter space.
+
+It is the component of the direction along the parameter, divided by the largest component.
+"""
 FARTHEST = 3.0
-"""Largest change of ln(parameter) along a direction that a warning states: a factor of 20."""
+"""Largest change of ln(parameter) that the warning about a direction reports: a factor of 20."""
 
 
 def margin(loss: Loss, value: float, freedom: int) -> float:
@@ -47,7 +54,10 @@ def margin(loss: Loss, value: float, freedom: int) -> float:
 
 
 def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWarning, ...]:
-    """Return a warning about the distinct minima within ``margin`` of the best, or an empty tuple if there are none."""
+    """Return one warning about all distinct minima that exceed the best objective by at most ``margin``.
+
+    The tuple is empty if there are no such minima.
+    """
     near = optimum.other_values <= optimum.value + margin
     apart: list[tuple[Floats, float]] = []
     for theta, value in zip(optimum.others[near], optimum.other_values[near], strict=True):
@@ -67,9 +77,9 @@ def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWa
 
 
 def _apart(p: Problem, one: Floats, other: Floats) -> bool:
-    """Whether two optima differ by more than 1 % in the amplitude or exponent of a term.
+    """Return whether two optima differ by more than 1 % in the amplitude or exponent of a term.
 
-    A term with an effect far below the spread of y is not compared.
+    A term that changes predictions by less than 0.1 % of the standard deviation of y is not compared.
     """
     unit = np.ones(p.k)
     unit[list(p.plain)] = np.sqrt(np.mean(p.shapes**2, axis=1))
@@ -99,8 +109,8 @@ def directions(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 def _sizes(s: Sample, theta: Floats) -> tuple[list[str], Floats]:
     """Return the free parameters inside their bounds, and the unit of each in the information matrix.
 
-    The unit is the size of the parameter. A parameter of either sign may be zero; its unit is at least the change that
-    moves predictions by the range of the losses.
+    The unit of a parameter is its absolute value. A parameter of either sign may be close to zero. Its unit is
+    therefore at least the change of the parameter that shifts predictions by the range of the losses.
     """
     value, out = s.law.values(theta), []
     effect = np.sqrt(np.mean(_gradient(s, theta) ** 2, axis=0))
@@ -114,7 +124,7 @@ def _sizes(s: Sample, theta: Floats) -> tuple[list[str], Floats]:
 
 
 def _gradient(s: Sample, theta: Floats) -> Floats:
-    """Return the derivatives (n, p) of the predictions; they are NaN for the parameters of a term that vanished."""
+    """Return the derivatives (n, p) of the predictions. They are NaN for the parameters of a term that is zero."""
     with np.errstate(all="ignore"):
         return s.law.gradient(theta, s.columns)
 
@@ -142,7 +152,8 @@ def _sentence(
     s: Sample, theta: Floats, names: list[str], size: Floats, v: Floats, part: list[int], error: float
 ) -> str:
     ours = [i for i in part if names[i] in floors(s.law)]
-    # Both signs of a direction are equivalent. The one that lowers the floor is chosen, because no run contradicts it.
+    # A direction and its opposite are equivalent. Choose the one that lowers the floor, because no run can contradict a
+    # lower floor.
     way = -np.sign(v[ours[0]]) if ours else np.sign(v[part[0]])
     step = min(error, FARTHEST / float(np.max(np.abs(v)))) * way
     value = s.law.values(theta)
@@ -167,7 +178,7 @@ def _sentence(
 
 
 CLEAR = 0.2
-"""Smallest absolute rank correlation that does not count as chance."""
+"""Absolute rank correlation of scale and exponent above which their relation is not attributed to chance."""
 
 
 def folds(law: Law, resamples: Floats) -> Iterator[FitWarning]:

@@ -1,8 +1,8 @@
 """Solution of many small linear systems at once: positive definite systems and non-negative least squares.
 
 ``numpy.linalg.solve`` calls LAPACK once for each system, and raises for the whole batch if one system is singular. For
-two to seven unknowns, a few elementwise operations over the batch are faster. They also give a flag for each system,
-whether it is positive definite.
+two to seven unknowns, a few elementwise operations over the batch are faster. They also determine for each system
+whether its matrix is positive definite.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ import numpy as np
 from isoplan.engine.arrays import Bools, Floats
 
 SMALL = 8
-"""Number of unknowns up to which operations run over matrix elements of the whole batch; above it, over columns."""
+"""Largest number of unknowns for which an operation processes one matrix element of all systems of a batch.
+
+For larger systems, an operation processes one column of all systems.
+"""
 SINGULAR = 1e-13
-"""Smallest accepted pivot, relative to the diagonal element; a matrix with a smaller one is not positive definite."""
+"""Threshold for pivots, relative to the diagonal element. Matrices with smaller pivots are not positive definite."""
 
 
 def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
     """Return the solution x (b, p) of matrix x = right, and a mask (b,) of the systems that are positive definite.
 
-    ``matrix`` is (b, p, p) and ``right`` is (b, p). The method is Cholesky's without square roots, after scaling the
-    diagonal to one. The solution of a system that is not positive definite has no meaning.
+    ``matrix`` is (b, p, p) and ``right`` is (b, p). The method is the Cholesky decomposition without square roots, after
+    scaling the diagonal to one. The solution of a system that is not positive definite has no meaning.
     """
     p = right.shape[-1]
     if p > SMALL:
@@ -55,7 +58,7 @@ def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
 
 
 def _by_columns(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
-    """Solve as ``solve_definite`` does, with one operation for a column of all systems."""
+    """Return the results of ``solve_definite``, computed column by column for all systems at once."""
     p = right.shape[-1]
     diagonal = np.diagonal(matrix, axis1=1, axis2=2)
     definite = np.all(np.isfinite(diagonal) & (diagonal > 0), axis=1)
@@ -75,11 +78,11 @@ def _by_columns(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
 
 
 def nonnegative_least_squares(gram: Floats, right: Floats, free: Bools) -> Floats:
-    """Return the c (b, k) that minimises c' gram c / 2 - right' c with c >= 0, for each system of a batch.
+    """Return the coefficients c (b, k) >= 0 that minimise c' gram c / 2 - right' c, for each of b systems.
 
     ``gram`` is (b, k, k) and ``right`` is (b, k). Coefficients in the mask ``free`` (k,) may be negative. If the
-    solution without c >= 0 is not feasible, all sets of nonzero coefficients are tried. This is exact, and fast for two
-    or three coefficients.
+    unconstrained solution violates c >= 0, all sets of nonzero coefficients are tried. This method is exact, and fast
+    for two or three coefficients.
     """
     best, ok = solve_definite(gram, right)
     open_ = np.flatnonzero(~(ok & np.all((best >= 0) | free, axis=-1)))

@@ -1,13 +1,16 @@
 """The solver for laws whose terms are linear in an amplitude and nonlinear in an exponent.
 
-It evaluates a grid over the exponents and starts the damped Newton method within bounds from the best cells. The refit
-of a resample starts from the best fit, and then from the best cell of the resample itself. If the objective has kinks,
-the second kind of start is different: points around the minimum of the first start, along the axes in which the optima
-of the first resamples scatter. If the starts of a resample end in different minima, further cells are tried.
+The first fit evaluates a grid over the exponents. It starts the damped Newton method within bounds from the grid cells
+with the lowest objective.
+
+The refit of a resample starts from the best fit to all runs, and then from the best grid cell of the resample. If the
+objective has kinks, points around the minimum of the first start replace the grid cell. The optima of the first
+resamples (pilots) determine the directions and distances of these points. If the starts of a resample end in different
+minima, further grid cells are tried.
 
 A resample with a high objective contains outliers more than once and often has several minima, so it has more starts.
-On the Epoch table, all refits but one in six thousand reach their global minimum in this way. If they started only from
-the best fit, one in 130 would not.
+On the Epoch table, one refit in 6000 misses its global minimum. If every refit started only from the best fit, one in
+130 would miss its global minimum.
 """
 
 from __future__ import annotations
@@ -28,53 +31,64 @@ from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 
 CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
 PILOTS, PILOT_STARTS, MORE_STARTS = 16, 4, 4
-"""Numbers of pilot resamples, of cells from which each of them starts, and of cells in each later batch.
+"""PILOTS: number of pilot resamples. PILOT_STARTS: number of grid cells from which the refit of each pilot starts.
+MORE_STARTS: number of grid cells in each further batch of starts.
 
 The optima of the pilots show how far the optima of the other resamples may be from the best fit.
 """
 PILOT_BLOCK = 4
-"""Number of pilot resamples in a block; it is small, so that all threads have a block."""
+"""Number of pilot resamples in a block. It is small, so that every thread receives a block."""
 AXES, REACH = 3, 3.0
-"""Number of principal axes of the pilots' optima along which refits start, and the distance in standard deviations."""
+"""AXES: number of principal axes of the pilots' optima that are used for the starts of other refits.
+REACH: distance of these starts from an optimum along an axis, in standard deviations.
+"""
 STEPS = {
     1: ((1, 0, 0), (-1, 0, 0)),
     2: ((1, 1, 0), (-1, -1, 0), (1, -1, 0), (-1, 1, 0)),
     3: ((1, 1, 0), (-1, -1, 0), (1, -1, 1), (-1, 1, -1)),
 }
-"""Steps from an optimum in units of the axes, by number of axes. Each step is followed by its opposite."""
-FEWER = 2
-"""Number of steps for a resample whose objective is not above that of the best fit (three in five resamples).
+"""Steps from an optimum to further starts, in units of ``REACH`` along each axis. The key is the number of axes.
 
-All other resamples use all steps, because they contain outliers more than once. If all resamples used two steps, 91 of
-40,000 resamples of the Epoch table would miss their optimum, 81 of them among those others.
+Each step is followed by the opposite step.
+"""
+FEWER = 2
+"""Number of ``STEPS`` for a resample with an objective at or below that of the best fit (three in five resamples).
+
+Resamples with a higher objective use all steps, because they contain outliers more than once. If all resamples used two
+steps, 91 of 40,000 resamples of the Epoch table would miss their optimum. 81 of these 91 have a higher objective.
 """
 ROUNDS, AGAIN = 16, 3
-"""Maximum number of further batches of starts of a resample, and number of starts that must end in its best minimum."""
+"""ROUNDS: maximum number of further batches of starts for a resample.
+AGAIN: number of starts that must end in its best minimum before the batches stop.
+"""
 MANY = 2_000
-"""Number of runs from which fits use fewer starts, because the optimum is then rarely uncertain."""
+"""Smallest number of runs with which a fit uses fewer starts. With many runs, the optimum is rarely uncertain."""
 SKIPPED = 2
-"""Number of softer losses that a start from a cell skips: starts then end in more minima, among them the best one."""
+"""Number of losses at the beginning of ``Optimum.ladder`` that a start from a grid cell skips.
+
+The starts then end in more different minima, among them the best minimum.
+"""
 SAME = 1e-8
-"""Relative difference below which two objectives belong to one minimum: 100 times the tolerance of a descent."""
+"""Relative difference below which two objectives belong to the same minimum: 100 times the tolerance of a descent."""
 MEMORY = 1_000_000
 """Maximum number of weights (resamples x runs) in a block."""
 RANKED = 1_000
-"""Number of runs with which the cells are compared. Of a longer table, every k-th run is used."""
+"""Approximate number of runs used to compare grid cells. If a table has more runs, every k-th run is used."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best fit of a problem, and the minima in which the other starts ended, in the order of their objectives."""
+    """The best fit of a problem, and the minima in which the other starts ended, sorted by objective."""
 
     theta: Floats  # (q,) internal parameters
     value: float
     others: Floats  # (o, q) minima of the other starts
     other_values: Floats  # (o,)
-    ladder: tuple[Loss, ...]  # softer losses that are minimised before that of the objective
+    ladder: tuple[Loss, ...]  # softer losses that are minimised before the loss of the objective
 
 
 def best_fit(p: Problem) -> Optimum:
-    """Return the global minimum of a problem and its other minima, without a previous fit to start from."""
+    """Return the global minimum and the other minima of a problem. No previous fit is needed as a start."""
     weight, engine = p.weight[None], _engine(p)
     theta = _cells(engine, p, weight, CENTRAL_STARTS if p.n < MANY else CENTRAL_FEWER)[0]
     ladder = p.objective.loss.softer(_spread(p, theta[0]))
@@ -115,7 +129,7 @@ def refits(
 
 
 def descents(p: Problem, starts: Floats) -> tuple[Floats, Floats]:
-    """Return the best minimum (r, q) and its objective (r,) from the starts (r, s, q) of r tables.
+    """Return the best minimum (r, q) and its objective (r,) of each of r tables, from s starts (r, s, q) per table.
 
     Each table has its own targets y.
     """
@@ -144,7 +158,7 @@ def _engine(p: Problem, resamples: int = 0) -> Engine:
 
 
 def _cells(engine: Engine, p: Problem, weight: Floats, best: int) -> Floats:
-    """Return the best cells (r, best, q) of each resample."""
+    """Return the ``best`` grid cells with the lowest objective of each of r resamples, as starts (r, best, q)."""
     thin = np.arange(0, p.n, max(p.n // RANKED, 1))
     return engine.starts(exponent_grid.grid(p.rows(thin)), weight[:, thin], best)
 
@@ -152,8 +166,9 @@ def _cells(engine: Engine, p: Problem, weight: Floats, best: int) -> Floats:
 def _refit(engine: Engine, p: Problem, best: Optimum, steps: Floats, weight: Floats, first: int) -> Floats:
     """Return the optimum (r, q) of each resample in a block.
 
-    The first start is the best fit. Further starts are the points ``steps`` (s, q) from its minimum, or the first
-    ``first`` cells if there are no steps. If the starts end in different minima, more cells are tried.
+    The first start is the best fit. The further starts are at the distances ``steps`` (s, q) from the minimum of the
+    first start. If ``steps`` is empty, they are the best ``first`` grid cells. If the starts of a resample end in
+    different minima, more grid cells are tried.
     """
     direct = best.ladder[SKIPPED:]
     theta, value = _from(engine, p, np.tile(best.theta, (len(weight), 1, 1)), weight, best.ladder)
@@ -179,10 +194,10 @@ def _more(
     ladder: tuple[Loss, ...],
     ends: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
-    """Return the best minimum (r, q) and its objective, after further starts from ``cells`` (r, c, q).
+    """Return the best minimum (r, q) and its objective (r,) of each resample, after further starts from ``cells``.
 
-    ``ends`` are the minima (r, s, q) and objectives (r, s) of the starts before. Cells are tried in order, until
-    ``AGAIN`` starts have ended in the best minimum.
+    ``cells`` (r, c, q) are grid cells, and ``ends`` are the minima (r, s, q) and objectives (r, s) of the earlier
+    starts. The cells are tried in order until ``AGAIN`` starts of a resample have ended in its best minimum.
     """
     found, low = _lowest(*ends)
     times = np.sum(ends[1] <= low[:, None] * (1 + SAME) + _nothing(p), axis=1)
@@ -201,17 +216,17 @@ def _more(
 
 
 def _nothing(p: Problem) -> float:
-    """Return the largest difference of two objectives near zero that counts as rounding."""
+    """Return the largest difference of two objectives near zero that counts as a rounding error."""
     return float(p.objective.loss.value(np.array(1e-12))) * p.n
 
 
 def _stepped(
     engine: Engine, p: Problem, steps: Floats, weight: Floats, ladder: tuple[Loss, ...], known: Known, usual: float
 ) -> tuple[Floats, Floats]:
-    """Return the minima (r, s, q) and objectives (r, s) from the starts ``steps`` (s, q) around the ``known`` optima.
+    """Return the minima (r, s, q) and objectives (r, s) of the starts at ``known`` optimum + ``steps`` (s, q).
 
-    A resample with an objective above ``usual`` uses all steps, and the others the first ``FEWER``. For a step that is
-    not used, the result is the known optimum.
+    A resample with a known objective above ``usual`` uses all steps. The other resamples use the first ``FEWER`` steps.
+    For a step that is not used, the result is the known optimum.
     """
     tried = np.zeros((len(weight), len(steps)), bool)
     tried[:, :FEWER] = True
@@ -233,7 +248,7 @@ def _joined(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[F
 
 
 def _from(engine: Engine, p: Problem, theta: Floats, weight: Floats, ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
-    """Return the minima (r, s, q) and objectives (r, s) from s starts ``theta`` of each of r resamples."""
+    """Return the minima (r, s, q) and objectives (r, s) of the starts ``theta``: s starts for each of r resamples."""
     r, s, q = theta.shape
     ends, value = _ends(engine, p, theta.reshape(r * s, q), weight, np.repeat(np.arange(r), s), ladder)
     return ends.reshape(r, s, q), value.reshape(r, s)
@@ -248,7 +263,7 @@ def _ends(
     ladder: tuple[Loss, ...],
     known: Known | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the minima (b, q) and objectives (b,) from the starts ``theta`` (b, q) of the resamples ``owner`` (b,).
+    """Return the minima (b, q) and objectives (b,) of the starts ``theta`` (b, q). ``owner`` (b,) are their resamples.
 
     The losses in ``ladder`` are minimised first, one after the other.
     """

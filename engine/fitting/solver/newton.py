@@ -1,4 +1,4 @@
-"""The objective of a sum of terms and its derivatives, at many points at once. ``descent`` minimises it."""
+"""Objective of a law that is a sum of terms, and its derivatives. ``descent`` minimises the objective."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refine(
 
 
 def plain_objective(p: Problem, theta: Floats) -> float:
-    """Return the objective at ``theta`` (q,), summed over the runs and without priors."""
+    """Return the objective at ``theta`` (q,) without the contribution of priors."""
     alone = replace(p, penalty=None)
     return float(local(alone, theta[None], p.weight[None], np.zeros(1, np.int64), p.objective.loss).value[0])
 
@@ -52,10 +52,11 @@ def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) ->
 
 
 def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Floats, weight: Floats, loss: Loss) -> None:
-    """Add the sums over the runs ``rows`` to ``out``, with derivatives with respect to the basis functions.
+    """Add the objective of the runs ``rows`` and its derivatives to the entries ``at`` of ``out``.
 
-    The basis functions are exp(-e z) and z exp(-e z); ``_chain`` then applies the chain rule. In ``hessian``, the
-    diagonal elements of the exponents also contain the second derivative of the prediction.
+    The derivatives are with respect to the coefficients of the basis functions exp(-e z) and z exp(-e z). ``_chain``
+    converts them to derivatives with respect to theta. In ``hessian``, the diagonal elements of the exponents also
+    contain the second derivative of the prediction.
     """
     k, m = p.k, len(p.powers)
     z = p.z[:, rows]
@@ -73,15 +74,15 @@ def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Float
         out.hessian[at] += np.matmul(basis * curve[:, None], turned)
         out.gauss[at] += np.matmul(basis * irls[:, None], turned)
         second = np.matmul(basis[:, k:] * z, slope[..., None])[..., 0]
-    # The second derivative c z^2 exp(-e z) of the prediction, divided by c^2, because the chain rule then multiplies by
-    # c^2.
+    # Add the second derivative of the prediction, c z^2 exp(-e z). Here it is divided by c^2, because ``_chain`` later
+    # multiplies it by c^2.
     for i, j in enumerate(p.powers):
         with np.errstate(divide="ignore", invalid="ignore"):
             out.hessian[at, k + i, k + i] += np.where(theta[:, j] != 0, second[:, i] / theta[:, j], 0.0)
 
 
 def _chain(p: Problem, theta: Floats, s: Local) -> Local:
-    """Return the derivatives with respect to theta, from those with respect to the basis functions.
+    """Return the derivatives with respect to theta, by the chain rule from the derivatives that ``_add`` computes.
 
     d/de = -c z exp(-e z), and the mixed second derivative with respect to c and e is -z exp(-e z).
     """

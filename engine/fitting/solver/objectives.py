@@ -9,17 +9,18 @@ otherwise 1.
 - ``ols``: sum of squared residuals, without a factor 1/2.
 - ``ols-log``: sum of squared log residuals, without a factor 1/2.
 - ``lad``: sum of absolute log residuals. It is the limit of ``huber-log`` divided by delta as delta goes to zero.
-- ``asymmetric``: sum of |r| for runs above the law and of skew |r| for runs below it, in the unit of y. With skew = 10
-  it fits a lower envelope, for runs that are under-tuned rather than noisy (kyo-takano/chinchilla; there r has the
-  opposite sign and the mean is taken).
+- ``asymmetric``: sum of |r| over the runs above the curve of the law, plus skew |r| over the runs below the curve, in
+  the unit of y. With skew = 10, the curve is a lower envelope of the runs. This suits runs that are under-tuned rather
+  than noisy. The source, kyo-takano/chinchilla, uses the opposite sign of r, and the mean instead of the sum.
 
-The last two are quadratic within ``SHARP`` of zero, so that they have derivatives everywhere. This has no noticeable
-effect on an optimum.
+``lad`` and ``asymmetric`` are quadratic for residuals below ``SHARP``, so they have derivatives everywhere. This has no
+noticeable effect on an optimum.
 
-To minimise the sum of w rho(r) is to maximise the likelihood for a density proportional to exp(-w rho(r) / s). The
-density is Gaussian for least squares and a Laplace density for absolute deviations. For Huber's objective, it is
-Gaussian in the middle and exponential in the tails. s is the scale of the noise, in the unit of the objective: an
-increase of the objective by s/2 changes the likelihood as much as one standard error does.
+The minimum of the sum of w rho(r), where w is the weight of a run, has the maximum likelihood for residuals with a
+density proportional to exp(-w rho(r) / s). The density is Gaussian for least squares and a Laplace density for absolute
+deviations. For Huber's objective, the density is Gaussian in the middle and exponential in the tails. s is the scale of
+the noise, in the unit of the objective. If a parameter differs from its optimum by one standard error, the objective is
+higher by s/2.
 """
 
 from __future__ import annotations
@@ -33,15 +34,18 @@ from scipy.special import erf
 from isoplan.engine.arrays import Floats
 
 SHARP = 1e-9
-"""Residual below which an absolute value is replaced by a square. Its unit is that of log y, or the range of y."""
+"""Size of a residual below which ``lad`` and ``asymmetric`` use a square instead of the absolute value.
+
+It applies to log residuals. For other residuals, it is a fraction of the range of y.
+"""
 
 
 @dataclass(frozen=True)
 class Loss:
     """The loss rho(r) = scale * (skew if r > 0 else 1) * huber_delta(r), for each element of an array.
 
-    huber_delta(r) = r^2/2 if |r| <= delta, and otherwise delta (|r| - delta/2). If delta is infinite, it is r^2/2
-    everywhere.
+    huber_delta(r) = r^2/2 if |r| <= delta, and otherwise delta (|r| - delta/2). If delta is infinite, huber_delta(r) is
+    r^2/2 for every r.
     """
 
     delta: float
@@ -73,11 +77,12 @@ class Loss:
         return self.scale if self.skew == 1 else np.where(r > 0, self.scale * self.skew, self.scale)
 
     def softer(self, spread: float) -> tuple[Loss, ...]:
-        """Return smoother losses to minimise before this one, the smoothest first; often there are none.
+        """Return smoother losses to minimise before this loss, the smoothest first.
 
-        ``spread`` is the typical residual. If delta is far below it, the objective has a kink at almost every run. The
-        losses have larger deltas, a factor of ten apart. Following the minimum from one loss to the next is the
-        smoothing method of Madsen & Nielsen 1993, SIAM J. Optim. 3, 223.
+        ``spread`` is the typical absolute residual. If delta is far below ``spread``, the objective has a kink at
+        almost every run. The returned losses have larger deltas, a factor of ten apart; there are none if delta is at
+        least 0.1 ``spread``. The minimum of each loss is the start for the next loss (smoothing method of Madsen &
+        Nielsen 1993, SIAM J. Optim. 3, 223).
         """
         steps = int(np.ceil(np.log10(max(0.1 * spread / self.delta, 1.0))))
         return tuple(replace(self, delta=self.delta * 10.0**k, scale=self.scale / 10.0**k) for k in range(steps, 0, -1))
@@ -89,15 +94,15 @@ SQUARE = Loss(np.inf, scale=2.0)
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss, and whether its residual is on a ``log`` scale (log prediction - log y) or not (prediction - y)."""
+    """A loss and its kind of residual: log prediction - log y if ``log``, and otherwise prediction - y."""
 
     loss: Loss
     log: bool
 
     def slopes(self, loss: Loss, r: Floats, f: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return ``loss.slopes`` with respect to the prediction ``f`` instead of the residual ``r``, times ``weight``.
+        """Return ``loss.slopes`` times ``weight``, with respect to the prediction ``f`` instead of the residual ``r``.
 
-        ``loss`` is the loss of this objective or a softer one.
+        ``loss`` is the loss of this objective or one of its softer losses.
         """
         slope, curve, irls = loss.slopes(r)
         if not self.log:
@@ -107,13 +112,13 @@ class Objective:
 
 
 def scale(loss: Loss, mean: float) -> float:
-    """Return the maximum-likelihood estimate of s from ``mean``, the mean of w rho over the runs."""
+    """Return the maximum-likelihood estimate of the noise scale s from ``mean``, the mean of w rho(r) over the runs."""
     from scipy.optimize import minimize_scalar
 
     if mean <= 0:
         return 0.0
-    # As a function of s, Z lies between s^(1/2) (squares) and s (absolute values). Therefore s is between the mean and
-    # twice the mean.
+    # The normalisation Z(s) is proportional to s^(1/2) for squared residuals, and to s for absolute residuals. Other
+    # losses are in between. Therefore s is between ``mean`` (absolute residuals) and 2 ``mean`` (squared residuals).
     found = minimize_scalar(
         lambda t: float(log_norm(loss, mean * np.exp(t)) + np.exp(-t)), bounds=(-0.1, 0.8), options={"xatol": 1e-12}
     )

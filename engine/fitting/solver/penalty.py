@@ -10,15 +10,19 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 
 DIRECT, INVERSE, AMPLITUDE, SCALE = range(4)
-"""Functions that give a parameter of a law from an amplitude c and an exponent e of theta.
+"""Kinds of functions that compute a parameter of a law from the internal parameters theta.
 
-With constants a and b they are, in this order: a e (e may be an amplitude here), a / e, c exp(b e), and exp(log c / (a
-e) + b). The last is the scale X_s of a term (X_s / X)^alpha.
+theta contains an amplitude c and an exponent e; a and b are constants.
+
+- DIRECT: a e. For a parameter of a term without exponent, e is an amplitude.
+- INVERSE: a / e.
+- AMPLITUDE: c exp(b e).
+- SCALE: exp(log(c) / (a e) + b). This is the scale X_s of a term (X_s / X)^alpha.
 """
 
 
 Form = tuple[int, int, int, float, float]
-"""How to compute a parameter: its function (see above), the indices of c and e in theta, and the constants a and b."""
+"""Function that computes a parameter: its kind (such as ``DIRECT``), the indices of c and e in theta, and a and b."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,7 @@ class Forms:
 
     @staticmethod
     def of(each: Iterable[Form]) -> Forms:
-        """Return the functions of several parameters, one form for each."""
+        """Return the functions of several parameters. ``each`` contains one ``Form`` per parameter."""
         rows = np.array(list(each), float).reshape(-1, 5)
         kind, first, second = rows[:, :3].astype(np.int64).T
         return Forms(kind, first, second, rows[:, 3], rows[:, 4])
@@ -46,7 +50,7 @@ class Forms:
             return np.asarray(np.choose(self.kind, (self.a * e, self.a / e, c * np.exp(self.b * e), scale)))
 
     def slopes(self, theta: Floats) -> Floats:
-        """Return the derivatives (b, k, q) of the parameters at ``theta`` (b, q); zero where they are not finite."""
+        """Return the derivatives (b, k, q) of the parameters at ``theta`` (b, q). Non-finite values become zero."""
         c, e = theta[..., self.first], theta[..., self.second]
         x, zero = self.values(theta), np.zeros_like(c)
         with np.errstate(all="ignore"):
@@ -60,7 +64,7 @@ class Forms:
 
 @dataclass(frozen=True, eq=False)
 class Penalty:
-    """The sum over k priors of weight (parameter - mean)^2, in the unit of the objective.
+    """The sum over k Gaussian priors of weight * (parameter - mean)^2, in the unit of the objective.
 
     ``mean`` has the shape (1, k), or (r, k) if each resample has its own means.
     """
@@ -80,8 +84,7 @@ class Penalty:
     def derivatives(self, theta: Floats, owner: Ints) -> tuple[Floats, Floats, Floats]:
         """Return the value (b,), gradient (b, q) and Gauss-Newton Hessian (b, q, q) of the penalty at ``theta`` (b, q).
 
-        ``owner`` (b,) is the resample of each point. The Hessian is exact for a parameter that is itself a component of
-        theta.
+        ``owner`` (b,) is the resample of each point. The Hessian is exact for a parameter that is linear in theta.
         """
         gap = self.forms.values(theta) - (self.mean if len(self.mean) == 1 else self.mean[owner])
         slope = self.forms.slopes(theta)

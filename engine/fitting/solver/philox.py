@@ -1,8 +1,8 @@
-"""Random numbers that are a function of a counter: word j of stream i for a seed, without a state.
+"""Random numbers that are a function of a seed and a counter. The generator has no state.
 
-In Philox4x32-10, ten rounds of multiplication turn a counter and a key into four words (Salmon et al. 2011, SC '11,
-"Parallel random numbers: as easy as 1, 2, 3"). The key is the seed. The counter consists of j / 4 and i. Therefore
-numpy and the compiled kernels draw the same numbers, in any order.
+Philox4x32-10 computes four random words of 32 bits from a key and a counter, in ten rounds of multiplication (Salmon et
+al. 2011, SC '11, "Parallel random numbers: as easy as 1, 2, 3"). The key is the seed. For word j of stream i, the
+counter consists of j // 4 and i. numpy and the compiled kernels therefore draw the same numbers, in any order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def words(seed: int, start: int, stop: int, count: int) -> Words:
 def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints) -> Floats:
     """Return how often each of n runs is drawn in the resamples ``start`` to ``stop``: shape (stop - start, n).
 
-    Draw j chooses one of the runs ``order[first[j] : first[j] + size[j]]`` with equal probability, up to 2^-32.
+    Draw j chooses one of the runs ``order[first[j] : first[j] + size[j]]``. Their probabilities are equal within 2^-32.
     """
     total, n = stop - start, len(order)
     pick = order[first + ((words(seed, start, stop, len(size)) * size.astype(np.uint64)) >> np.uint64(32)).astype(int)]

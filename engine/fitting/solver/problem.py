@@ -1,11 +1,12 @@
 """The optimisation problem of a law: y ~ sum_j c_j exp(-e_j z_j) + sum_j c_j s_j, with bounds on c and e.
 
-z_j is the coordinate of a term with an exponent (ln X, -ln X or -X), after subtraction of its mean and division by its
-spread. s_j is the function of X in a term without an exponent. Subtraction of the mean removes most of the correlation
-of amplitude and exponent; without it, the Hessian of the five-parameter law has a condition number near 1e11.
+c_j is the amplitude and e_j the exponent of term j. z_j is the coordinate of a term with an exponent (ln X, -ln X or
+-X), after subtraction of its mean and division by its spread. s_j is the function of X in a term without an exponent.
+Subtraction of the mean removes most of the correlation of amplitude and exponent. Without this subtraction, the Hessian
+of the five-parameter law has a condition number near 1e11.
 
-If the user fixed the amplitude of a term, z_j is zero where c_j equals the fixed value. The fixed value is then a pair
-of equal bounds.
+If the user fixes the amplitude of a term, the mean is not subtracted. The origin of z_j is then chosen such that c_j is
+a known constant, and the lower and upper bounds of c_j are equal to this constant.
 """
 
 from __future__ import annotations
@@ -25,20 +26,32 @@ from isoplan.engine.laws.terms import Const, Curve, Ratio, Smooth
 Bounds = tuple[float, float]
 
 LOG_LIMIT = 0.01
-"""Smallest exponent of a term if the floor may be negative. For smaller exponents, A X^-e - A is nearly a logarithm."""
+"""Smallest exponent e of a term A X^-e in a law with a floor that may be negative.
+
+For smaller e, the term plus a floor -A is nearly -A e ln X, so the runs determine only the product A e.
+"""
 
 RATE_LIMIT = 30.0
-"""Largest rate of an exponential, per half the range of its axis. The term then changes by e^60 from end to end."""
+"""Largest rate of an exponential term, in units of 1 / (half the range of its axis).
+
+At this rate, the term changes by a factor of e^60 over the range.
+"""
 FLOAT = 340.0
-"""Largest e z between the mean of the runs and z = 0, so that the amplitude there and its square are finite."""
+"""Largest product of the rate of a term and the mean coordinate of the runs, as an absolute value.
+
+The amplitude at coordinate zero and its square are then finite floating-point numbers.
+"""
 
 BLOCK = 32_768
-"""Maximum number of elements (starts x runs) in a block, such that it fits the processor's cache."""
+"""Maximum number of elements (starts x runs) in a block. A block of this size fits the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A problem with k terms and n runs. theta is (c_1 .. c_k, e_1 .. e_m); m terms have an exponent."""
+    """A problem with k terms, of which m have an exponent, and n runs.
+
+    The internal parameters theta are the amplitudes and exponents (c_1 .. c_k, e_1 .. e_m).
+    """
 
     law: Law
     powers: tuple[int, ...]  # indices of the terms with an exponent, in order
@@ -68,11 +81,11 @@ class Problem:
 
     @property
     def n_free(self) -> int:
-        """Number of parameters whose bounds differ, that is, which are not fixed."""
+        """Number of parameters that are not fixed."""
         return int(np.sum(self.low < self.high))
 
     def of(self, resamples: Ints | slice) -> Problem:
-        """Return the problem with the targets and prior means of the given resamples, if resamples have their own."""
+        """Return the problem with the targets y and the prior means of the given resamples, if these differ."""
         y = self.y if len(self.y) == 1 else self.y[resamples]
         return replace(self, y=y, penalty=self.penalty and self.penalty.of(resamples))
 
@@ -92,7 +105,7 @@ class Problem:
         return self.y[:, rows] if len(self.y) == 1 else self.y[owner, rows]
 
     def residual(self, predicted: Floats, y: Floats) -> Floats:
-        """Return the residuals as the objective uses them.
+        """Return the residuals: predicted - y, or log(predicted / y) if the objective uses logarithms.
 
         On a log scale, the residual of a prediction of zero or less is infinite or NaN.
         """
@@ -183,7 +196,7 @@ def objective(spec: FitSpec, y: Floats) -> Objective:
 
 
 def _amplitude(law: Law, term: Curve, fixed: Mapping[str, float], middle: float) -> tuple[float, Bounds]:
-    """Return the coordinate at which z of a term is zero, and the bounds of the amplitude there."""
+    """Return the coordinate that is the origin of z for a term, and the bounds of the amplitude at this origin."""
     given = fixed.get(term.amplitude)
     if given is None:
         return middle, (law.param(term.amplitude).low, np.inf)
@@ -198,9 +211,10 @@ def rate_limit(spread: float, middle: float) -> float:
 def _exponent(
     law: Law, term: Curve, fixed: Mapping[str, float], spread: float, most: float, y: Floats, signed: bool
 ) -> Bounds:
-    """Return the bounds of an exponent in units of the spread; their absolute values are at most ``most``.
+    """Return the bounds of an exponent, in units of the spread. Their absolute values are at most ``most``.
 
-    For a ratio (X_s / X)^e that is about as large as y, the lower bound keeps X_s within the range of floats.
+    For a term (X_s / X)^e, the lower bound of e keeps the scale X_s within the range of floating-point numbers. The
+    bound assumes that the term is about as large as y.
     """
     own, given = law.param(term.exponent), fixed.get(term.exponent)
     low, high = sorted(float(term.rate(end)) for end in ((own.low, own.high) if given is None else (given, given)))

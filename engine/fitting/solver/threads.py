@@ -1,7 +1,7 @@
-"""Computation of blocks of work in one pool of threads, with one thread for each core that this process may use.
+"""Thread pool that computes blocks of work, with one thread for each core that this process may use.
 
-All fits share the pool. Fits at the same time therefore wait for each other and do not overload the processor. The
-result of a block must not depend on other blocks; the results are then equal for any number of threads.
+All fits share the pool, so simultaneous fits wait for each other and do not overload the processor. The result of a
+block must not depend on other blocks. The results are then the same for any number of threads.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def pool() -> ThreadPoolExecutor:
 
 
 def over_blocks(work: Callable[[slice], None], parts: Iterable[slice], total: int, progress: Progress | None) -> None:
-    """Call ``work`` for each slice in ``parts``, in the pool; ``progress`` is called with the completed fraction.
+    """Call ``work`` for each slice in ``parts`` in the thread pool, and report the completed fraction to ``progress``.
 
-    ``total`` is the end of the last slice. ``progress`` is called in the thread of the caller. If it or a block raises,
-    blocks that have not started are cancelled.
+    ``total`` is the end of the last slice. ``progress`` is called in the thread of the caller. If ``progress`` or
+    ``work`` raises an exception, all slices that have not started are cancelled.
     """
     waiting = [(part, pool().submit(work, part)) for part in parts]
     try:

@@ -1,9 +1,9 @@
-"""The slow steps of a fit, in numpy and as compiled kernels that are about twenty times as fast.
+"""Slow steps of a fit, in two implementations: numpy, and compiled kernels that are about twenty times faster.
 
-Both find the same optima. The kernels are compiled for terms and not for laws: they support any number of amplitudes
-and exponents, and every objective of ``objectives``. No fit waits for the compiler. The server calls ``warm_up``, which
-compiles the kernels in a separate process, stores them in the cache, and then loads them. Until they are loaded, fits
-use numpy.
+Both implementations find the same optima. The kernels do not depend on the law. They support any number of amplitudes
+and exponents, and every objective in ``objectives``. No fit waits for the compiler. The server calls ``warm_up``, which
+compiles the kernels in a separate process, stores them in the cache, and then loads them. Until the kernels are loaded,
+fits use numpy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from isoplan.engine.fitting.solver.philox import draw
 from isoplan.engine.fitting.solver.problem import Problem
 
 READING_PAYS = 150_000
-"""Runs x resamples above which a fit is faster with the kernels than with numpy, including the 0.5 s to load them."""
+"""Size of a fit (runs x resamples) above which the kernels are faster than numpy, including 0.5 s to load them."""
 
 
 class Refine(Protocol):
@@ -63,7 +63,7 @@ _engine: Engine | None = None
 def compiled(work: int) -> Engine | None:
     """Return the compiled kernels, or None if a fit of size ``work`` (runs x resamples) should use numpy.
 
-    If they are not loaded yet, they are loaded from the cache if the fit is large enough.
+    If the fit is large enough and the cache contains the kernels, they are loaded first.
     """
     if _engine is None and work >= READING_PAYS and storage.is_complete():
         load()
@@ -83,7 +83,7 @@ def load() -> None:
 
 @cache
 def warm_up() -> threading.Thread:
-    """Start a thread that compiles and loads the kernels, and return it; later calls return the same thread."""
+    """Start a thread that compiles and loads the kernels, and return the thread. Later calls return the same thread."""
     thread = threading.Thread(target=_warm_up, name="isoplan-kernels", daemon=True)
     thread.start()
     return thread
@@ -98,9 +98,9 @@ def _warm_up() -> None:
 
 
 def _compile_elsewhere() -> None:
-    """Compile the kernels into the cache in a child process, and wait for it.
+    """Compile the kernels in a child process, which stores them in the cache, and wait for the end of the process.
 
-    A compiler in this process would hold Python's global interpreter lock and stop all pages.
+    A compiler in this process would hold Python's global interpreter lock and thus block all pages.
     """
     spec = find_spec("isoplan")
     root = str(Path(spec.origin).parents[1]) if spec and spec.origin else ""

@@ -1,4 +1,4 @@
-"""The small linear systems of ``isoplan.engine.fitting.solver.linear``, compiled; one system at a time."""
+"""Compiled version of ``isoplan.engine.fitting.solver.linear``: solves small linear systems, one at a time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from isoplan.engine.fitting.solver.linear import SINGULAR
 def solve_definite(m: Floats, b: Floats, hold: Bools, x: Floats, lower: Floats) -> bool:
     """Solve m x = b for the unknowns that are not in ``hold``; return False if m is not positive definite.
 
-    Unknowns in ``hold`` are zero. Only the lower triangle of ``m`` (q, q) is read. ``x`` receives the solution, and
-    ``lower`` (q + 2, q) is working space. See ``linear.solve_definite``.
+    Unknowns in the mask ``hold`` are zero. Only the lower triangle of ``m`` (q, q) is read. ``x`` receives the
+    solution, and ``lower`` (q + 2, q) is working space. See ``linear.solve_definite``.
     """
     q = len(b)
     scale, pivot = lower[q], lower[q + 1]
@@ -62,10 +62,11 @@ def solve_definite(m: Floats, b: Floats, hold: Bools, x: Floats, lower: Floats) 
 def nonnegative(
     gram: Floats, right: Floats, free: Bools, fixed: Bools, c: Floats, part: Floats, hold: Bools, lower: Floats
 ) -> None:
-    """Write to ``c`` the minimum of c' gram c / 2 - right' c with c >= 0 for all coefficients that are not ``free``.
+    """Write to ``c`` the coefficients that minimise c' gram c / 2 - right' c.
 
-    Coefficients that are ``fixed`` keep their value in ``c``; the caller has subtracted their contribution from
-    ``right``. See ``linear.nonnegative_least_squares``.
+    Coefficients that are neither ``free`` nor ``fixed`` must be >= 0. The ``fixed`` coefficients keep their values in
+    ``c``, and the caller has subtracted their contribution from ``right``. ``part``, ``hold`` and ``lower`` are working
+    space. See ``linear.nonnegative_least_squares``.
     """
     k = len(right)
     least, first = 0.0, True

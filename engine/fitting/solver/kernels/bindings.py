@@ -1,4 +1,7 @@
-"""The compiled kernels, with the signatures of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine``."""
+"""Functions that call the compiled kernels.
+
+They have the signatures of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine``.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _REFINE = void(
 
 @cache
 def compile_kernels(where: Path | None) -> None:
-    """Compile the kernels, or read them from the cache folder ``where``.
+    """Compile the kernels, or load them from the cache folder ``where``.
 
     Each kernel has one signature; a later call with other types raises TypeError.
     """

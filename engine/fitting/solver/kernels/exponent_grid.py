@@ -1,4 +1,4 @@
-"""Compiled version of ``isoplan.engine.fitting.solver.exponent_grid``; it treats one resample at a time."""
+"""Compiled version of ``isoplan.engine.fitting.solver.exponent_grid``, for one resample at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.engine.fitting.solver.kernels.jit import LANES, inner, kernel
 def gather(
     weight: Floats, shapes: Floats, z: Floats, y: Floats, exponent: Floats, term: Ints, phi: Floats, at: Floats
 ) -> int:
-    """Copy the runs of a resample to contiguous rows, and return their number after padding.
+    """Copy the runs of a resample to contiguous arrays, and return the number of runs after padding.
 
     Weights go to ``at[0]``, y to ``at[1]``, z to the following rows, and the basis functions to ``phi``. Runs that the
     resample did not draw are omitted.
@@ -45,7 +45,11 @@ def gather(
 
 @inner
 def moments(phi: Floats, at: Floats, n: int, logs: bool, first: Ints, second: Ints, out: Floats, right: Floats) -> None:
-    """Write the weighted moments of the basis functions: ``out`` (pairs) of their products, ``right`` (P) with y."""
+    """Compute weighted sums over the runs, for the normal equations of all grid cells.
+
+    ``out`` (pairs) receives the sums of products of two basis functions, and ``right`` (P) the sums of products of a
+    basis function and y.
+    """
     w, y, u = at[0, :n], at[1, :n], at[-1, :n]
     for i in range(n):
         u[i] = w[i] / y[i] if logs else w[i] * y[i]
@@ -69,7 +73,7 @@ def moments(phi: Floats, at: Floats, n: int, logs: bool, first: Ints, second: In
 
 @inner
 def rank(c: Floats, phi: Floats, row: Ints, at: Floats, n: int, logs: bool, delta: float, skew: float) -> float:
-    """Return the approximate objective of a cell with the amplitudes ``c`` (k), without its constant factor."""
+    """Return the approximate objective of a grid cell with the amplitudes ``c`` (k), without the constant scale."""
     k, last = len(c), len(at) - 1
     a, c0 = row[0], c[0]
     for i in range(n):
@@ -95,9 +99,9 @@ def rank(c: Floats, phi: Floats, row: Ints, at: Floats, n: int, logs: bool, delt
 
 @inner
 def quadratic(c: Floats, row: Ints, gram: Floats, right: Floats) -> float:
-    """Return the sum of squared residuals of a cell with the amplitudes ``c`` (k), minus the sum of y^2.
+    """Return the sum of squared residuals of a grid cell with the amplitudes ``c`` (k), minus the sum of y^2.
 
-    The sum of y^2 is equal in all cells.
+    The sum of y^2 is the same for all cells, so it does not change their order.
     """
     total = 0.0
     for a in range(len(c)):
@@ -149,7 +153,7 @@ def starts(
     gram, toward, part, work = np.empty((k, k)), np.empty(k), np.empty(k), np.empty((k + 2, k))
     c, value, hold = np.empty((cells, k)), np.empty(cells), np.empty(k, np.bool_)
     fixed, free = low[:k] == high[:k], np.isinf(low[:k])
-    squares = not logs and delta == np.inf and skew == 1.0  # the moments then give the objective itself
+    squares = not logs and delta == np.inf and skew == 1.0  # the objective then follows from the moments
     for r in range(len(weight)):
         used = gather(weight[r], shapes, z, y[r if len(y) > 1 else 0], exponent, term, phi, at)
         moments(phi, at, used, logs, first, second, sums, right)

@@ -1,8 +1,11 @@
-"""Compilation of kernels with numba, without the interpreter lock and without Python's check for division by zero.
+"""Decorators that compile functions with numba, without the interpreter lock and without checks for division by zero.
 
-``kernel`` is the decorator of functions that Python calls; their machine code is cached. ``inner`` is that of functions
-that kernels call. ``exact`` is like ``inner``, but the compiler must not reorder sums. In the others it may, so that a
-sum over runs can use vector registers. Infinity and NaN are respected everywhere.
+- ``kernel`` is for functions that Python calls. Their machine code is cached.
+- ``inner`` is for functions that kernels call.
+- ``exact`` is for functions that kernels call and in which the compiler must not reorder sums.
+
+With ``kernel`` and ``inner``, the compiler may reorder sums, so that a sum over runs can use vector registers. With all
+three decorators, infinity and NaN have their usual meaning.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ jit: Any = numba.njit
 intrinsic: Any = extending.intrinsic
 REORDER = {"reassoc", "contract", "arcp", "nsz"}
 LANES = 16
-"""The number of runs is padded to a multiple of this, so that loops over runs fill vector registers completely."""
+"""Unit of padding: the number of runs is padded to a multiple of it. Loops over runs then fill vector registers."""
 
 
 def kernel(function: Source) -> Any:

@@ -1,7 +1,7 @@
 """Compiled version of ``isoplan.engine.fitting.solver.newton``: damped Newton method, one start at a time.
 
-Runs that a resample did not draw are omitted. The others are copied to contiguous rows. Runs of weight zero are added
-up to a multiple of ``LANES``, so that every loop over runs fills vector registers and has no remainder.
+Only the runs that a resample drew are copied, to contiguous arrays. Copies with weight zero are added until the number
+of runs is a multiple of ``LANES``. Every loop over runs then fills vector registers and has no remainder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isoplan.engine.fitting.solver.kernels.penalty import add, penalty
 def gather(
     weight: Floats, shapes: Floats, z: Floats, y: Floats, logs: bool, plain: Ints, basis: Floats, at: Floats
 ) -> int:
-    """Copy the runs of a resample to contiguous rows, and return their number after padding.
+    """Copy the runs of a resample to contiguous arrays, and return the number of runs after padding.
 
     Weights, y (1/y if ``logs``) and z go to ``at``, and the terms without exponent to ``basis``.
     """
@@ -44,15 +44,19 @@ def gather(
     return full
 
 
-# Rows of the array ``rows``, which has one column for each drawn run. The code indexes the array directly, because a
-# view of a row costs as much as a short sum.
+# Row numbers in the array ``rows``, which has one column for each drawn run: prediction, residual, first derivative,
+# second derivative, weight in reweighted least squares, and derivative of the residual with respect to the prediction.
+# Kernels use these numbers instead of views of rows, because creating a view costs as much time as a short sum.
 F, R, SLOPE, CURVE, IRLS, PER = range(6)
 WEIGHT, Y, Z = range(3)  # rows of ``at``: weight, y (1/y if ``logs``), and z in all further rows
 
 
 @inner
 def combine(f: Floats, c: Floats, basis: Floats, k: int, n: int) -> None:
-    """Write the predictions to ``f``: the sum of amplitude times term, two terms in one loop over the runs."""
+    """Write the predictions to row ``F`` of ``f``: the sum over ``k`` terms of amplitude ``c`` times basis function.
+
+    Each loop over the runs adds two terms.
+    """
     if k % 2:
         for i in range(n):
             f[F, i] = c[0] * basis[0, i]
@@ -77,7 +81,10 @@ def objective(
     scale: float,
     skew: float,
 ) -> float:
-    """Return the objective at ``theta``. Write the terms to ``basis``, and predictions and residuals to ``rows``."""
+    """Return the objective at ``theta``.
+
+    The basis functions are written to ``basis``, and the predictions and residuals to ``rows``.
+    """
     m = len(powers)
     k = len(theta) - m
     for j in range(m):
@@ -104,7 +111,10 @@ def objective(
 
 @inner
 def slopes(basis: Floats, rows: Floats, n: int, k: int, gradient: Floats) -> None:
-    """Write the gradient with respect to the first ``k`` basis functions, two of them in one loop over the runs."""
+    """Write the derivatives of the objective with respect to the ``k`` amplitudes to ``gradient``.
+
+    Each loop over the runs computes two derivatives.
+    """
     for a in range(0, k - 1, 2):
         one, other = 0.0, 0.0
         for i in range(n):
@@ -122,7 +132,7 @@ def slopes(basis: Floats, rows: Floats, n: int, k: int, gradient: Floats) -> Non
 def sums(basis: Floats, a: int, rows: Floats, n: int, h: Floats, g: Floats) -> None:
     """Write row ``a`` of the Hessian ``h`` and the Gauss-Newton matrix ``g``, up to the diagonal.
 
-    Three columns are computed in one loop over the runs, so that data are loaded once for all three.
+    Each loop over the runs computes three columns, so that row ``a`` of ``basis`` is loaded once for three columns.
     """
     b = 0
     while b + 2 <= a:
@@ -278,7 +288,7 @@ def bounded_step(
 
 @inner
 def close(here: Floats, known: Floats, gauss: Floats, best: float) -> bool:
-    """Whether the point ``here`` is in the basin of the optimum ``known``. See ``descent.Known``."""
+    """Return whether the point ``here`` is close to the optimum ``known``. See ``descent.CLOSE``."""
     apart = 0.0
     for a in range(len(here)):
         away = here[a] - known[a]

@@ -26,7 +26,7 @@ def parameter(kind: int, c: float, e: float, a: float, b: float) -> float:
 
 @inner
 def slopes(kind: int, c: float, e: float, a: float, b: float) -> tuple[float, float]:
-    """Return the derivatives of a parameter with respect to c and e; zero where they are not finite."""
+    """Return the derivatives of a parameter with respect to c and e. Non-finite values become zero."""
     x = parameter(kind, c, e, a, b)
     if kind == DIRECT:
         by_c, by_e = 0.0, a
@@ -54,7 +54,7 @@ def penalty(theta: Floats, form: Ints, constant: Floats, mean: Floats) -> float:
 def add(
     theta: Floats, form: Ints, constant: Floats, mean: Floats, gradient: Floats, hessian: Floats, gauss: Floats
 ) -> None:
-    """Add the derivatives of the priors to the gradient and to the lower triangles of both matrices."""
+    """Add the derivatives of the priors to ``gradient`` and to the lower triangles of ``hessian`` and ``gauss``."""
     for i in range(len(form)):
         first, second, twice = form[i, FIRST], form[i, SECOND], 2.0 * constant[i, WEIGHT]
         c, e, a, b = theta[first], theta[second], constant[i, A], constant[i, B]
@@ -65,5 +65,5 @@ def add(
         for matrix in (hessian, gauss):
             matrix[first, first] += twice * by_c * by_c
             matrix[second, second] += twice * by_e * by_e
-            if second != first:  # amplitudes precede exponents in theta
+            if second != first:  # below the diagonal, because amplitudes precede exponents in theta
                 matrix[second, first] += twice * by_c * by_e

@@ -1,8 +1,8 @@
-"""Storage of compiled kernels, in the user's cache folder and never in the package.
+"""Storage of compiled kernels in the user's cache folder.
 
-The name of the folder is a hash of the source code of the kernels, of the version of the compiler, and of the
-processor. A new version of the code, or another computer with the same home folder, therefore compiles again, and an
-outdated kernel is never loaded.
+The name of the folder contains a hash of the source code of the kernels, the version of the compiler, and the
+processor. The kernels are therefore compiled again if the code changes, or if another computer uses the same home
+folder. An outdated kernel is never loaded.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def folder() -> Path | None:
 
 
 def is_complete() -> bool:
-    """Whether the cache folder contains all compiled kernels."""
+    """Return whether the cache folder contains all compiled kernels."""
     found = folder()
     return found is not None and (found / DONE).exists()
 
 
 def complete(where: Path) -> None:
-    """Create a file in the folder ``where`` that marks it as containing all compiled kernels."""
+    """Create a marker file in the folder ``where``. It shows that the folder contains all compiled kernels."""
     (where / DONE).touch()
 
 
@@ -58,9 +58,9 @@ def _homes() -> Iterator[Path]:
 
 
 def _ours(own: Path) -> bool:
-    """Whether the folder ``own`` in a shared place can be written by this user only.
+    """Return whether only this user can write to the folder ``own``, which is in a shared directory.
 
-    This is a condition of its use, because its contents will be executed.
+    Other users must not be able to change the files, because this process executes them.
     """
     try:
         own.mkdir(mode=0o700, exist_ok=True)
