@@ -1,4 +1,4 @@
-"""A full disk and a read-only disk. A small tmpfs is mounted, so the user must be root."""
+"""Trials with a full disk and with a read-only disk. They mount a small tmpfs, so the user must be root."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FULL = "The disk of WORKSPACE is full: free some space and try again."
 
 @contextmanager
 def small_disk(place: Path) -> Iterator[Path]:
-    """Mount a disk of 96 MB at ``place`` until the context ends. Raises PermissionError if the user is not root."""
+    """Mount a disk of 96 MiB at ``place`` until the context ends. Raises PermissionError if the user is not root."""
     place.mkdir(parents=True)
     asked = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(asked, capture_output=True).returncode != 0:
@@ -55,7 +55,7 @@ def small_disk(place: Path) -> Iterator[Path]:
 
 @contextmanager
 def filled(root: Path, leave: int = 0) -> Iterator[None]:
-    """Fill the disk of ``root`` until the context ends. ``leave`` bytes stay free."""
+    """Keep the disk that contains ``root`` full, except ``leave`` bytes, until the context ends."""
     ballast = root.parent / "ballast"
     fill(ballast, leave)
     try:
@@ -65,7 +65,7 @@ def filled(root: Path, leave: int = 0) -> Iterator[None]:
 
 
 def fill(ballast: Path, leave: int = 0) -> None:
-    """Fill a disk by the file ``ballast``. ``leave`` bytes stay free."""
+    """Write the file ``ballast`` until only ``leave`` bytes of its disk are free."""
     with ballast.open("wb", buffering=0) as file:
         free = os.statvfs(ballast.parent)
         left = free.f_bavail * free.f_frsize - leave
@@ -87,7 +87,10 @@ def read_only(place: Path) -> Iterator[None]:
 
 
 def sentence(act: Callable[[], object], root: Path) -> str:
-    """Call ``act`` and return its error message, or "it works". The path ``root`` is replaced by WORKSPACE."""
+    """Call ``act`` and return its error message, or "it works" if there is no error.
+
+    In the message, WORKSPACE replaces the path ``root``.
+    """
     try:
         act()
     except PlannerError as error:
@@ -98,7 +101,7 @@ def sentence(act: Callable[[], object], root: Path) -> str:
 
 
 def terminal(root: Path, *arguments: str) -> str:
-    """Run a terminal command and return its exit code as text, with its message if the code is not 0."""
+    """Run a terminal command and return "works", or the exit code and the message if the exit code is not 0."""
     isoplan = str(Path(sys.executable).with_name("isoplan"))
     ended = progress.run([isoplan, *arguments, "--workspace", str(root)], stdin=subprocess.DEVNULL)
     if ended.returncode == 0:
@@ -109,7 +112,10 @@ def terminal(root: Path, *arguments: str) -> str:
 
 
 def full_store(root: Path) -> list[Trial]:
-    """Import, fit, save and add rows on a full disk. Then do the same in the same process with free space."""
+    """Test imports, saving and new rows on a full disk, and then repeat each action with free space.
+
+    Both attempts run in the same process.
+    """
     stored(root)
     for name in add(root, [{"seed": k} for k in range(2)]):
         finish(root, name)
@@ -145,7 +151,7 @@ def _contents(root: Path) -> str:
 
 
 def full_cells(root: Path) -> list[Trial]:
-    """Fill the disk while programs and a runner train: checkpoints, results and leases cannot be written."""
+    """Fill the disk while a runner trains cells, so that checkpoints, results and leases cannot be written."""
     names = add(workspace(root), [{"seed": k} for k in range(4)])
     queue = Queue(root)
     (root / PAUSE).touch()
@@ -181,7 +187,7 @@ def _ended(right: int, code: int, deaths: int) -> str:
 
 
 def full_terminal(root: Path, grid: Path) -> list[Trial]:
-    """Run terminal commands, and start the app, on a full disk."""
+    """Run terminal commands, including the start of the app, on a full disk."""
     launch(workspace(root))
     with filled(root):
         found = {name: terminal(root, *arguments) for name, arguments in commands(grid).items()}
@@ -200,7 +206,7 @@ def full_answer(root: Path) -> Trial:
 
 
 def _refused(name: str, said: str) -> str:
-    """Return the expected result of the command ``name``: a message if it writes, success if it only reads."""
+    """Return the expected result of the command ``name``: success if it only reads, and otherwise an error message."""
     return "works" if name == "isoplan cells list" else f"exit code 2: isoplan: {said}"
 
 
@@ -232,7 +238,7 @@ def _answers(url: str) -> str:
 
 
 def commands(grid: Path) -> dict[str, tuple[str, ...]]:
-    """Return terminal commands by name: all write to the workspace except one, which only reads."""
+    """Return terminal commands by name. Only ``isoplan cells list`` does not write to the workspace."""
     return {
         "isoplan cells list": ("cells", "list"),
         "isoplan cells hold": ("cells", "hold", "Asked for"),
@@ -242,7 +248,7 @@ def commands(grid: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_only_terminal(root: Path, grid: Path) -> list[Trial]:
-    """Run the same commands on a read-only disk."""
+    """Run the terminal commands of ``commands`` and the runner on a read-only disk."""
     launch(workspace(root))
     with read_only(root.parent):
         found = {name: terminal(root, *arguments) for name, arguments in commands(grid).items()}
@@ -266,7 +272,7 @@ def _runner(root: Path) -> str:
 
 
 def trials(place: Path) -> list[Trial]:
-    """Run all trials of this module. Returns [] if this user is not allowed to mount a disk."""
+    """Run all trials of this module, or return [] if the user is not allowed to mount a disk."""
     place.mkdir(parents=True)
     grid = place / "grid.toml"
     grid.write_text('family = "sum"\n[cell]\nseed = [8, 9]\n')

@@ -1,4 +1,4 @@
-"""Import of one file in this process: by ``isoplan fit``, or on the page Data."""
+"""Import of one file in this process, with the command ``isoplan fit`` or on the page Data."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ class Outcome:
 
     ``rows`` are the runs that were read, or None. If there are more than ``MOST_ROWS`` runs, ``rows`` contains only the
     smallest and the largest value of each column. ``n`` is the number of runs, and ``said`` contains all messages.
-    ``asked`` is true if a role is open or a part of the file has to be chosen. ``refused`` is true if nothing was read.
-    ``labels`` are the groups of the runs. ``broke`` is the last line of a traceback.
+    ``asked`` is true if the user must still select the column of a role, or a part of the file (such as a sheet).
+    ``refused`` is true if Isoplan rejected the file. ``labels`` are the groups of the runs. ``broke`` is the last line
+    of a traceback.
     """
 
     rows: Rows | None = None
@@ -56,7 +57,7 @@ class Outcome:
 
 @dataclass
 class Clock:
-    """Stopwatch that adds up the processor seconds of imports, with those of child processes."""
+    """Stopwatch that adds up the processor seconds of imports, including the seconds of child processes."""
 
     seconds: float = 0.0
 
@@ -81,11 +82,11 @@ def _processor_seconds() -> float:
 def imported(
     way: str, path: Path, asked: bool, readable: bool, answers: tuple[str, ...], clock: Clock | None = None
 ) -> tuple[Outcome, Outcome]:
-    """Import a file and return two outcomes: before and after the ``answers`` to Isoplan's questions are given.
+    """Import a file and return two outcomes: before and after Isoplan receives ``answers`` to its questions.
 
-    If ``asked``, a question is expected: the terminal then runs the command without and with ``answers``. Otherwise it
-    runs once, with them. The page always gets the answers after its first run. ``clock`` measures the time to read and
-    store the file, without fits and pages.
+    In the terminal, the command runs without ``answers`` and then with ``answers`` if a question is expected
+    (``asked``). Otherwise, the command runs once, with ``answers``. The page always receives ``answers`` after its
+    first run. ``clock`` measures the time to read and store the file, without fits and pages.
     """
     clock = clock or Clock()
     try:
@@ -104,7 +105,7 @@ def _run_import(way: str, path: Path, asked: bool, readable: bool, answers: tupl
 
 
 def in_terminal(path: Path, options: tuple[str, ...]) -> Outcome:
-    """Run ``isoplan fit`` on a file with ``options``, and return the outcome with the runs that it read."""
+    """Run ``isoplan fit`` on a file with ``options``, and return the outcome with the runs that the command read."""
     command = ["isoplan", "fit", str(path), "--law", "chinchilla", "--bootstrap", "0", "--json", *options]
     code, out, err = _run(command)
     if not isinstance(code, int):
@@ -164,8 +165,8 @@ def on_page(path: Path, options: tuple[str, ...]) -> tuple[Outcome, Outcome]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         db = stack.enter_context(open_workspace(folder / "workspace"))
         stack.enter_context(workspace.registered(db))
-        # Without this patch, each AppTest searches all installed packages for components. Isoplan's pages need none of
-        # them.
+        # This patch saves time. Otherwise, each AppTest searches all installed packages for components, and Isoplan's
+        # pages use no such components.
         stack.enter_context(mock.patch.object(manifest_scanner, "scan_component_manifests", return_value=[]))
         return _uploaded(db, path, options)
 
@@ -216,7 +217,7 @@ def _names(db: Database, table_id: str) -> list[str]:
 def _convert(at: AppTest, key: str, how: str) -> None:
     """Select the conversion ``how`` of a column.
 
-    The page offers it as a checkbox, a choice of two readings, or a unit.
+    The page shows a checkbox, a choice between two interpretations, or a list of units.
     """
     if any(box.key == f"convert_{key}" for box in at.checkbox):
         at.checkbox(key=f"convert_{key}").check().run()
@@ -258,7 +259,7 @@ def _broken(at: AppTest) -> str:
 def _of_runs(runs: Runs, said: str) -> Outcome:
     """Return the outcome with N, D and loss of the runs.
 
-    Of more than ``MOST_ROWS`` runs, it has only the smallest and the largest value of each column.
+    If there are more than ``MOST_ROWS`` runs, the outcome contains only the smallest and largest value of each column.
     """
     labels = tuple(str(x) for x in runs.labels.get("group", ())) if len(runs) <= MOST_ROWS else ()
     wanted = (Role.N, Role.D, Role.LOSS)

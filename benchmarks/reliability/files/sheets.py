@@ -1,4 +1,4 @@
-"""Excel files: sheets with more than a table, files of several programs, and damaged files."""
+"""Excel files with unusual cells, with text or empty rows around the table, with several sheets, and damaged files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lines_of(rows: Rows) -> list[list[Any]]:
 
 
 def workbook(sheets: Mapping[str, Lines], change: Callable[[Any], object] = lambda book: None) -> bytes:
-    """Return a workbook with these sheets as bytes. ``change`` is called on it before it is saved."""
+    """Return a workbook with these sheets as bytes. ``change`` modifies the workbook before it is saved."""
     book = openpyxl.Workbook()
     book.remove(book.active)
     for name, lines in sheets.items():
@@ -118,7 +118,7 @@ def _cells(rng: np.random.Generator) -> Cases:
         beside = [[*line, "when" if i == 0 else kind] for i, line in enumerate(lines_of(rows))]
         yield _sheet(f"beside {name}", beside, reads(rows))
     formulas = [line if i == 0 else [*line[:3], f"=B{i + 1}*0+{line[3]}"] for i, line in enumerate(lines_of(rows))]
-    # openpyxl stores no values of formulas. So nothing can be read until Excel has computed and saved the values.
+    # openpyxl stores formulas without their values, so the column is empty until Excel has computed and saved them.
     yield _sheet("formulas without values", formulas, reads((), "12 rows without a loss", unfit="loss"))
     valued = rewritten(
         whole, SHEET, lambda text: re.sub(r'(<c r="D\d+"[^>]*>)(<v>[\d.]+</v>)', r"\1<f>1+1</f>\2", text)
@@ -131,7 +131,7 @@ def _cells(rng: np.random.Generator) -> Cases:
     formats = {"percent": "0%", "rounded": "0", "scientific": "0.0E+00", "money": '"$"#,##0.00', "a date": "yyyy-mm-dd"}
     for name, code in formats.items():
         shown = workbook({"runs": lines_of(rows)}, lambda book, code=code: _format(book, code))  # type: ignore[misc]
-        # A cell that is shown as a date contains a number that the user does not see. The column is refused.
+        # A number that Excel displays as a date is invisible to the user. The column is therefore rejected.
         yield workbook_file(f"loss shown as {name}", shown, refuses("loss") if name == "a date" else reads(rows))
 
 
@@ -153,7 +153,7 @@ def _around(rng: np.random.Generator) -> Cases:
     merged = workbook({"runs": [["Runs of March"], *lines]}, lambda book: book.worksheets[0].merge_cells("A1:D1"))
     yield workbook_file("merged title", merged, refuses("wider than its header"))
     groups = [[*line, "group" if i == 0 else "a" if i % 6 == 1 else None] for i, line in enumerate(lines)]
-    # Excel stores the value of merged cells in the first of them. All programs read the others as empty.
+    # Excel stores the value of merged cells in the first cell. All programs read the other merged cells as empty.
     yield _sheet("merged groups", groups, reads(rows), _merge_groups)
     yield _sheet(
         "units below the header", [lines[0], ["", "params", "tokens", "nats"], *lines[1:]], refuses("'params'")

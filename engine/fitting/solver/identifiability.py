@@ -168,11 +168,11 @@ def _sentence(
     changed = [names[i] for i in part]
     if len(part) == 1:
         return (
-            f"The runs hardly determine {changed[0]}: one standard error takes {moves[0]}{further}; {where}, "
+            f"The runs hardly determine {changed[0]}: one standard error changes {moves[0]}{further}; {where}, "
             "fix it or give it a prior."
         )
     return (
-        f"{and_list(changed)} move together: one standard error along that direction takes {and_list(moves)}{further}, "
+        f"{and_list(changed)} move together: one standard error in that direction changes {and_list(moves)}{further}, "
         f"so the runs determine only their combination. To determine each, {where}, fix one of them or give it a prior."
     )
 

@@ -25,8 +25,8 @@ SINGULAR = 1e-13
 def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
     """Return the solution x (b, p) of matrix x = right, and a mask (b,) of the systems that are positive definite.
 
-    ``matrix`` is (b, p, p) and ``right`` is (b, p). The method is the Cholesky decomposition without square roots, after
-    scaling the diagonal to one. The solution of a system that is not positive definite has no meaning.
+    ``matrix`` is (b, p, p) and ``right`` is (b, p). The method is the Cholesky decomposition without square roots,
+    after scaling the diagonal to one. The solution of a system that is not positive definite has no meaning.
     """
     p = right.shape[-1]
     if p > SMALL:

@@ -1,1 +1,1 @@
-"""The parts of a fit: specification, parameters, intervals, warnings and result. Nothing is fitted in this folder."""
+"""Data types of a fit: specification, parameters, intervals, warnings and result. No module here computes a fit."""

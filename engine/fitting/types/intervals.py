@@ -1,27 +1,27 @@
 """Intervals of fitted parameters and of numbers computed from them, and the confidence curve of a floor.
 
 The bias-corrected percentile interval shifts the percentiles, to correct for the distance of the best fit from the
-median of its resamples (Efron 1981, "Nonparametric standard errors and confidence intervals", sec. 4). It does not
-depend on the scale: the interval of log C, converted to C, is the interval of C.
+median of its resamples (Efron 1981, "Nonparametric standard errors and confidence intervals", sec. 4). These intervals
+do not depend on the scale: the interval of log C, converted to C, is the interval of C.
 
-Methods to draw the resamples of a fit:
+Methods to draw the resamples of a fit with n runs and p free parameters:
 
 - ``bc``: each refit draws runs with replacement. Percentiles are corrected for bias. They are also widened for the n -
   p degrees of freedom: by sqrt(n / (n - p)), and by the ratio of Student's t quantile to the normal quantile
-  (Hesterberg 2015, Am. Stat. 69, 371, sec. 5). The method assumes nothing about the noise, but needs many runs, because
-  a draw from few runs repeats some of them and omits others.
+  (Hesterberg 2015, Am. Stat. 69, 371, sec. 5). The method assumes nothing about the noise. It needs many runs, because
+  a draw from few runs repeats some runs and omits others.
 - ``percentile``: the same draws with plain percentiles. These intervals are often too wide.
-- ``residual``: each refit keeps all runs and draws their noise from the residuals, which are scaled up (Student's
-  correction) because the fit has made them smaller. The intervals are wider than they need to be if all runs scatter
-  equally, because a few runs cannot show whether they do. Percentiles are corrected for bias if there are many runs;
-  few runs do not show the bias.
+- ``residual``: each refit uses all runs and draws their noise from the residuals. The residuals are scaled up
+  (Student's correction), because a fit makes residuals smaller than the noise. If all runs scatter equally, the
+  intervals are wider than necessary, because a few runs cannot show equal scatter. Percentiles are corrected for bias
+  only if there are many runs, because few runs do not show the bias.
 - ``profile``: parameters are drawn from the likelihood around the best fit. The percentiles of an exponent are then its
   profile likelihood (F-test) interval. The method needs no refits.
 
-``auto`` uses ``residual`` if there are fewer than ``FEW`` runs per free parameter, and ``bc`` otherwise. With that many
-runs, the coverage of ``bc`` is at or above its nominal value, whatever the distribution of the noise. The law isoflop
-always uses ``residual``, with the residuals around its curves (``curve_noise``). docs/coverage.md gives the coverage of
-each method.
+``auto`` uses ``residual`` if there are fewer than ``FEW`` runs per free parameter, and ``bc`` otherwise. With at least
+``FEW`` runs per parameter, the coverage of ``bc`` is at or above its nominal value for every tested distribution of the
+noise. The law isoflop always uses ``residual``, with the residuals around its curves (``curve_noise``).
+docs/coverage.md shows the coverage of each method.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ Method = Literal["bc", "percentile", "residual", "profile"]
 FEWEST = 20
 """Smallest number of resamples from which an interval is computed."""
 FEW = 4
-"""Minimum number of runs per free parameter for ``auto`` to resample the runs. With fewer, it draws their noise."""
+"""Minimum number of runs per free parameter for ``auto`` to use ``bc``. With fewer runs, it uses ``residual``."""
 
 
 def interval(central: float, draws: ArrayLike, level: float, method: Percentiles = "bc") -> Interval | None:
     """Return the interval at ``level`` (0 to 1) of a number with best fit ``central`` and resamples ``draws`` (r,).
 
     An infinite end means that the number is not bounded on that side. A draw is NaN if the number does not exist for
-    that resample; such draws are omitted. The result is None if ``central`` is NaN or fewer than 20 draws are left.
+    that resample; such draws are omitted. The result is None if ``central`` is NaN or if fewer than 20 draws remain.
     """
     low, high = band(np.asarray([central], float), np.asarray(draws, float).reshape(-1, 1), level, method)
     return None if math.isnan(low[0]) else (float(low[0]), float(high[0]))
@@ -67,9 +67,9 @@ def band(
 ) -> tuple[Floats, Floats]:
     """Return the lower and the upper ends (s) of the intervals of many numbers.
 
-    ``central`` (s) are the best fits and ``draws`` (r, s) the resamples. The rules are those of ``interval``; both ends
-    are NaN if there is no interval. ``expand`` multiplies the normal scores of the percentiles, and so widens the
-    intervals.
+    ``central`` (s) are the best fits and ``draws`` (r, s) the resamples. The function ``interval`` describes the rules;
+    both ends are NaN if there is no interval. ``expand`` multiplies the normal scores of the percentiles. A value above
+    1 therefore widens the intervals.
     """
     centre = np.asarray(central, float)
     ordered = np.sort(np.asarray(draws, float), axis=0)  # NaN is sorted last
@@ -85,7 +85,7 @@ def band(
 
 
 def _bias(centre: Floats, ordered: Floats, count: NDArray[np.int_]) -> Floats:
-    """Return z0, the normal score of the fraction of draws below ``centre``. A draw equal to ``centre`` counts half."""
+    """Return the normal score of the fraction of draws below ``centre``. A draw equal to ``centre`` counts as half."""
     below = np.sum(ordered < centre, axis=0) + 0.5 * np.sum(ordered == centre, axis=0)
     total = np.maximum(count, 1)
     return ndtri(np.clip(below / total, 0.5 / total, 1 - 0.5 / total))
@@ -111,7 +111,7 @@ def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats
 
 
 def cut(ends: Interval | None, within: tuple[float, float]) -> Interval | None:
-    """Return the interval ``ends`` clipped to ``within``; an infinite upper end stays infinite."""
+    """Return the interval ``ends`` clipped to the range ``within``. An infinite upper end stays infinite."""
     if ends is None or ends[0] == math.inf:
         return ends
     low, high = (min(max(end, within[0]), within[1]) for end in ends)
@@ -143,8 +143,8 @@ class Resampling:
     """Method of the resamples, with the numbers of independent ``runs`` and of free ``parameters``.
 
     The last ``floorless`` resamples are fits of the law without its floor. If the runs do not resolve the floor, half
-    of all resamples are such fits. An interval is then computed for the fits with the floor and another for the fits
-    without. The result extends from the smaller lower end to the larger upper end of these two intervals.
+    of all resamples are such fits. One interval is then computed for the fits with the floor, and another for the fits
+    without the floor. The result extends from the smaller lower end to the larger upper end of these two intervals.
     """
 
     method: Method = "bc"
@@ -155,8 +155,8 @@ class Resampling:
     def band(self, central: ArrayLike, draws: ArrayLike, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper ends (s) of the intervals of numbers with best fits ``central`` and ``draws`` (r, s).
 
-        Each interval is extended, if necessary, to contain its best fit. The reason is that a bias above one standard
-        error moves both percentiles to the same side of the best fit.
+        If an interval does not contain its best fit, the interval is extended to the best fit. This happens if a bias
+        above one standard error shifts both percentiles to the same side of the best fit.
         """
         low, high = self._percentiles(central, draws, level)
         centre = np.where(np.isfinite(central), central, np.nan)
@@ -208,8 +208,8 @@ POINTS = Field(min_length=2, max_length=2_000)
 class FloorConfidence:
     """Confidence curve of the parameter ``name``, the floor of a law.
 
-    ``at`` (k,) are values of the floor, from zero (the smallest possible floor of a loss) on. ``score`` (k,) are the
-    standard normal quantiles of the confidence that the floor is below these values; they increase.
+    ``at`` (k,) are increasing values of the floor; the first is zero, the smallest possible floor of a loss. ``score``
+    (k,) are the standard normal quantiles of the confidence that the floor is below these values.
     """
 
     name: str
@@ -230,7 +230,7 @@ class FloorConfidence:
         return float(np.interp(wanted, self.score, self.at))
 
     def agrees(self, floor: float) -> bool:
-        """Whether ``floor``, as fitted with another objective, is within the 68 % interval of this curve."""
+        """Return whether ``floor``, fitted with another objective, is within the 68 % interval of this curve."""
         return bool(OUTSIDE <= self.below(floor) <= 1 - OUTSIDE)
 
     @property
@@ -244,8 +244,8 @@ def floor_interval(
 ) -> Interval | None:
     """Return the one-sided interval at ``level`` of an unresolved floor. It contains the best fit ``value``.
 
-    The lower end is minus infinity, because the runs do not determine it. The upper end is computed from the confidence
-    curve, or from the ``draws`` (r,) if the fit has no curve.
+    The lower end is minus infinity, because the runs do not determine a lower limit. The upper end is computed from the
+    confidence curve, or from the ``draws`` (r,) if the fit has no curve.
     """
     if confidence is None:
         return how.limit(value, draws, level)
@@ -253,9 +253,10 @@ def floor_interval(
 
 
 def leading_axis(law: Law, values: Values, most: Mapping[str, float]) -> str:
-    """Return the axis whose term in the law is largest at the largest runs.
+    """Return the axis with the largest term of the law at the largest runs.
 
-    ``most`` is the largest value of the runs on each axis. Larger runs along the returned axis decrease the loss most.
+    ``most`` contains the largest value of the runs on each axis. Larger runs along the returned axis decrease the loss
+    most.
     """
     found = ((t.axis, t.value(values, np.asarray(most[t.axis]))) for t in law.terms if t.axis and t.axis in most)
     parts = {axis: float(part) for axis, part in found}

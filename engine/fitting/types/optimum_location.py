@@ -24,11 +24,11 @@ FLAT = "flat"
 EDGE = "edge"
 """Code of the warning that the loss still decreases at one end of the sweep."""
 MONOTONE = 0.9
-"""Smallest absolute rank correlation with the axis at which the loss counts as monotone."""
+"""Threshold for a monotone loss: the absolute rank correlation of the loss with the axis."""
 LEVEL = 0.05
-"""Largest p-value at which the runs count as different from a constant (an F test)."""
+"""Largest p-value of an F test at which the runs count as different from a constant."""
 SURE = 0.9
-"""Smallest fraction of resamples with the optimum inside the sweep at which the optimum counts as inside."""
+"""Fraction of resamples that must have their optimum inside the sweep for the location "inside"."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class OptimumLocation:
     """Location of an optimum relative to a sweep from ``low`` to ``high``.
 
     ``place`` is the location. ``shares`` are the fractions of the resamples at each location, in the order of PLACES.
-    If there are no resamples, ``shares`` is empty, and ``place`` follows from the best fit alone. ``flat`` is True if
-    the runs differ from a constant by no more than their scatter. The optimum then counts as not located, independently
-    of the resamples. ``edge`` is True if the runs improve up to an end of the sweep; an optimum inside the sweep then
-    follows from the form of the law and not from the runs.
+    If there are no resamples, ``shares`` is empty, and the best fit alone determines ``place``. ``flat`` is True if the
+    runs differ from a constant by no more than their scatter. The optimum then counts as not located, independently of
+    the resamples. ``edge`` is True if the runs improve up to an end of the sweep. An optimum inside the sweep then
+    follows only from the form of the law, so it also counts as not located.
     """
 
     place: Place
@@ -50,7 +50,7 @@ class OptimumLocation:
     edge: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields for JSON; ``shares`` is by location, and empty if there are no resamples."""
+        """Return the fields for JSON. ``shares`` is a dict by location; it is empty if there are no resamples."""
         named = dict(zip(PLACES, self.shares, strict=False))
         doubts = {"flat": self.flat, "edge": self.edge}
         return {"place": self.place, "low": self.low, "high": self.high, "shares": named, **doubts}
@@ -99,8 +99,8 @@ def monotone_edge(x: Floats, y: Floats) -> float | None:
     """Return the end of the sweep ``x`` (n,) towards which the losses ``y`` (n,) decrease; None if not monotone.
 
     The losses are averaged at each distinct x. At least four distinct x are required. The lowest mean must be at an end
-    of the sweep. The absolute rank correlation of the means with x must be at least 0.9. A
-    correlation of one is not required, because noise in one mean should not count as a change of direction.
+    of the sweep. The absolute rank correlation of the means with x must be at least 0.9. The threshold is below 1,
+    because noise in one mean should not count as a change of direction.
     """
     levels, of = np.unique(x, return_inverse=True)
     mean = np.bincount(of, y) / np.bincount(of)
@@ -112,8 +112,8 @@ def monotone_edge(x: Floats, y: Floats) -> float | None:
 def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> float:
     """Return the p-value of an F test of a curve with ``parameters`` free parameters against a constant.
 
-    ``y`` (n,) are the runs, ``residual`` (n,) their residuals from the curve on the same scale, and ``weight`` (n,)
-    their weights. Near one, the runs are consistent with a constant plus scatter.
+    ``y`` (n,) are the values of the runs, ``residual`` (n,) their residuals from the curve on the same scale, and
+    ``weight`` (n,) their weights. With a p-value near one, the runs are consistent with a constant plus scatter.
     """
     left = float(weight @ residual**2)
     total = float(weight @ (y - np.average(y, weights=weight)) ** 2)
@@ -126,8 +126,8 @@ def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> flo
 def rank_correlation(x: Floats, y: Floats) -> float:
     """Return Spearman's rank correlation of ``x`` (n,) and ``y`` (n,); zero if one of them is constant.
 
-    Equal values are ranked in their order, not averaged. ``scipy.stats.spearmanr`` averages their ranks and returns a
-    p-value, but takes ten times as long, and its import takes 0.5 s.
+    Equal values receive different ranks, in their order. ``scipy.stats.spearmanr``, which averages their ranks, is ten
+    times slower, and its import takes 0.5 s.
     """
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0

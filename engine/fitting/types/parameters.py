@@ -18,13 +18,13 @@ from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const
 
 Reading = Callable[[float, Floats, float], Interval | None]
-"""Function (value, draws (r,), level) -> interval of a number."""
+"""Function that computes the interval of a number from its best fit, its draws (r,) and the confidence level."""
 ANYTHING: Interval = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A fitted or published parameter. ``se`` and the intervals are None if they are neither fitted nor published."""
+    """A fitted or published parameter. The standard error ``se`` and the intervals are None if they are unknown."""
 
     name: str
     value: float
@@ -35,9 +35,9 @@ class Parameter:
 
     @property
     def error(self) -> float | None:
-        """The number after ±: half the 68 % interval; ``se`` if there is no interval; None if an end is infinite.
+        """The error after ±: half the 68 % interval, or ``se`` if there is no interval. None if an end is infinite.
 
-        Half the interval is preferred, because a few distant refits can dominate ``se``, their standard deviation.
+        Half the interval is preferred, because a few distant refits can dominate ``se``, the standard deviation.
         """
         if self.ci68 is None:
             return self.se
@@ -74,15 +74,16 @@ def parameters(
 def parameter(name: str, value: float, draws: Floats, read: Reading, within: Interval = ANYTHING) -> Parameter:
     """Return a number with its standard error and intervals, which ``read`` computes from its ``draws`` (r,).
 
-    Intervals are clipped to the bounds ``within``. An end at a bound is replaced by infinity if more draws lie at this
-    bound than the interval excludes on that side: the runs then do not determine this end.
+    Intervals are clipped to the bounds ``within``. If too many draws are at a bound, the runs do not determine the end
+    of the interval at this bound, and the end is replaced by infinity. Too many means more draws than the interval
+    excludes on that side.
     """
     ci68, ci95 = (_opened(cut(read(value, draws, level), within), draws, level, within) for level in (0.68, 0.95))
     return Parameter(name, value, spread(draws), ci68, ci95)
 
 
 def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval) -> Interval | None:
-    """Return the interval ``ends``; an end becomes infinite if it is a bound at which too many draws lie."""
+    """Return the interval ``ends``. An end at a bound in ``within`` becomes infinite if too many draws are there."""
     if ends is None or ends[0] == ends[1]:
         return ends
     sound, tail = draws[np.isfinite(draws)], (1 - level) / 2
@@ -95,8 +96,8 @@ def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
     """Return the row of one parameter in the table of a fit.
 
     ``value``, ``error`` (half the 68 % interval) and the ends of the intervals are plain floats: None if unknown,
-    infinite if unbounded. ``text`` is the value with the digits that its interval allows; without an interval, it
-    includes the standard error.
+    infinite if unbounded. ``text`` is the value, rounded to the precision of its interval. Without an interval,
+    ``text`` also contains the standard error.
     """
     low68, high68 = p.ci68 or (None, None)
     shown = text.beside_interval(p.value, p.ci68) if p.ci68 else text.plus_minus(p.value, p.se)
@@ -116,7 +117,10 @@ def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
 
 
 def floors(law: Law) -> list[str]:
-    """Return the names of the floors of ``law``. A floor may be negative if y is, although its lower bound is zero."""
+    """Return the names of the floors of ``law``.
+
+    The lower bound of a floor is zero, but a floor may be negative if values of y are negative.
+    """
     return [t.amplitude for t in law.terms if isinstance(t, Const)]
 
 

@@ -18,12 +18,12 @@ SAMPLES = ("tokens", "jets", "events", "points", "samples")
 POSITIVE: Interval = (0.0, float("inf"))
 FROM_ONE: Interval = (1.0, float("inf"))
 SIGNED = frozenset({"log", "ln", "log10", "logit", "delta", "diff", "change", "z", "score", "reward", "likelihood"})
-"""If the name of a column contains one of these words, its values may be negative even if all runs are positive."""
+"""Words in the name of a column that mean that values may be negative, even if the values of all runs are positive."""
 SHARES = frozenset(
     {"acc", "accuracy", "auc", "auroc", "coverage", "efficiency", "f1", "hit", "hitrate", "hr"}
     | {"map", "mrr", "ndcg", "precision", "recall", "share"}
 )
-"""A column whose name contains one of these words has fractions as values: 0 to 1, or 0 to 100 in percent."""
+"""Words in the name of a column that mean that values are fractions: 0 to 1, or 0 to 100 in percent."""
 
 
 def possible(fit: Fit) -> Interval:
@@ -65,10 +65,10 @@ def sample_unit(fit: Fit) -> str:
 
 
 def levelled(fit: Fit) -> Fit:
-    """Return the fit with the interval of the level C of a metric map limited to the possible values of the metric.
+    """Return the fit of a metric map with the interval of its level C clipped to the possible values of the metric.
 
-    For example, a rejection is at least 1. If the best-fit level is not a possible value, the interval stays as it is
-    and the fit gets a warning.
+    For example, a rejection is at least 1. If the best-fit level is not a possible value, the interval is not changed
+    and a warning is added to the fit.
     """
     name = fit.law.level
     if not name or name in fit.spec.fixed:

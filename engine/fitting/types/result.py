@@ -28,7 +28,7 @@ from isoplan.engine.laws.terms import Const
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The result of an estimator. Arrays are in the order of ``law.params``; a failed resample is a row of NaN."""
+    """The result of an estimator. Arrays have the order of ``law.params``. A failed resample is a row of NaN."""
 
     theta: Floats  # (p,)
     objective: float
@@ -48,16 +48,17 @@ WAYS = {
 }
 """Source of the intervals in words, for each method of resampling."""
 MOST_RUNS = 10_000
-"""Maximum number of runs that are stored with a fit, so that its file is not larger than the table of runs."""
+"""Maximum number of runs that are stored with a fit, so that the file of the fit is not larger than the run table."""
 
 
 @dataclass(frozen=True)
 class FitData:
     """The data of a fit: source with its SHA-256, columns by role, ranges [low, high] by role, and the filter.
 
-    ``snapshot`` identifies the rows of a table in the workspace. ``where`` is the filter. ``group`` is the group of
-    these runs if several groups were fitted together. ``curves`` is the snapshot or the SHA-256 of the training curves
-    that the fit used; empty if it used none. ``runtime`` is the runtime of the runs; None if no column contains it.
+    ``snapshot`` identifies the rows of a table in the workspace. ``where`` is the filter of the runs. If several groups
+    were fitted together, ``group`` is the group of these runs. ``curves`` is the snapshot or the SHA-256 of the
+    training curves, or empty if the fit used no curves. ``runtime`` is the runtime of the runs; None if no column
+    contains it.
     """
 
     source: str
@@ -88,13 +89,13 @@ class FittedRuns:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted or published law. Arrays are in the order of ``law.params``.
+    """A fitted or published law. Arrays have the order of ``law.params``.
 
     ``theta`` (p,) is the best fit. Each row of ``resamples`` (r, p) is one refit; r = 0 for a published law.
     ``resampling`` computes intervals from the resamples. ``objective`` is the minimum of the objective, summed over the
     runs and without priors; None for a published law. ``confidence`` is the confidence curve of the floor; None if
-    unknown. ``runs`` are the fitted runs. They are None for a published law, for a law that is not fitted to every
-    single run, for a fit of groups, and if there are more than ``MOST_RUNS``.
+    unknown. ``runs`` are the fitted runs. They are not stored (None) for a published law, for a law that is not fitted
+    to individual runs, for a fit of groups, and for more than ``MOST_RUNS`` runs.
     """
 
     spec: FitSpec
@@ -126,12 +127,12 @@ class Fit:
 
     @property
     def sign(self) -> float:
-        """-1 if larger ``y`` is better and the law therefore describes -y; otherwise 1."""
+        """Sign of y in the law: -1 if the law describes -y, because larger ``y`` is better; otherwise 1."""
         return -1.0 if self.data.direction == "max" and self.law.minimised else 1.0
 
     @property
     def larger_is_better(self) -> bool:
-        """Whether larger ``y`` is better. ``sign`` is nevertheless 1 for a law that describes y itself."""
+        """Whether larger ``y`` is better. This does not depend on whether the law describes y or -y (``sign``)."""
         return self.data.direction == "max"
 
     @property
@@ -148,9 +149,10 @@ class Fit:
 
     @property
     def chi2(self) -> tuple[float, int] | None:
-        """Chi squared and its degrees of freedom; None unless errors are given and the objective sums squares.
+        """Chi squared and its degrees of freedom.
 
-        It is also None for one of several groups that share parameters.
+        None if the runs have no errors, if the objective is not a sum of squares, or for one of several groups that
+        share parameters.
         """
         alone = self.law.is_pointwise and not (self.data.group and self.spec.share)
         return chi2(self.spec, self.objective, self.n, self.parameters) if alone else None
@@ -159,7 +161,7 @@ class Fit:
     def hash(self) -> str:
         """Short hash of the specification and the data. It identifies the fit in links and in the store.
 
-        A published law has no data; the hash then includes its source and its printed numbers.
+        A published law has no data. Its hash includes the source and the published numbers instead.
         """
         if self.data.snapshot or self.data.sha256:
             data = self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}"
@@ -198,7 +200,7 @@ class Fit:
 
     @property
     def rows(self) -> list[text.Row]:
-        """Rows of the table of the fit, for each parameter and then for each derived number (see ``parameter_row``)."""
+        """Rows of the table of the fit: one for each parameter, then one for each derived number."""
         rows = [parameter_row(p, *self._unit_and_meaning(p.name)) for p in self.parameters]
         for d, p in zip(self.law.derived, self.derived, strict=True):
             row = parameter_row(p, "", d.meaning)
@@ -230,11 +232,11 @@ class Fit:
         return replace(self, warnings=(*(FitWarning(ABOUT_RUNS, note) for note in notes), *self.warnings))
 
     def predict(self, columns: Mapping[str, ArrayLike]) -> Floats:
-        """Return the predicted y in its own unit and direction; ``columns`` has an array of one shape for each axis."""
+        """Return the predictions of y, in the unit of y. ``columns`` has one array per axis, all of the same shape."""
         return self.sign * self.law.predict(self.theta, columns)
 
     def predict_draws(self, columns: Mapping[str, ArrayLike]) -> Floats:
-        """Return y of each resample: shape (r, *s) for ``columns`` with an array of shape s for each axis."""
+        """Return the prediction of y by each resample: shape (r, *s). ``columns`` has an array of shape s per axis."""
         return self.sign * self.law.predict(self.resamples, columns)
 
     def __repr__(self) -> str:
@@ -253,7 +255,10 @@ def data_key(runs: str, curves: str = "") -> str:
 
 
 def chi2(spec: FitSpec, objective: float | None, n: int, parameters: tuple[Parameter, ...]) -> tuple[float, int] | None:
-    """Return chi squared and its degrees of freedom; None unless errors are given and the objective sums squares."""
+    """Return chi squared and its degrees of freedom.
+
+    The result is None if the runs have no errors or if the objective is not a sum of squares.
+    """
     if objective is None or spec.relative_error is None or spec.objective not in ("ols", "ols-log"):
         return None
     return objective, n - sum(not p.fixed for p in parameters)

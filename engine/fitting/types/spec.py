@@ -15,7 +15,7 @@ from isoplan.engine.schema import Runs
 ObjectiveName = Literal["huber-log", "ols", "ols-log", "lad", "asymmetric"]
 IntervalName = Literal["auto", "bc", "percentile", "residual", "profile"]
 KEPT = ("y", "objective", "delta", "skew", "relative_error", "seed")
-"""Fields with the same meaning for every law. All other fields apply to one law only or to intervals."""
+"""Fields of a specification that have the same meaning for every law. ``FitSpec.for_law`` copies them."""
 
 
 class FitSpec(BaseModel):
@@ -24,8 +24,8 @@ class FitSpec(BaseModel):
     What is fitted:
 
     - ``y`` is "loss" or the column of a metric.
-    - ``axis`` is the column of a one-axis law. If the axis is swept through zero, runs at 0 are fitted at the value
-      ``realised``; they are left out if it is None.
+    - ``axis`` is the column of a one-axis law. ``realised`` is the value of the axis that is used for runs at zero. If
+      ``realised`` is None, runs at zero are omitted.
     - ``formula`` is the expression of the law "formula". ``bounds`` are the lower and the upper bound of its parameters
       (None: no bound). ``columns`` are the names in the formula that are columns of the runs, in addition to N, D, C,
       U and epochs. ``turned`` is True if larger ``y`` is better. ``read_from`` sets ``columns`` and ``turned``.
@@ -40,8 +40,8 @@ class FitSpec(BaseModel):
       is the inverse square of its error.
     - ``smoothing`` is the weight of an earlier point in the moving average of a training curve (0: no smoothing). The
       earlier point is the one at 5 % fewer training steps (critical-batch) or the previous one (envelope).
-    - ``target`` is the value of ``y`` to which training steps are counted; None for the most demanding value that every
-      run reaches.
+    - ``target`` is the value of ``y`` at which the training steps of a run are counted. None selects the best value
+      that every run reaches.
 
     Intervals: ``bootstrap`` is the number of refits (0: none), ``seed`` the seed of their random numbers, and
     ``interval`` the method (engine/fitting/types/intervals.py).
@@ -78,7 +78,7 @@ class FitSpec(BaseModel):
         """Return the law. Raises PlannerError if its name or axis is unknown, or if the formula is not a valid law."""
         if self.law == "formula":
             if self.axis is not None:
-                raise PlannerError(f"Law formula takes no axis: leave {self.axis} out.")
+                raise PlannerError(f"Law formula has no axis: remove the axis {self.axis}.")
             ends = tuple((name, low, high) for name, (low, high) in sorted(self.bounds.items()))
             return typed_law(self.formula, ends, self.columns, self.turned)
         if self.formula or self.bounds:
@@ -87,9 +87,9 @@ class FitSpec(BaseModel):
         return get_law(self.law, self.axis)
 
     def read_from(self, runs: Runs) -> FitSpec:
-        """Return a copy for a typed formula in which each name that is a column of ``runs`` counts as a column.
+        """Return a copy in which the names in the formula that are columns of ``runs`` count as columns.
 
-        For other laws, the specification itself is returned.
+        If the law is not a typed formula, the specification itself is returned.
         """
         if self.law != "formula" or not self.formula.strip():
             return self
@@ -100,9 +100,10 @@ class FitSpec(BaseModel):
         return self.model_copy(update={"columns": columns, "turned": runs.roles.direction(self.y) == "max"})
 
     def for_law(self, law: Law) -> FitSpec:
-        """Return the specification for ``law``, without refits and with all parameters free.
+        """Return the specification for ``law``, without refits.
 
-        If ``law`` is the law of this specification, its fixed parameters, priors and other options are kept.
+        If ``law`` is the law of this specification, its fixed parameters, priors and other options are kept. If it is
+        another law, all its parameters are free.
         """
         if (self.law, self.axis) == (law.name, law.axis):
             return self.without_refits()

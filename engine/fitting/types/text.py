@@ -1,4 +1,4 @@
-"""Formatting of numbers, of intervals and of the table of a fit, as text and HTML. All arguments are plain values."""
+"""Formatting of numbers, of intervals and of the table of a fit, as text and HTML."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def span(interval: Interval | None, digits: int = 4) -> str:
 
 
 def ends_in_words(interval: Interval, show: Callable[[float], str]) -> str:
-    """Return an interval as text; ``show`` formats a finite end, and an infinite end is omitted."""
+    """Return an interval as text. ``show`` formats a finite end. An infinite end is omitted."""
     low, high = interval
     if math.isinf(low):
         return "unbounded" if math.isinf(high) else f"at most {show(high)}"
@@ -94,7 +94,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def chi2_per_dof(chi2: tuple[float, int] | None) -> str:
-    """Return ``, chi2/dof = 61.2/57``; an empty text if there is no chi squared."""
+    """Return chi squared and its degrees of freedom as text, such as ``, chi2/dof = 61.2/57``; empty for None."""
     return f", chi2/dof = {chi2[0]:.4g}/{chi2[1]}" if chi2 else ""
 
 

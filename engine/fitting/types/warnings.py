@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 ABOUT_RUNS = "runs"
-"""Code of notes on how the runs were read (columns derived, rows left out). Plans do not repeat them."""
+"""Code of notes about the import of runs (derived columns, omitted rows). Plans do not repeat these notes."""
 
 
 class Level(StrEnum):
@@ -41,7 +41,7 @@ NOTES = frozenset(
 )
 """Codes of warnings that only inform."""
 STOPS = frozenset({"below-floor", "flat", "impossible", "run-is-better", "unsupported"})
-"""Codes of warnings that mean that the answer should not be used."""
+"""Codes of warnings after which the answer should not be used."""
 
 
 LONGEST = 90
@@ -67,7 +67,8 @@ class FitWarning:
     def short(self) -> str:
         """The first clause of the sentence, at most ``LONGEST`` characters, without a full stop.
 
-        A longer clause ends at its last comma within this length; without a comma, it ends at a word, with "...".
+        A longer clause is cut at its last comma within this length. Without a comma, it is cut after a word and ends
+        with "...".
         """
         clause = _CLAUSE_END.split(self.text, maxsplit=1)[0].rstrip(".")
         if len(clause) <= LONGEST:
@@ -81,7 +82,7 @@ class FitWarning:
         return f"{self.level.capitalize()}: {self.text}"
 
     def to_json(self) -> dict[str, str]:
-        """Return the warning for JSON. A reader needs only the code, from which the level follows."""
+        """Return the warning for JSON. The level is included for convenience, because it follows from the code."""
         return {"code": self.code, "level": self.level.value, "text": self.text}
 
 

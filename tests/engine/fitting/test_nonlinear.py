@@ -180,7 +180,7 @@ def test_a_formula_belongs_to_the_law_formula() -> None:
         fit(FitSpec(formula="E + A/N"), runs)
     with pytest.raises(PlannerError, match="chinchilla takes no bounds: use the law formula"):
         fit(FitSpec(bounds={"E": (0, 1)}), runs)
-    with pytest.raises(PlannerError, match="formula takes no axis"):
+    with pytest.raises(PlannerError, match="formula has no axis"):
         fit(FitSpec(law="formula", formula="E + A/N", axis="N"), runs)
 
 

@@ -178,7 +178,7 @@ def _columns(folder: Path) -> dict[str, Columns]:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PlannerError(f"{COLUMNS} cannot be read ({error}): correct that line.") from None
+        raise PlannerError(f"{COLUMNS} cannot be read ({error}): save it as valid TOML in UTF-8.") from None
     return {part: _part(part, fields) for part, fields in raw.items()}
 
 
