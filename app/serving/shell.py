@@ -76,6 +76,12 @@ EARLY = f"""
     </script>"""
 
 
+HISTORY = f"""
+    <script>
+      {script("history.js")}
+    </script>"""
+
+
 @cache
 def html(page: str = "") -> str:
     """Return the HTML of the page with the path ``page``, such as 'plan', as text."""
@@ -83,7 +89,7 @@ def html(page: str = "") -> str:
     text = re.sub(r'<link\s+rel="(?:shortcut )?icon"[^>]*>', "", text)
     text = re.sub(r"<title>.*?</title>", "<title>Isoplan</title>", text, flags=re.DOTALL)
     text = re.sub(r"<noscript>.*?</noscript>", NOSCRIPT, text, flags=re.DOTALL)
-    return text.replace("<head>", "<head>" + HEAD + (EARLY if page in FIGURES else ""), 1)
+    return text.replace("<head>", "<head>" + HEAD + HISTORY + (EARLY if page in FIGURES else ""), 1)
 
 
 def inline_scripts() -> tuple[str, ...]:

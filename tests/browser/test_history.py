@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Faults, visit, wait_ready
-from tests.browser.steps import BUDGET, enter, go, settle
+from tests.browser.steps import BUDGET, enter, go, press, select, settle, unfold
 from tests.server import Server
 
 
@@ -68,9 +69,60 @@ def test_a_page_that_is_returned_to_has_its_values_in_its_address(server: Server
     assert page.get_by_label("Price of a device hour", exact=True).input_value() == "3"
     page.go_back()
     settle(page)
+    assert urlsplit(page.url).path == "/recommender"
     page.go_back()
     settle(page)
-    assert urlsplit(page.url).path in ("/plan", "/recommender")
+    assert urlsplit(page.url).path == "/plan"
+    assert {name: query(page).get(name) for name in values} == values
+
+
+def values(page: Page) -> dict[str, str]:
+    """Return the fit, the budget, the machine and the price that the page Plan shows."""
+    unfold(page, "Limits, machine and prices")
+    labels = ("Fit", BUDGET, "Machine", "Price of a device hour")
+    return {label: page.get_by_label(label, exact=True).input_value() for label in labels}
+
+
+def step(page: Page, back: bool, path: str) -> None:
+    """Press the back or the forward button of the browser, which opens the page with the address ``path``."""
+    (page.go_back if back else page.go_forward)()
+    page.wait_for_url(lambda url: urlsplit(url).path == path)
+    settle(page)
+
+
+def test_back_restores_a_complete_link_after_a_visit_of_another_page(
+    server: Server, page: Page, open_page: Callable[..., Page]
+) -> None:
+    visit(page, server, "plan")
+    link = f"plan?fit={query(page)['fit'][0]}&budget=2e17&device=A100+80GB&hour_price=2.0"
+    visit(page, server, "fit")
+    select(page, "Run table", "Recommender, share sweep, synthetic log (trained)")
+    press(page, "Fit law")  # the newest fit is of another table than the fit of the link
+    page = open_page()
+    visit(page, server, link)
+    plan = values(page)
+    assert list(plan.values())[1:] == ["2e17", "A100 80GB", "2.0"]
+    go(page, "Fit")
+    fit = query(page)
+    assert fit["fit"][0] in link
+    step(page, True, "/plan")
+    assert values(page) == plan
+    step(page, False, "/fit")
+    assert query(page) == fit
+    step(page, True, "/plan")
+    assert values(page) == plan
+
+
+def test_a_budget_that_is_typed_before_a_click_on_the_menu_is_restored(server: Server, page: Page) -> None:
+    visit(page, server, "plan?budget=2e17&device=A100+80GB&hour_price=2.0")
+    page.get_by_label(BUDGET, exact=True).fill("3e17")
+    page.locator('[data-testid="stSidebarNavLink"]', has_text="Fit").click(delay=300)
+    expect(page.get_by_role("heading", name="Fit", level=1)).to_be_visible()
+    settle(page)
+    step(page, True, "/plan")
+    assert list(values(page).values())[1:] == ["3e17", "A100 80GB", "2.0"]
+    step(page, True, "/plan")
+    assert list(values(page).values())[1:] == ["2e17", "A100 80GB", "2.0"]
 
 
 def test_home_of_the_menu_leaves_an_unknown_address(server: Server, page: Page) -> None:
