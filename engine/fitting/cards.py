@@ -34,7 +34,7 @@ Ends = tuple[float | None, float | None]
 
 
 class _Shape(BaseModel):
-    """Base class for the parts of a card: fields that are not in the schema are ignored, and numbers must be finite."""
+    """Base class of the schema of a law card. Unknown fields are ignored, and all numbers must be finite."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -74,9 +74,9 @@ class _Runs(_Shape):
 
 
 class _Group(_Shape):
-    """Fields of one group in a card of several groups.
+    """Fields of one group in a law card of several groups.
 
-    ``resamples`` and ``resampling`` are set only if each group was fitted by itself.
+    ``resamples`` and ``resampling`` are set only if each group was fitted separately.
     """
 
     n: int = Field(ge=0)
@@ -88,7 +88,7 @@ class _Group(_Shape):
 
 
 class _Card(_Shape):
-    """The schema of a card. In an interval, null stands for an infinite end."""
+    """The schema of a law card. In an interval, null means an infinite end."""
 
     schema_: int = Field(alias="schema")
     law: str
@@ -110,8 +110,8 @@ class _Card(_Shape):
 def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Json:
     """Return the JSON object of a fit. ``fit --json`` prints this object and ``plan`` reads it.
 
-    Without ``resamples``, the object is small, and plans made with it have no intervals. With ``covariance``, the
-    object contains the covariance of the parameters. Plans then draw resamples from a Gaussian distribution and have
+    Without ``resamples``, the object is small, but plans that use it have no intervals. With ``covariance``, the object
+    contains the covariance of the parameters. Plans then draw resamples from a Gaussian distribution and have
     intervals.
     """
     whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
@@ -160,7 +160,7 @@ def _shared_json(fit: Fit | GroupedFit) -> Json:
 
 
 def _chi2_json(fit: Fit | GroupedFit) -> Json:
-    """Return the degrees of freedom if the value of the objective is a chi squared; otherwise an empty dict."""
+    """Return the degrees of freedom if the objective is a chi squared, and otherwise an empty dict."""
     return {} if fit.chi2 is None else {"degrees_of_freedom": fit.chi2[1]}
 
 
@@ -285,9 +285,9 @@ def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
 
 
 def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
-    """Return the fit in a JSON object; ``group`` chooses one of several groups.
+    """Return the fit in a JSON object; ``group`` selects one of several groups.
 
-    Raises PlannerError that names the missing or invalid field.
+    Raises PlannerError if a field is missing or invalid; the message names the field.
     """
     if isinstance(version := raw.get("schema"), int) and version != SCHEMA:
         raise PlannerError(f"The fit has schema {version}, this version reads schema {SCHEMA}.")

@@ -1,8 +1,8 @@
 """Joint fit of two laws to two tables of one task. Both laws have the same floor; all other parameters differ.
 
 The objective is the sum over both tables. Each joint resample draws runs from both tables, with the method of the
-separate fits. Row i of the resamples of both laws is therefore one joint refit. This row depends only on the seed and
-on i.
+separate fits. Row i of the resamples of both laws therefore belongs to the same joint refit. It depends only on the
+seed and on i.
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ from isoplan.engine.laws.terms import Const
 FLOORS = 13
 """Number of starting values of the floor in the joint fit. They range from zero to the smallest loss."""
 ROUNDING = 1e-9
-"""Smallest residual assumed in the noise estimate of a table. With it, the noise of an exact fit is not zero."""
+"""Smallest residual in the noise estimate of a table. It prevents a noise of zero for an exact fit."""
 OTHER_STREAM = 1 << 63
-"""Number added to the seed for the second table. It is larger than any seed in a specification."""
+"""Number that is combined with the seed to draw other random numbers for the second table.
+
+It is larger than any seed in a specification.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class OneFloor:
     """Result of a joint fit with one floor: the fits of both tables, with the joint parameters and resamples.
 
-    ``objective`` is the sum over both tables. ``rejected`` is True if a likelihood-ratio test at 95 % rejects one floor
-    for both laws.
+    ``objective`` is the sum over both tables. ``rejected`` is True if a likelihood-ratio test at 95 % rejects the
+    common floor.
     """
 
     one: Fit
@@ -51,7 +54,7 @@ class OneFloor:
 
 
 def why_apart(one: Fit, other: Fit) -> str:
-    """Return why the two fits cannot have a common floor, and what to do; an empty text if they can."""
+    """Return why the two fits cannot have a common floor, and what to do. The text is empty if they can."""
     for fit in (one, other):
         if why := _no_runs(fit):
             return why
@@ -112,9 +115,9 @@ def fit_one_floor(one: Fit, other: Fit) -> OneFloor:
 def _worse(j: Joint, alone: list[tuple[float, float]]) -> float:
     """Return the logarithm of the likelihood ratio of separate floors to one common floor.
 
-    ``alone`` contains the minimum of the objective and the noise of each table by itself. The joint fit sums the
-    objectives without dividing them by the noise. If one table is noisier than the other, the optimum of this sum is
-    not the optimum of the likelihood. Both tables are therefore fitted again in units of their noise.
+    ``alone`` contains, for the separate fit of each table, the minimum of the objective and the noise. The joint fit
+    sums the objectives without dividing them by the noise. If one table is noisier than the other, the optimum of this
+    sum is not the optimum of the likelihood. Both tables are therefore fitted again in units of their noise.
     """
     least = min(s for _, s in alone)
     parts = tuple(
@@ -174,10 +177,10 @@ def _candidates(j: Joint) -> Floats:
 
 
 def _resamples(j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitSpec, ...]) -> tuple[Floats, Resampling]:
-    """Return the parameter vectors (r, Q) of the joint resamples; a failed refit is a row of NaN.
+    """Return the parameter vectors (r, Q) of the joint resamples. A failed refit is a row of NaN.
 
-    The first half of the resamples determines whether the runs resolve the floor. If the floor is not resolved, the
-    second half are fits of the laws without a floor.
+    The first half of the resamples shows whether the runs resolve the floor. If the runs do not resolve it, the second
+    half are fits of the laws without a floor.
     """
     total, how = min(spec.bootstrap for spec in specs), _reading(j, fits)
     if not total:
@@ -244,7 +247,7 @@ def _runs_drawn(seed: int, first: int, member: list[np.ndarray]) -> Callable[[in
 
 
 def _fit(fit: Fit, p: Problem, best: Optimum, at: Ints, resamples: Floats, how: Resampling, near: float) -> Fit:
-    """Return ``fit`` with the parameters, the resamples and the competing optima of the joint fit."""
+    """Return ``fit`` with the parameters, the resamples and a warning about other optima from the joint fit."""
     theta, draws = p.external(best.theta[at]), p.external(resamples[:, at])
     view = replace(best, theta=best.theta[at], others=best.others[:, at])
     notes: tuple[FitWarning, ...] = others(fit.law, p, view, near)

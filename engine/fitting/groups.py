@@ -33,9 +33,9 @@ from isoplan.engine.schema import Runs
 class GroupedFit:
     """The fits of several groups, by name of the group.
 
-    If groups share parameters, row i of the resamples of every group belongs to one joint refit. Differences between
-    groups then have intervals. If groups share no parameter, each group is fitted by itself, and there are no joint
-    refits.
+    If groups share parameters, row i of the resamples of every group belongs to the same joint refit. Differences
+    between groups then have intervals. If groups share no parameter, each group is fitted separately, and there are no
+    joint refits.
     """
 
     spec: FitSpec
@@ -52,12 +52,12 @@ class GroupedFit:
 
     @property
     def chi2(self) -> tuple[float, int] | None:
-        """Chi squared and its degrees of freedom; None unless errors are given and the objective sums squares."""
+        """Chi squared and its degrees of freedom; None without errors, or if the objective is no sum of squares."""
         return chi2(self.spec, self.objective, self.n, self.parameters)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All parameters. Shared and fixed parameters occur once; others occur once per group, as ``alpha[group]``."""
+        """All parameters. Shared and fixed parameters occur once. Others occur once per group, as ``alpha[group]``."""
         return tuple(replace(self.fits[g].parameters[i], name=name) for name, g, i in self._columns())
 
     @property
@@ -67,14 +67,14 @@ class GroupedFit:
 
     @property
     def resamples(self) -> Floats:
-        """The joint refits (r, p), in the order of ``parameters``; r = 0 if each group was fitted by itself."""
+        """The joint refits (r, p), in the order of ``parameters``. r = 0 if each group was fitted separately."""
         if not self.spec.share:
             return empty_resamples(len(self._columns()))
         return np.stack([self.fits[g].resamples[:, i] for _, g, i in self._columns()], axis=1)
 
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
-        """The warnings of all groups. A warning that all groups have appears once; others name their group."""
+        """The warnings of all groups. A warning of all groups appears once. Other warnings name their group."""
         every = [(g, w) for g, f in self.fits.items() for w in f.warnings]
         times = {w: sum(other == w for _, other in every) for _, w in every}
         common = tuple(w for w, count in times.items() if count == len(self.fits))
@@ -86,7 +86,7 @@ class GroupedFit:
         return replace(self, fits={name: fit.with_notes(notes) for name, fit in self.fits.items()})
 
     def _columns(self) -> list[tuple[str, str, int]]:
-        """Return for each parameter its name, a group that has it, and its position in the law."""
+        """Return for each parameter its name, a group that contains it, and its index in the law."""
         groups, once = list(self.fits), (*self.spec.share, *self.spec.fixed)
         return [
             (name if name in once else f"{name}[{g}]", g, i)
@@ -95,7 +95,7 @@ class GroupedFit:
         ]
 
     def __repr__(self) -> str:
-        """Return the text for a terminal: the shared parameters, then those of each group."""
+        """Return the text for a terminal: the shared parameters, then the parameters of each group."""
         parts = [(g, row) for g, fit in self.fits.items() for row in fit.rows]
         same = {*self.spec.share, *self.spec.fixed}
         once = {row["parameter"]: row for _, row in parts if row["parameter"] in same}
@@ -110,11 +110,11 @@ class GroupedFit:
 def fit_groups(
     spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progress: Progress | None = None
 ) -> GroupedFit:
-    """Fit the law of ``spec`` to each group of ``runs``; the parameters in ``spec.share`` are equal in all groups.
+    """Fit the law of ``spec`` to each group of ``runs``. The parameters in ``spec.share`` are equal in all groups.
 
-    The groups are those of the role "group". If no parameter is shared and the roles ask for separate laws, each group
-    is fitted by itself. A resample draws from each group as many runs as the group contains. Raises PlannerError in the
-    same cases as ``fit``; the message names the group.
+    The column with the role "group" defines the groups. If no parameter is shared and ``runs.roles.each`` is True, each
+    group is fitted separately. A resample draws from each group as many runs as the group contains. Raises PlannerError
+    in the same cases as ``fit``; the message names the group.
     """
     if runs.roles.each and not spec.share:
         return GroupedFit(spec, dict(_apart(spec, runs, snapshot, where, progress)))
@@ -173,7 +173,7 @@ def _sharable(spec: FitSpec, law: Law) -> None:
 def _apart(
     spec: FitSpec, runs: Runs, snapshot: str, where: str, progress: Progress | None
 ) -> Iterator[tuple[str, Fit]]:
-    """Yield the name and the separate fit of each group. The fit equals that of ``fit`` on the group's runs."""
+    """Yield the name and the separate fit of each group. The function ``fit`` computes it from the group's runs."""
     names, column = _names(runs), runs.roles.group or "group"
     for i, name in enumerate(names):
         share = None if progress is None else partial(_report, progress, i, len(names))
@@ -227,7 +227,7 @@ def _whole(spec: FitSpec, law: Law, samples: list[Sample]) -> tuple[Problem, Int
 
 
 def _clusters(samples: list[Sample]) -> Ints:
-    """Return the number of the cluster of each run; runs of different groups are never in one cluster."""
+    """Return the cluster number of each run. Runs of different groups are never in the same cluster."""
     own = [clusters(s.runs) for s in samples]
     before = np.cumsum([0, *(int(member.max()) + 1 for member in own[:-1])])
     return np.concatenate([member + start for member, start in zip(own, before, strict=True)])

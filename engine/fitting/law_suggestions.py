@@ -15,22 +15,22 @@ from isoplan.engine.laws.law import axis_words
 from isoplan.engine.schema import Runs
 
 TOGETHER = 0.99
-"""Smallest correlation of log N and log D at which runs do not separate the effects of model size and data."""
+"""Correlation of log N and log D above which runs do not separate the effects of model size and data."""
 LEVELS = 3
-"""Smallest number of values of a column whose effect a law can describe."""
+"""Minimum number of distinct values of a column for a law to describe the effect of the column."""
 SWEPT = 4
-"""Smallest number of values of a column that counts as swept to find an optimum."""
+"""Minimum number of distinct values of a column for a law with an optimum over this column."""
 GRID = 30
 """Maximum number of distinct sizes (or amounts of data) stated in a reason. Larger numbers are not informative."""
 REPEATED = 2.0
 """Smallest number of epochs at which samples count as repeated."""
 SURFACE_RUNS, REPEATED_RUNS = 6, 10
-"""Smallest number of runs for which a law over size and data, without and with repeated data, is suggested."""
+"""Minimum number of runs to suggest a law over model size and data: without, and with, repeated samples."""
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A law that suits a table. ``reason`` is text that completes the sentence "because ..."."""
+    """A law that suits a table. ``reason`` completes a sentence that ends with "because"."""
 
     law: Law
     reason: str
@@ -42,10 +42,10 @@ class Suggestion:
 
 
 def offered_laws(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
-    """Return the laws that ``runs`` allow, and a list of other laws with the reason, such as "D is not mapped".
+    """Return a list of the laws that can be fitted to ``runs``, and a list of other laws, each with the reason.
 
-    A law over one chosen column (``ONE_AXIS``) is in the second list if no column is suitable, otherwise in neither
-    list.
+    An example of a reason is "D is not mapped". A law over one chosen column (``ONE_AXIS``) is in the second list if
+    no column is suitable. Otherwise it is in neither list.
     """
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []
@@ -83,7 +83,7 @@ def suggest_law(runs: Runs, y: str) -> Suggestion | None:
 
 
 def _candidates(runs: Runs, y: str) -> Iterator[Suggestion]:
-    """Yield suggestions, the best first."""
+    """Yield the laws that suit ``runs``, the best first."""
     if is_label(runs, y):
         yield from _if_allowed(runs, y, get_law("threshold"), f"{y} marks the runs that overfit")
         return
@@ -111,7 +111,7 @@ def _surfaces(runs: Runs, y: str) -> Iterator[Suggestion]:
 
 
 def _sweeps(runs: Runs, y: str) -> Iterator[Suggestion]:
-    """Yield laws with an optimum over a hyperparameter that has more distinct values than size and data have."""
+    """Yield laws with an optimum over a hyperparameter that has more distinct values than N, D and C."""
     for name in sorted(runs.roles.hyper, key=lambda column: -_levels(runs, column)):
         levels = _levels(runs, name)
         if levels < SWEPT or levels <= max(_levels(runs, "N"), _levels(runs, "D"), _levels(runs, "C")):
@@ -135,7 +135,7 @@ def _single_axes(runs: Runs, y: str) -> Iterator[Suggestion]:
 
 
 def _grow_together(runs: Runs) -> bool:
-    """Return whether N and D are so strongly correlated that the runs do not separate their effects."""
+    """Return whether log N and log D are too strongly correlated to separate the effects of N and D."""
     N, D = runs["N"], runs["D"]
     known = np.isfinite(N) & np.isfinite(D) & (N > 0) & (D > 0)
     return bool(known.any() and abs(direction(N[known], D[known])[1]) > TOGETHER)

@@ -1,8 +1,8 @@
-"""Fit of one law to runs, from a specification; also the choice of the objective and of the smoothing of curves.
+"""Fit of one law to runs, from a specification, with the choice of the objective and of the smoothing of curves.
 
-For a law of training steps, training curves are smoothed by a running mean. The window of the mean is arbitrary but
-changes the number of training steps to a target, especially for noisy curves. The law is therefore fitted with several
-windows. The resamples contain equal numbers of refits from each window.
+For a law of training steps, training curves are smoothed by a running mean. The window of the mean is arbitrary, but it
+affects the number of training steps to a target, especially for noisy curves. The law is therefore fitted with several
+windows. The resamples contain the same number of refits for each window.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ CODE = "curves"
 
 
 def over_smoothings(made: Fit, refit: Callable[[float, int], Fit]) -> Fit:
-    """Return the fit ``made`` with resamples in equal parts from several smoothings of the training curves.
+    """Return the fit ``made`` with resamples in equal numbers from several smoothings of the training curves.
 
-    ``refit(smoothing, resamples)`` fits with one smoothing. The fit is returned unchanged if it has no resamples, if
-    its smoothing is 0, or if no other smoothing gives a fit.
+    ``refit(smoothing, resamples)`` returns a fit with another smoothing. ``made`` is returned unchanged if it has no
+    resamples, if its smoothing is 0, or if no other smoothing gives a fit.
     """
     r, own = len(made.resamples), made.spec.smoothing
     if not r or not own:
@@ -80,9 +80,9 @@ OBJECTIVE = "objective"
 def suggest(spec: FitSpec, runs: Runs) -> tuple[FitSpec, tuple[FitWarning, ...]]:
     """Return ``spec`` with an objective that suits ``runs``, and a note if it is not the Huber loss.
 
-    With few runs, a law with p free parameters under the Huber loss (delta 1e-3) fits p runs exactly, and other runs
-    have almost no influence. With fewer than ``FEW`` runs per free parameter, the objective is therefore least squares
-    of log residuals, which uses all runs. The Huber loss is always used for a law without a residual for each run, and
+    If there are few runs, a law with p free parameters under the Huber loss (delta 1e-3) fits p runs exactly, and other
+    runs have almost no influence. With fewer than ``FEW`` runs per free parameter, the objective is therefore least
+    squares of log residuals, which uses all runs. ``spec`` is not changed for a law without a residual for each run, or
     if a value of y is not positive.
     """
     law = spec.read_from(runs).find_law()
@@ -121,8 +121,8 @@ def fit(
 
     ``curves`` are the training curves of the runs, for laws that use them. ``snapshot`` and ``where`` (the filter) are
     stored in the result. ``progress`` is called with the completed fraction of the resamples. If ``suggested`` is true
-    and there are no curves, the objective is that of ``suggest``. Raises PlannerError if the runs cannot determine the
-    law; less severe problems are in ``Fit.warnings``.
+    and there are no curves, ``suggest`` selects the objective. Raises PlannerError if the runs cannot determine the
+    law. Less severe problems are in ``Fit.warnings``.
     """
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
@@ -151,7 +151,7 @@ def _fitted(
 
 
 def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
-    """Return the fit with the hash of its training curves, and with notes on curves that were left out."""
+    """Return the fit with the hash of its training curves, and with notes about omitted curves."""
     return replace(
         made,
         n=len(np.unique(shape.labels["run"])),
@@ -184,7 +184,7 @@ def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: st
 
 
 def takes_runs(spec: FitSpec, n: int) -> bool:
-    """Whether a fit of ``n`` runs stores them.
+    """Return whether a fit of ``n`` runs stores the runs.
 
     Runs are stored under three conditions: the law is fitted to every run, no parameters are shared, and ``n`` is at
     most ``MOST_RUNS``.
@@ -193,7 +193,7 @@ def takes_runs(spec: FitSpec, n: int) -> bool:
 
 
 def fitted_runs(spec: FitSpec, runs: Runs) -> FittedRuns:
-    """Return the runs of a fit that was saved without them; ``runs`` are read again from the table."""
+    """Return the fitted runs of a fit that was saved without its runs. ``runs`` are read again from the table."""
     return _runs(sample(spec, runs))
 
 
@@ -202,9 +202,9 @@ def _runs(s: Sample) -> FittedRuns:
 
 
 def _check_bounds(s: Sample, theta: Floats) -> None:
-    """Raise PlannerError if a fitted exponent of the compute-optimal N or D is not between 0 and 1.
+    """Raise PlannerError if a fitted parameter, such as the exponent of N*, is outside its bounds.
 
-    Only laws that are fitted to minima (isoflop, envelope) can have such exponents; other fits respect the bounds.
+    This can happen only for laws that are fitted to minima (isoflop, envelope). Other fits respect the bounds.
     """
     if s.law.is_pointwise:
         return
@@ -239,7 +239,7 @@ def _data(s: Sample, snapshot: str, where: str, group: str) -> FitData:
 
 
 def _runtime(runs: Runs) -> Runtime | None:
-    """Return the fitted runtime of the runs; None if they have no times, no N or no D."""
+    """Return the fitted runtime of the runs; None if the runs have no measured times, no N or no D."""
     if runs.seconds is None or "N" not in runs or "D" not in runs:
         return None
     return fit_runtime(runs["N"], runs["D"], runs.seconds, runs.seconds_from)

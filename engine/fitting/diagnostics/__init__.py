@@ -1,1 +1,1 @@
-"""Warnings about a fit, and its residuals. Nothing is fitted in this folder."""
+"""Warnings about a fit, and its residuals. No module here computes a fit."""

@@ -22,19 +22,19 @@ from isoplan.engine.mixtures import COPIED
 
 COLLINEAR = 0.99
 BELOW = 3.0
-"""Minimum distance of a run below the law to reject a floor above this run, in robust standard deviations."""
+"""Minimum distance of a run below the law that rejects a floor above the run, in robust standard deviations."""
 FALSE_ALARMS = 0.005
 """Probability that a test rejects a correct floor (false alarm)."""
 FIRST = 5
-"""Minimum number of runs for a comparison of their mean loss with the floor."""
+"""Minimum number of runs in a comparison of their mean loss with the floor."""
 REPEATS = "repeats"
 RISES, HIGH = "rises", 1.5
-"""Code of the warning that the loss rises where the law falls, and the loss ratio that triggers this warning.
+"""RISES: code of the warning that the loss rises where the law falls. HIGH: loss ratio that triggers this warning.
 
-The ratio is that of the median loss at the largest value on the axis to the smallest median loss.
+The ratio is the median loss at the largest value on the axis, divided by the smallest median loss.
 """
 SHOWN = 5
-"""Maximum number of rows that a warning names; further ones are only counted."""
+"""Maximum number of rows that a warning names. Further rows are only counted."""
 PULL = {
     "huber-log": "Outliers hardly change a Huber fit",
     "lad": "Outliers hardly change a fit of absolute deviations",
@@ -46,7 +46,7 @@ PULL = {
 
 
 def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
-    """Return all warnings about a fit; those of the estimator come first."""
+    """Return all warnings about a fit. The warnings of the estimator come first."""
     values = s.law.values(found.theta)
     out = [*found.warnings, *_left_out(s), *_unplaced(s), *_unmeasured(s), *_few(s), *_repeats(s), *_failed(found)]
     out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples), *mixed(s, found.theta)]
@@ -90,7 +90,7 @@ def _repeats(s: Sample) -> Iterator[FitWarning]:
 
 
 def _extra(table: Floats) -> int:
-    """Return the number of rows in ``table`` (n, k) that equal an earlier row; rows with NaN are not counted."""
+    """Return the number of rows in ``table`` (n, k) that equal an earlier row. Rows with NaN are not counted."""
     whole = table[~np.isnan(table).any(axis=1)]
     return len(whole) - len(np.unique(whole, axis=0))
 
@@ -130,7 +130,8 @@ def _collinear(s: Sample) -> Iterator[FitWarning]:
 def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
     """Warn of a floor that is zero or not resolved.
 
-    The warning states the upper limit of the floor, and the loss far beyond the runs with and without a floor.
+    The warning for an unresolved floor states its upper limit, and the loss far beyond the runs with and without a
+    floor.
     """
     floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)} - set(found.held)
     for i, name in enumerate(s.law.names):
@@ -179,8 +180,8 @@ def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
 def limit_of(confidence: FloorConfidence | None, drawn: Floats) -> float:
     """Return the 95 % upper limit of an unresolved floor.
 
-    The limit is computed from the confidence curve ``confidence``. Without a curve, it is computed from the floors
-    ``drawn`` (r,) of the resamples.
+    The limit is computed from the confidence curve ``confidence``. If there is no curve, the limit is computed from the
+    floors ``drawn`` (r,) of the resamples.
     """
     return confidence.upper(SURE) if confidence else float(np.nanquantile(drawn, SURE))
 
@@ -208,10 +209,10 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
 
 
 def _resolved(value: Floats, p: Param, spread: float, along: Floats) -> bool:
-    """Whether the fitted exponent ``value`` is inside its bounds.
+    """Return whether the fitted exponent ``value`` is inside its bounds.
 
-    The rate of an exponential may be positive or negative. It must also differ clearly from zero, because with a rate
-    of zero the term is a straight line.
+    For an exponential, ``value`` is a rate, which may be positive or negative. It must also differ clearly from zero,
+    because with a rate near zero the term is a straight line.
     """
     if p.low < 0:
         return bool(LOG_LIMIT < abs(value) * spread < rate_limit(spread, float(np.mean(along))) * (1 - 1e-9))
@@ -288,7 +289,7 @@ def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
 
 
 def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
-    """Warn of derived numbers that are not finite for these runs. ``_optimum`` warns of a missing optimum instead."""
+    """Warn of derived numbers that are not finite. For laws with an optimum, ``_optimum`` gives a warning instead."""
     if s.law.optimum is not None:
         return
     with np.errstate(all="ignore"):
@@ -328,18 +329,18 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 def floor_limit(n: int, parameters: int) -> float:
     """Return the distance below the law, in robust standard deviations, at which one of ``n`` runs rejects a floor.
 
-    The rejected floor lies above the loss of this run.
+    The floor is above the loss of this run.
     """
     freedom = n - parameters
     return max(BELOW, float(-stdtrit(freedom, FALSE_ALARMS / n))) if freedom > 0 else float("inf")
 
 
 def below_floor(s: Sample, predicted: Floats, floor: float) -> bool:
-    """Whether the runs with predictions closest to the floor are on average below the floor (one-sided t tests).
+    """Return whether the runs with the lowest predictions are on average below the floor (one-sided t tests).
 
-    If the floor of the law is correct, the expected loss of every run is above it. The runs are ordered by
+    If the floor of the law is correct, the expected loss of every run is above the floor. The runs are sorted by
     ``predicted`` (n,) and not by their measured loss, so that noise does not select them. The first 5, 10, 20, ... runs
-    are tested, up to half of all. The level FALSE_ALARMS is divided equally among the tests.
+    are tested, up to half of all runs. The level FALSE_ALARMS is divided equally among the tests.
     """
     nearest = np.argsort(predicted, kind="stable")
     excess = (np.log(s.y / floor) if s.spec.log_residuals and floor > 0 else s.y - floor)[nearest]

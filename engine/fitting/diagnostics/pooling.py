@@ -1,11 +1,11 @@
 """Warnings about a fit whose runs belong to different datasets, splits or groups, or are flagged.
 
-A stratified permutation test decides whether the residuals differ between the values (labels) of a column. Runs that
-are close to each other on the axes of the law form a stratum. Under the null hypothesis, the labels can be exchanged
-among the runs of a stratum. The mean and the covariance of the sum of the residuals of each label are then known
-exactly, and the quadratic form of the sums is nearly chi squared (the generalised Cochran-Mantel-Haenszel statistic;
-Landis, Heyman and Koch, Int. Stat. Rev. 46, 1978). No random permutations are necessary. The result is therefore
-deterministic, and p-values far below 1e-3 can be computed.
+A stratified permutation test shows whether the residuals differ between the values (labels) of a column. Runs that are
+close to each other on the axes of the law form a stratum. Under the null hypothesis, the labels can be exchanged among
+the runs of a stratum. The mean and the covariance of the sum of the residuals of each label are then known exactly, and
+the quadratic form of the sums is nearly chi squared (the generalised Cochran-Mantel-Haenszel statistic; Landis, Heyman
+and Koch, Int. Stat. Rev. 46, 1978). No random permutations are necessary. The result is therefore deterministic, and
+p-values far below 1e-3 can be computed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,19 @@ LEVEL = 1e-3
 SMALLER = 0.2
 """Minimum relative decrease of the residual scatter when the offset of each column value is subtracted."""
 STRATUM, STRATUM_OF_FEW = 12, 18
-"""Maximum number of runs in a stratum. With few runs, larger strata detect smaller offsets."""
+"""Maximum number of runs in a stratum, for a table of at least ``FEW`` runs and for a smaller table.
+
+In a small table, larger strata detect smaller offsets.
+"""
 FEW = 50
-"""Number of runs below which ``STRATUM_OF_FEW`` is used instead of ``STRATUM``."""
+"""Number of runs below which a stratum may have ``STRATUM_OF_FEW`` instead of ``STRATUM`` runs."""
 MIXED = 0.5
-"""Minimum fraction of runs in strata with several column values. Below this fraction, the values do not overlap."""
+"""Minimum fraction of runs in strata with several column values.
+
+Below this fraction, the values do not overlap on the axes, and the column is not tested.
+"""
 CAP = 5.0
-"""Robust standard deviations to which residuals are clipped, because outliers could dominate the test."""
+"""Limit to which residuals are clipped, in robust standard deviations. Outliers could otherwise dominate the test."""
 MOST_RUNS = 4000
 """Maximum number of runs in the test. From a larger table, a fixed random selection is tested."""
 
@@ -66,10 +72,10 @@ class Offset:
 def offsets(
     residual: Floats, axes: Sequence[Floats], categories: Mapping[str, Category], sizes: Sequence[Floats] = ()
 ) -> tuple[Offset, ...]:
-    """Test for each column in ``categories`` whether ``residual`` (n,) differs between its values.
+    """Test for each column in ``categories`` whether ``residual`` (n,) differs between the values of the column.
 
-    The results are sorted by p, lowest first. ``axes`` contains the logarithm (n,) of each axis of the law. Four kinds
-    of columns are not tested:
+    The results are sorted by p-value, lowest first. ``axes`` contains the logarithm (n,) of each axis of the law. A
+    column is not tested in four cases:
 
     - Fewer than two values of the column have ``FEWEST_RUNS`` runs.
     - The column is a function of one of the ``sizes`` (n,).
@@ -101,10 +107,10 @@ def offsets(
 
 
 def strata(axes: Sequence[Floats]) -> Ints:
-    """Return the number of the stratum (n,) of each run.
+    """Return the stratum number (n,) of each run.
 
-    The runs are halved along the widest of ``axes`` until each stratum has few runs. Runs with equal axes are in one
-    stratum.
+    The runs are repeatedly divided in halves along the widest of ``axes`` until each stratum is small enough. Runs with
+    equal values on all axes are in the same stratum.
     """
     places = np.stack(axes, axis=1)
     most = STRATUM_OF_FEW if len(places) < FEW else STRATUM
@@ -122,7 +128,7 @@ def strata(axes: Sequence[Floats]) -> Ints:
 
 
 def _halves(places: Floats) -> NDArray[np.bool_] | None:
-    """Return a mask of the runs in the lower half along the widest axis; None if all rows of ``places`` are equal."""
+    """Return a mask of the runs in the lower half along the widest axis; None if all runs have equal axes."""
     axis = int(np.argmax(np.ptp(places, axis=0)))
     x = places[:, axis]
     if np.ptp(x) == 0:
@@ -140,7 +146,7 @@ def _sampled(residual: Floats) -> Ints:
 
 
 def _groups(codes: Ints) -> tuple[Ints, Ints]:
-    """Return the codes with at least FEWEST_RUNS runs, and for each run the index of its code among them, or -1."""
+    """Return the codes with at least FEWEST_RUNS runs, and for each run the index of its code in this list, or -1."""
     counts = np.bincount(codes + 1)
     kept = np.flatnonzero(counts >= FEWEST_RUNS) - 1
     place = np.full(len(counts), -1)
@@ -155,7 +161,7 @@ def _canonical(codes: Ints) -> Ints:
 
 
 def _follows(codes: Ints, x: Floats) -> bool:
-    """Whether the label is a function of the size ``x``; False if most values of ``x`` occur only once."""
+    """Return whether the label is a function of the size ``x``; False if most values of ``x`` occur only once."""
     place = np.unique(x, return_inverse=True)[1].astype(np.int64)
     values = int(place.max(initial=-1)) + 1
     pairs = len(np.unique(place * 128 + codes + 1))
@@ -192,7 +198,8 @@ def _test(residual: Floats, axes: Sequence[Floats], group: Ints, k: int) -> tupl
 def _scale(residual: Floats, offset: Floats, parameters: int, best: Floats | None = None) -> float:
     """Return the root mean square of ``residual`` - ``offset``, clipped at CAP robust standard deviations.
 
-    The robust standard deviation is computed from the deviations from ``best`` if given, and otherwise from ``offset``.
+    The robust standard deviation is that of ``residual`` - ``best`` if ``best`` is given, and otherwise that of
+    ``residual`` - ``offset``.
     """
     around = residual - (offset if best is None else best)
     cap = CAP * _robust(around - np.median(around))
@@ -213,11 +220,11 @@ def _robust(x: Floats) -> float:
 POOLED, FLAGGED, OFFSETS = "pooled", "flagged", "offsets"
 SIZES = ("N", "D", "C", "U", "budget")
 SHOWN = 3
-"""Maximum number of columns that are named."""
+"""Maximum number of columns that warnings name."""
 
 
 def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    """Yield a warning for each mixture of runs, and for each column with residuals that differ between its values."""
+    """Yield a warning for each open question about mixed runs, and for each column with an effect on the residuals."""
     found = {o.column: o for o in residual_offsets(s, theta)} if s.law.is_pointwise else {}
     for question in questions(s.runs):
         yield _unanswered(question, found.pop(question.column, None), s.spec.log_residuals)
@@ -226,9 +233,9 @@ def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 
 
 def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
-    """Return the columns with residuals that differ between the column's values, most significant first.
+    """Return the columns with residuals that differ between the column's values, the most significant first.
 
-    Columns whose values the user has decided to fit together are not tested.
+    If the user has decided to fit all values of a column together, the column is not tested.
     """
     names = [name for name in pooled(s.runs) if name not in s.law.axes]
     if not names:
@@ -245,9 +252,9 @@ def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
 
 
 def differing(fit: Fit, runs: Runs) -> tuple[Question, ...]:
-    """Return a question for each column of ``runs`` if the residuals of ``fit`` differ between the column's values.
+    """Return a question for each column of ``runs`` with residuals of ``fit`` that differ between the column's values.
 
-    Columns with an open question to the user are omitted.
+    Columns that already have a question to the user are omitted.
     """
     if not fit.law.is_pointwise or fit.data.curves:
         return ()

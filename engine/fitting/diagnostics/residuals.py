@@ -15,7 +15,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.schema import Runs
 
 FAR = 5.0
-"""Smallest outlier limit in robust standard deviations. A run beyond the limit is marked, but not dropped."""
+"""Smallest outlier limit, in robust standard deviations. A run beyond the limit is marked, but not removed."""
 CHANCE = 0.01
 """Probability that a table with normal noise and no wrong run has at least one outlier."""
 
@@ -24,7 +24,7 @@ CHANCE = 0.01
 class Residuals:
     """Residuals of a fit. All arrays are (n,), in the order of the runs.
 
-    ``residual`` is log(y / predicted) if ``log`` is True, and otherwise y - predicted in the unit of y; it is positive
+    ``residual`` is log(y / predicted) if ``log`` is True, and otherwise y - predicted in the unit of y. It is positive
     above the law. ``z`` is the residual in robust standard deviations: the residual divided by 1.4826 times the median
     of the absolute residuals. If errors are given, each residual is first divided by the error of its run. The median
     omits the p smallest absolute residuals, because a robust fit of p parameters passes through about p runs. A run
@@ -43,10 +43,10 @@ class Residuals:
 
 
 def residuals(fit: Fit, runs: Runs) -> Residuals:
-    """Return the residuals of ``runs`` from ``fit``; raises PlannerError if a column that the law needs is missing.
+    """Return the residuals of ``runs`` from ``fit``.
 
-    A law of iso-FLOP minima also raises PlannerError, because it does not predict single runs. ``parabolas`` returns
-    the residuals of its minima.
+    Raises PlannerError if a column that the law needs is missing, or if the law describes iso-FLOP minima and
+    therefore does not predict single runs. Use ``parabolas`` for such laws.
     """
     if not fit.law.is_pointwise:
         raise PlannerError(f"Law {fit.law.name} describes minima, not single runs: look at its parabolas.")
@@ -72,7 +72,7 @@ def outlier_limit(n: int, parameters: int) -> float:
 
 
 def compare(predicted: Floats, y: Floats, log: bool, error: Floats | float = 1.0, parameters: int = 0) -> Residuals:
-    """Return the residuals of ``y`` (n,) from ``predicted`` (n,); NaN where either of the two is NaN.
+    """Return the residuals of ``y`` (n,) from ``predicted`` (n,); NaN where ``y`` or ``predicted`` is NaN.
 
     A prediction is NaN if the run has no value on the axis of the law. ``error`` (n,) contains the error of each run.
     Its unit is arbitrary but must be equal for all runs. ``parameters`` is the number of fitted parameters.

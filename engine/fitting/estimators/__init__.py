@@ -1,1 +1,1 @@
-"""Estimators of the parameters of a law and of their resamples; each method has its own module."""
+"""Estimators: methods to fit the parameters of a law and to compute their resamples."""

@@ -1,20 +1,20 @@
 """Approach 1: the lower envelope of training curves, power laws through its points, and its selection bias.
 
 A point is on the envelope if all other points of smaller or equal compute have a larger loss (Hoffmann et al. 2022,
-arXiv:2203.15556, sec. 3.1). If runs have whole curves, the power laws do not use the parts of the envelope on which its
-first or last model size is best. In these parts, the best trained size is limited by the sweep and is not the optimal
-size. With these parts, the exponent of N* would be smaller by a tenth.
+arXiv:2203.15556, sec. 3.1). If runs have whole curves, the power laws do not use the points of the envelope's first and
+last model size. At these ends, the sweep limits the best trained size, so it differs from the optimal size N*. With the
+ends, the exponent of N* would be smaller by a tenth.
 
 The envelope has a selection bias: at each compute, it selects the curve with the most favourable noise. A model size
 with favourable noise is on the envelope over too long a range of compute, and N* therefore increases too slowly.
-Resamples of the curves have the same bias. To estimate it, envelopes are simulated from a smooth surface through the
-same curves (a chinchilla law that is used only for this). In a simulation, each curve is moved up or down as a whole by
-the scatter of the curves about the surface. The remaining residuals are shifted along the curve. The bias is the
-difference between the simulated envelopes and the frontier of the surface. The bias includes the effect of gaps between
+Resamples of the curves have the same bias. To estimate the bias, envelopes are simulated from a smooth surface through
+the same curves (a chinchilla law that is used only for this purpose). In a simulation, each whole curve is moved up or
+down by the scatter of the curves about the surface. The remaining residuals are shifted along the curve. The bias is
+the difference between the simulated envelopes and the frontier of the surface. It includes the effect of gaps between
 the trained model sizes.
 
-If whole curves lie on a smooth surface, the laws and their intervals are corrected for this bias. Otherwise the
-resamples draw whole curves, the bias remains, and a warning states this.
+If the curves are close to a smooth surface, the laws and their intervals are corrected for this bias. Otherwise, the
+resamples draw whole curves, the bias remains, and a warning reports the bias.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from isoplan.engine.schema import Curves, Roles, Runs
 FEWEST = 3
 """Minimum number of points of an envelope for the fit of a power law."""
 CHANCES = 200
-"""Number of simulated envelopes for the mean selection bias, for any number of resamples."""
+"""Number of simulated envelopes for the mean selection bias. It does not depend on the number of resamples."""
 NARROW = (
     "The lowest of several noisy losses defines the envelope at each compute, so N* probably grows faster than stated. "
     "Resampled runs have the same bias: these intervals are too narrow. Compare the law chinchilla, or repeat the best "
@@ -66,7 +66,7 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
     notes = list(_notes(first, floor))
     if bias is None:
         # Most resamples do not contain the best curves. The best fit is therefore at the edge of the distribution of
-        # the resamples. A bias correction would wrongly treat this difference as bias.
+        # the resamples. A bias-corrected interval would wrongly treat this difference as bias.
         method: Method = "percentile" if ask == "auto" else pairs_only(ask, "Law envelope")
         every = stacked([first, *_resampled(s, e, progress)])
         theta, objective = _laws(s, spec, every, _powers(spec, every), late)
@@ -81,9 +81,10 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """The points (p,) of a lower envelope in order of compute; ``used`` marks those to which the power laws are fitted.
+    """The points (p,) of a lower envelope in order of compute.
 
-    C is in FLOPs, N in parameters, D in samples, and y in its own unit and direction.
+    ``used`` marks the points to which the power laws are fitted. C is in FLOPs, N in parameters and D in samples. y has
+    the unit and the sign of the measured values.
     """
 
     C: Floats
@@ -93,14 +94,14 @@ class Envelope:
     used: Bools
 
     def runs(self, y: str, most: int = 60) -> Runs:
-        """Return the points as runs with the loss in the column ``y``. About ``most`` points are selected from many."""
+        """Return the points as runs with the loss in the column ``y``. At most ``most`` points are selected."""
         values = {"N": self.N, "D": self.D, "C": self.C, y: self.y}
         some = slice(None, None, -(-len(self.C) // most))
         return Runs(np.arange(len(self.C[some])), {name: x[some] for name, x in values.items()}, Roles(), {})
 
 
 def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> Envelope:
-    """Return the envelope to which the law of ``spec`` is fitted; raises PlannerError as ``fit`` does."""
+    """Return the envelope to which the law of ``spec`` is fitted. Raises PlannerError in the same cases as ``fit``."""
     s = sample(spec, shaped(spec, runs, curves))
     e = Points.of(s)
     found = e.records(e.y[None])
@@ -129,9 +130,8 @@ def _corrected(
     """Return the corrected parameters (1 + r, p), and the objective of the first row.
 
     The first row is corrected for the mean selection bias, and each further row for the bias of one simulation. The
-    power laws are N* = k C^a and D* = k_D C^b. k, k_D and the loss are corrected by factors, a and b by differences.
-    The loss is corrected at each point before the law is fitted. The corrected law therefore has the form of the
-    original law.
+    power laws are N* = k C^a and D* = k_D C^b. k and k_D are corrected by factors, and a and b by differences. The loss
+    is corrected at each point before its law is fitted, so the form of this law does not change.
     """
     still, mean = bias.without(e, first), _simulated_records(e, bias, 0, CHANCES)
     drawn = _simulated_records(e, bias, s.spec.seed, spec.bootstrap)
@@ -151,15 +151,15 @@ def _corrected(
 
 
 def _straight(powers: Floats) -> Floats:
-    """Return ln k, a, ln k_D and b (r, 4).
+    """Return ln k, a, ln k_D and b (r, 4) of the power laws N* = k C^a and D* = k_D C^b.
 
-    Least squares of logs is linear in these numbers. Biases can therefore be subtracted.
+    Least squares of logs is linear in these numbers, so biases can be subtracted from them.
     """
     return np.stack([np.log(powers[:, 0]), powers[:, 1], np.log(powers[:, 2]), powers[:, 3]], axis=1)
 
 
 def _powers(spec: FitSpec, rows: Records) -> Floats:
-    """Return k, a, k_D and b (r, 4) of the power laws through each envelope.
+    """Return k, a, k_D and b (r, 4) of the power laws N* = k C^a and D* = k_D C^b through each envelope.
 
     They are NaN for an envelope with too few points or only one model size.
     """
@@ -237,13 +237,16 @@ def _notes(found: Records, floor: bool) -> Iterator[FitWarning]:
 MOST = 2000
 """Maximum number of points of the curves to which the surface is fitted."""
 SMOOTH = 0.98
-"""Minimum fraction of the loss variance explained by the surface. Below this fraction, no bias is simulated."""
+"""Minimum fraction of the loss variance that the surface must explain for a simulation of the bias."""
 EVEN = 0.01
 """Largest relative variation of C / (N D) over the points for which the closed form of the frontier is used."""
 FEWEST_CURVES = 6
 """Minimum number of curves for an estimate of the scatter of the curves about the surface."""
 FREE = 3
-"""Degrees of freedom of the curves' offsets that the surface uses: their mean, and their slopes in log N and log D."""
+"""Degrees of freedom that the fitted surface removes from the offsets of the curves about the surface.
+
+These are the mean of the offsets, and their slopes in log N and log D.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,10 +254,10 @@ class SelectionBias:
     """A noise model of training curves, to simulate the selection bias of their envelope.
 
     ``theta`` are the parameters of the surface, and ``smooth`` (n,) its losses at all points. ``scatter`` is the noise
-    of whole curves. ``within`` (n,) are the remaining residuals of the points; a draw changes their sign at random and
+    of whole curves. ``within`` (n,) are the remaining residuals of the points. A draw changes their sign at random and
     shifts them along their curve. ``curve`` (n,) is the curve of each point, and ``members`` contains the points of
-    each curve in order of compute. Residuals are those of log loss if ``log`` is True, and otherwise in the unit of the
-    loss.
+    each curve in order of compute. Residuals are differences of log loss if ``log`` is True, and otherwise differences
+    of the loss.
     """
 
     theta: Floats
@@ -273,8 +276,8 @@ class SelectionBias:
     def without(self, e: Points, found: Records) -> Records:
         """Return an envelope without selection bias: the frontier of the surface at the computes of ``found``.
 
-        The frontier allows all model sizes and not only the trained ones. If C is not proportional to N D, the result
-        is the envelope of the smooth curves instead.
+        The frontier is a minimum over all model sizes, not only over the trained sizes. If C is not proportional to
+        N D, the result is the envelope of the smooth curves instead.
         """
         pairs = e.C / (e.N * e.D)
         k = float(np.median(pairs))

@@ -1,7 +1,7 @@
 """Fit of a formula law from 64 starts. The best minimum is returned, with the number of starts that ended there.
 
-The best minimum need not be the global one. The fit therefore reports how many starts ended in the best minimum, and
-how much worse the next minimum is.
+The best minimum may differ from the global minimum. The fit therefore reports how many starts ended in the best
+minimum, and how much worse the next minimum is.
 """
 
 from __future__ import annotations
@@ -27,17 +27,23 @@ from isoplan.engine.fitting.types.result import Estimate, FitWarning, empty_resa
 from isoplan.engine.laws.expression import FormulaLaw
 
 SAME = 1e-6
-"""Largest relative difference of two objectives that count as one minimum."""
+"""Largest relative difference of two objectives that belong to the same minimum."""
 NEAR, KEPT = 1.25, 2
-"""Refits start from the best minimum and up to ``KEPT`` others, each with at most ``NEAR`` times the best objective."""
+"""Refits start from the best minimum and from up to ``KEPT`` other minima.
+
+The objective of the other minima is at most ``NEAR`` times the best objective.
+"""
 LEADING, AGAIN = 16, 4
-"""Number of best starts that continue, and number of their further descents. A narrow valley needs several descents."""
+"""LEADING: number of best starts that are continued. AGAIN: number of their further descents.
+
+In a narrow valley, several descents are needed.
+"""
 MEMORY = 1_000_000
 """Maximum number of weights (resamples x runs) in a block."""
 AT_ONCE = 250
-"""Maximum number of resamples in a block. A smaller block is not much faster, because a few starts are slow."""
+"""Maximum number of resamples in a block. A smaller block takes almost the same time, because of a few slow starts."""
 FLAT = 1e-9
-"""Smallest curvature of a direction that the runs constrain, relative to the curvature along single parameters."""
+"""Threshold for an unconstrained direction: its curvature, relative to the curvature along single parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +89,7 @@ def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def _informed(s: Sample, e: Expression) -> Expression:
-    """Return the problem ``e`` with the priors of the specification; without priors, ``e`` itself."""
+    """Return the problem ``e`` with the priors of the specification, or ``e`` itself if there are no priors."""
     if not s.spec.prior:
         return e
     per = noise(s.spec, e.objective.loss, lambda: float(best_of(e, s.spec.seed).value[0]) / (e.n - len(s.free)))
@@ -93,7 +99,7 @@ def _informed(s: Sample, e: Expression) -> Expression:
 
 
 def best_of(e: Expression, seed: int) -> Spread:
-    """Return the minima of all starts; raises PlannerError if none has a finite objective."""
+    """Return the minima of all starts; raises PlannerError if no start has a finite objective."""
     theta = starts(e, seed)
     weight, owner = e.weight[None], np.zeros(len(theta), np.int64)
     ladder = e.objective.loss.softer(_residual(e, theta[0]))
@@ -111,7 +117,7 @@ def best_of(e: Expression, seed: int) -> Spread:
 def refits(
     e: Expression, found: Spread, s: Sample, how: Resampling, member: Ints, progress: Progress | None = None
 ) -> Floats:
-    """Return the best minimum (r, p) of each resample, or NaN if none is finite.
+    """Return the best minimum (r, p) of each resample, or NaN if no minimum is finite.
 
     Each refit starts from the best distinct minima of the fit to all runs.
     """

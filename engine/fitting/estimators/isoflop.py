@@ -1,4 +1,4 @@
-"""Approach 2, iso-FLOP minima: a parabola in log N for each budget, then power laws through their minima.
+"""Approach 2, iso-FLOP minima: a parabola in log N for each budget, then power laws through the minima.
 
 Sources: Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, eqs. 4, 5. A minimum is used under three
 conditions:
@@ -44,8 +44,8 @@ class Parabola:
     """The parabola of one budget: y (or log y) = c0 + c1 u + c2 u^2, with u = ln N - centre.
 
     ``C`` in FLOPs is the geometric mean over the runs of the budget. ``loss_star`` has the unit and direction of y.
-    ``located`` is True if the optimum fulfils the conditions for use. ``inside`` is True if the optimum is within the
-    sweep. N*, D* and loss* are NaN if the parabola has no minimum.
+    ``located`` is True if the minimum fulfils the conditions for use (see the module). ``inside`` is True if the
+    minimum is within the sweep. N*, D* and loss* are NaN if the parabola has no minimum.
     """
 
     budget: float
@@ -71,7 +71,7 @@ class Parabola:
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """The runs of one budget (an iso-FLOP group), and the function D(N) of this budget."""
+    """The runs of one compute budget (an iso-FLOP group), and D as a function of N for this budget."""
 
     nominal: float
     index: Ints  # positions of the runs in the sample
@@ -99,7 +99,10 @@ class Minima:
 
 
 def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
-    """Return the parabola of each budget of ``runs``, lowest budget first; raises PlannerError as ``fit`` does."""
+    """Return the parabola of each budget of ``runs``, the lowest budget first.
+
+    Raises PlannerError in the same cases as ``fit``.
+    """
     s = sample(spec, runs)
     groups = budgets(s)
     found = vertices(groups, s.weight[None], objective(spec, s.y))
@@ -109,7 +112,7 @@ def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
 def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
     """Return the fit of the iso-FLOP law, with one refit for each resample.
 
-    A resample draws noise around the parabolas, or runs within each budget.
+    A resample draws noise around the parabolas, or it draws runs within each budget.
     """
     groups, how = budgets(s), objective(s.spec, s.y)
     centre = vertices(groups, s.weight[None], how)
@@ -175,8 +178,8 @@ def budgets(s: Sample) -> list[Budget]:
 def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, half: float) -> tuple[float, float, float]:
     """Return the coefficients of ln D as a quadratic in u for one budget.
 
-    If a compute rule with C proportional to N D gives C or D, ln D is computed from this rule. Otherwise ln D is fitted
-    to the D of the runs.
+    If C or D was computed from a rule with C proportional to N D, this rule gives ln D. Otherwise, ln D is fitted to
+    the D of the runs.
     """
     rule = s.runs.roles.compute
     derived = s.runs.roles.column(Role.C) is None or s.runs.roles.column(Role.D) is None

@@ -1,12 +1,13 @@
-"""The solver for several groups of runs that share some parameters; each group has its own law.
+"""Solver for several groups of runs that share some parameters. Each group has its own law.
 
-The objective is the sum over the groups. The parameters of all groups are entries of one joint vector, to which the
-gradient and the Hessian of each group are added. Groups of one law have the same centre of each coordinate. A shared
-amplitude is therefore one number. Groups of different laws share only their floor, which has no coordinate.
+The objective is the sum over the groups. The parameters of all groups are entries of one joint vector. The gradient and
+the Hessian of each group are added at the entries of its parameters. Groups of the same law have the same centre of
+each coordinate, so a shared amplitude is one number. Groups of different laws share only their floor, which has no
+coordinate.
 
 The candidates for the shared parameters are the values at the separate optimum of each group, and the median of these
-values. A start combines a candidate with the best other parameters of each group. Each start minimises a sequence of
-softer losses first, as a fit without groups does.
+values. A start combines a candidate with the best other parameters of each group. Each start first minimises a sequence
+of softer losses, as a fit without groups does.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 AT_ONCE = 256
 """Number of resamples in a block."""
 CANDIDATES = 6
-"""Maximum number of groups that are also fitted alone. Each such fit is a candidate for the shared values.
+"""Maximum number of groups with a separate fit that is a candidate for the shared values.
 
-The largest groups are used.
+The groups with the most runs are used.
 """
 
 
@@ -44,7 +45,7 @@ class Joint:
     rows: tuple[Ints, ...]  # the runs of each group
     place: tuple[Ints, ...]  # indices (q,) of the parameters of each group in the joint vector
     shared: tuple[Ints, ...]  # indices (s,) of the shared parameters among the q of each group
-    priors: tuple[Priors, ...]  # by group; priors of shared parameters are in the first
+    priors: tuple[Priors, ...]  # by group; the first group contains the priors of shared parameters
 
     @property
     def n(self) -> int:
@@ -131,7 +132,7 @@ def joint(whole: Problem, group: Ints, share: tuple[str, ...], prior: Priors) ->
 
 
 def best_joint_fit(j: Joint, more: Floats | None = None) -> Optimum:
-    """Return the best joint fit and further minima; no earlier fit is needed as a start.
+    """Return the best joint fit and further minima. No previous fit is needed as a start.
 
     ``more`` (c, s) are further candidates for the shared values.
     """
@@ -155,8 +156,8 @@ def joint_refits(
     """Return the minimum of each resample as joint vectors (total, Q); NaN if a refit failed.
 
     ``draw(start, stop)`` returns how often each run is drawn in the resamples ``start`` to ``stop``: (stop - start, n).
-    A refit has two starts. The first is the best fit. The second combines the shared values of the best fit with the
-    best other parameters of each group in the resample.
+    A refit has two starts. The first start is the best fit. The second start combines the shared parameters of the best
+    fit with the best other parameters of each group in the resample.
     """
     kernels.compiled(j.n * total)  # One group alone may be too small to load the kernels.
     near = []
@@ -184,7 +185,7 @@ def _drawn(draw: Callable[[int, int], Floats], rows: Ints, start: int, stop: int
 
 
 def _from(j: Joint, u: Floats, weight: list[Floats], ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
-    """Return the minima (r, s, Q) and objectives (r, s) from s starts ``u`` of each of r resamples."""
+    """Return the minima (r, s, Q) and objectives (r, s) of the starts ``u``: s starts for each of r resamples."""
     r, s, size = u.shape
     owner, flat, (low, high) = np.repeat(np.arange(r), s), u.reshape(r * s, size), j.bounds
     value = np.zeros(r * s)

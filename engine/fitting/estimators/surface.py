@@ -1,6 +1,6 @@
-"""Approach 3: the fit of a law whose terms describe every run, to all runs at once.
+"""Approach 3: fit of a law to all runs at once. The law describes the loss of every run.
 
-The specification determines how resamples are drawn. If the runs do not resolve the floor, half of the resamples are
+The specification selects the method to draw resamples. If the runs do not resolve the floor, half of the resamples are
 fits without a floor.
 """
 
@@ -28,7 +28,7 @@ from isoplan.engine.laws.terms import Const
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Parameters (r, p) of the resamples, the method of the resamples, and what the runs determine about the floor.
+    """Parameters (r, p) of the resamples, their method, and the confidence curve of the floor.
 
     ``floorless`` (p,) is the best fit without a floor; None if the floor is resolved.
     """
@@ -60,7 +60,7 @@ def surface(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) -> Drawn:
-    """Return the resamples of the specification; half of them have no floor if the runs do not resolve it."""
+    """Return the resamples of the specification. If the runs do not resolve the floor, half of them have no floor."""
     total, member = s.spec.bootstrap, clusters(s.runs)
     groups = int(member.max()) + 1
     how = Resampling(choose(s.spec.interval, groups, len(s.free)), runs=groups, parameters=len(s.free))
@@ -80,17 +80,17 @@ def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) ->
 
 
 def _resolved(confidence: FloorConfidence | None, drawn: Floats) -> bool:
-    """Whether the runs resolve the floor, by its confidence curve.
+    """Return whether the runs resolve the floor, according to its confidence curve.
 
-    Without a curve, the result is computed from the floors ``drawn`` (r,) of the resamples.
+    If there is no curve, the result is computed from the floors ``drawn`` (r,) of the resamples.
     """
     return confidence.resolved if confidence else not np.mean(drawn <= 0) > EXCLUDED
 
 
 def floor_term(s: Sample, p: Problem) -> int | None:
-    """Return the index of the floor among the terms; None if the law has no floor that meets the conditions below.
+    """Return the index of the floor among the terms; None if the law has no suitable floor.
 
-    The lower bound of the floor must be zero. The floor must not be fixed or have a prior.
+    A suitable floor has a lower bound of zero, is not fixed and has no prior.
     """
     for j, term in enumerate(s.law.terms):
         if isinstance(term, Const) and term.amplitude in s.unaided and p.low[j] == 0:

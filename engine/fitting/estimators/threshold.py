@@ -1,6 +1,6 @@
 """The line in log N and log D between runs that overfit and runs that do not, by penalised logistic regression.
 
-The odds that a run overfits are exp(b0 + b1 ln N + b2 ln D). They are even on the line N = c D^lambda, with lambda =
+The odds that a run overfits are exp(b0 + b1 ln N + b2 ln D). The odds are 1 on the line N = c D^lambda, with lambda =
 -b2/b1. If a line separates the two kinds of runs exactly, the likelihood has no finite maximum. The likelihood is
 therefore penalised by Jeffreys' prior (Firth 1993, Biometrika 80, 27; Heinze and Schemper 2002). This prior has no free
 scale and does not depend on the units of N and D.
@@ -60,7 +60,7 @@ def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def is_label(runs: Runs, y: str) -> bool:
-    """Whether the column ``y`` contains 0 and 1 and no other value. Such a column can mark the runs that overfit."""
+    """Return whether the column ``y`` contains 0 and 1 and no other value, so that it can mark runs that overfit."""
     if y not in runs:
         return False
     one, zero = runs[y] == 1, runs[y] == 0
@@ -102,7 +102,7 @@ def _basis(s: Sample) -> tuple[Floats, Floats, Floats]:
 
 
 def _line(b: Floats, centre: Floats, scale: Floats) -> Floats:
-    """Return c and lambda (r, 2) of the line with even odds; NaN if larger models do not overfit more often."""
+    """Return c and lambda (r, 2) of the line N = c D^lambda; NaN if larger models do not overfit more often."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope = np.where(b[:, 1] > 0, b[:, 1], np.nan) / scale[0]
         exponent = -b[:, 2] / scale[1] / slope
@@ -111,9 +111,9 @@ def _line(b: Floats, centre: Floats, scale: Floats) -> Floats:
 
 
 def _labels(s: Sample) -> NDArray[np.float64]:
-    """Return 1 for each run that overfits and 0 for the others.
+    """Return the labels (n,) of the runs: 1 if a run overfits, and otherwise 0.
 
-    Raises PlannerError for other values, if all runs are of one kind, or if all runs have the same N or the same D.
+    Raises PlannerError for other values, if all labels are equal, or if all runs have the same N or the same D.
     """
     over, name = s.y * s.sign, column(s.runs, s.spec.y)
     bad = np.flatnonzero(~np.isin(over, (0.0, 1.0)))

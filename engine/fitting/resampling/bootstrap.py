@@ -1,20 +1,20 @@
 """The pairs bootstrap, which draws runs, and the residual bootstrap, which draws noise around a fit.
 
-Resample i depends only on the seed and on i. The result is therefore equal for any blocks and threads, on the pages and
-in the terminal.
+Resample i depends only on the seed and on i. The results therefore do not depend on the blocks and threads, and are the
+same on the pages and in the terminal.
 
-For iso-FLOP sweeps, noise is drawn around the curve of each budget, and all model sizes are kept. A budget has about
-nine runs. A draw of these runs would repeat some sizes and omit others. The minima of parabolas through such draws
-scatter two to three times too widely.
+For iso-FLOP sweeps, noise is drawn around the curve of each budget, and all runs are used. A budget has about nine
+runs. A draw of these runs would repeat some model sizes and omit others. The minima of parabolas through such draws
+would scatter two to three times too widely.
 
 The noise of the curves is estimated as follows. A curve that is fitted by absolute deviations passes through
-``COEFFICIENTS`` of its runs, so the ``COEFFICIENTS`` smallest residuals of each curve are left out. The scatter differs
-between budgets, but one curve has too few runs to determine it. The spread of a curve is therefore a mean absolute
-residual over its own residuals and ``SHARED`` additional residuals. Each additional residual equals the mean over all
-curves. Residuals above ``CAP`` times the median are reduced to this limit (variances are moderated in a similar way in
-Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3, 3). The shape of the noise is the distribution of all residuals, each
-divided by the spread of its curve. It is smoothed (Silverman & Young 1987) and multiplied by Student's factor for the
-degrees of freedom of all curves.
+``COEFFICIENTS`` of its runs, so the ``COEFFICIENTS`` smallest residuals of each curve are omitted. The scatter differs
+between budgets, but one curve has too few runs to determine its scatter. The spread of a curve is therefore a mean
+absolute residual over its own residuals and ``SHARED`` additional residuals. Each additional residual is the mean over
+all curves. Residuals above ``CAP`` times the median are reduced to this limit (variances are moderated in a similar way
+in Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3, 3). The shape of the noise is the distribution of all residuals, each
+divided by the spread of its curve. This distribution is smoothed (Silverman & Young 1987), and the draws are multiplied
+by Student's factor for the degrees of freedom of all curves.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from isoplan.engine.fitting.types.spec import FitSpec
 def counts(n: int, seed: int, start: int, stop: int, strata: Ints | None = None) -> Floats:
     """Return how often each of ``n`` runs is drawn in the resamples ``start`` to ``stop``: shape (stop - start, n).
 
-    Pairs bootstrap: a resample draws n runs with replacement (Efron 1979). If ``strata`` (n,) is given, it draws from
-    each stratum as many runs as the stratum has. Resample i uses stream i of ``philox`` and depends only on the seed
-    and on i. Therefore numpy and the compiled kernels give equal numbers for any blocks and threads.
+    Pairs bootstrap: a resample draws n runs with replacement (Efron 1979). If ``strata`` (n,) is given, a resample
+    draws from each stratum as many runs as the stratum contains. Resample i uses stream i of ``philox`` and depends
+    only on the seed and on i. numpy and the compiled kernels therefore give equal numbers for any blocks and threads.
     """
     group = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
     sizes = np.bincount(group, minlength=1)
@@ -58,7 +58,10 @@ def uniforms(seed: int, start: int, stop: int, count: int) -> Floats:
 
 
 def student(freedom: int, uniform: Floats) -> Floats:
-    """Return factors sqrt(freedom / chi2) that turn normal numbers into Student's t, from ``uniform`` numbers (r,)."""
+    """Return factors (r,) that convert normal numbers to Student's t numbers, from ``uniform`` random numbers (r,).
+
+    A factor is sqrt(freedom / chi2), with a random chi2 of ``freedom`` degrees of freedom.
+    """
     return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)), float)
 
 
@@ -75,14 +78,15 @@ def expected_scatter(spec: FitSpec, weight: Floats) -> Floats:
 class Noise:
     """The noise around a fit, estimated from its residuals. The residual bootstrap draws from it.
 
-    A draw gives each cluster the mean residual of a random cluster, and each run the remaining residual of a random
-    run. The means are smoothed by a normal kernel of Silverman's width and then shrunk to their original spread
-    (Silverman & Young 1987). Without smoothing, the zero residuals of a fit by absolute deviations would stay zero.
+    A draw assigns to each cluster the mean residual of a random cluster, and adds to each run the remaining residual of
+    a random run. The means are smoothed by a normal kernel of Silverman's width and then scaled back to their original
+    spread (Silverman & Young 1987). Without smoothing, the zero residuals of a fit by absolute deviations would stay
+    zero.
 
-    The means are also multiplied by G / (G - p), for p parameters fitted to G clusters. The logarithm of this factor is
-    twice the logarithm of the usual factor for runs of equal scatter, because few runs cannot show whether the scatter
-    is equal (MacKinnon & White 1985, J. Econometrics 29, 305: HC3 with its mean leverage). Finally, each draw is
-    divided by sqrt(chi2 / (G - p)), which turns a normal distribution into Student's t.
+    The means are also multiplied by G / (G - p), for p parameters fitted to G clusters. This factor is the square of
+    the usual factor for runs of equal scatter, because few runs cannot show whether the scatter is equal (MacKinnon &
+    White 1985, J. Econometrics 29, 305: HC3 with its mean leverage). Finally, each draw is divided by
+    sqrt(chi2 / (G - p)), which converts a normal distribution to Student's t distribution.
     """
 
     mean: Floats  # (G,) mean residual of each cluster
@@ -129,7 +133,7 @@ def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: In
 
 @dataclass(frozen=True, eq=False)
 class CurveNoise:
-    """The noise around b curves: the g residuals, each divided by the spread of its curve, and the spreads."""
+    """The noise around b curves: g residuals, each divided by the spread of its curve, and the spread of each curve."""
 
     shape: Floats  # (g,)
     spread: Floats  # (b,)

@@ -1,6 +1,6 @@
-"""Covariance of fitted parameters, and random draws from it.
+"""Covariance of fitted parameters, and random draws of parameters with this covariance.
 
-A card with the covariance instead of all resamples is small.
+A law card that contains the covariance instead of all resamples is small.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DRAWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Covariance ``matrix`` (m, m) of the parameters ``names``; the logarithm replaces each parameter in ``logs``."""
+    """Covariance ``matrix`` (m, m) of the parameters ``names``. It refers to the logarithms of those in ``logs``."""
 
     names: tuple[str, ...]
     logs: tuple[str, ...]
@@ -49,8 +49,8 @@ def covariance_of(fit: Fit) -> Covariance | None:
 def drawn(law: Law, theta: Floats, found: Covariance, seed: int) -> Floats:
     """Return ``DRAWS`` parameter vectors (r, p) that are drawn from a Gaussian around ``theta`` (p,).
 
-    They are clipped at the bounds of the law. Parameters without a covariance keep their value. Raises PlannerError if
-    the matrix is not a covariance of parameters of ``law``.
+    The draws are clipped at the bounds of the law. Parameters without a covariance keep their value. Raises
+    PlannerError if the matrix is not a covariance of parameters of ``law``.
     """
     where = [law.names.index(name) for name in found.names if name in law.names]
     m = len(found.names)

@@ -7,15 +7,15 @@ degrees of freedom. This is exact for a linear law (the F test). The distributio
 that the floor is below t (Schweder & Hjort 2016, "Confidence, Likelihood, Probability", ch. 3). The curve does not
 depend on how many resamples have no floor.
 
-If there are few runs and the floor is near zero, r is neither centred nor of unit width. Tables are then simulated from
-the law with floor t, with the best other parameters and with normal noise as large as that of the runs. The median of r
-and its 10 % and 90 % quantiles in these tables determine a shift and a scale for r (a parametric bootstrap of the
-signed root, DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). The upper width (above the median) is set to at least
-the lower width. docs/coverage.md gives the measured coverage of the curve.
+If there are few runs and the floor is near zero, the distribution of r is not centred at zero and its width differs
+from one. Tables are then simulated from the law with floor t, with the best other parameters and with normal noise as
+large as the noise of the runs. The median of r and its 10 % and 90 % quantiles in these tables determine a shift and a
+scale for r (a parametric bootstrap of the signed root, DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). The upper
+width (above the median) is set to at least the lower width. docs/coverage.md shows the measured coverage of the curve.
 
-In a table with outliers, the lowest run gives a further upper limit of the floor. Least squares estimates one scatter
-from all runs. A few diverged runs increase this scatter, and the confidence curve then allows floors far above most
-runs. But every run without noise would be above the floor.
+In a table with outliers, the lowest run determines a further upper limit of the floor. Least squares estimates one
+scatter from all runs. A few diverged runs increase this scatter, and the confidence curve then allows floors far above
+most runs. Such floors are wrong, because without noise every run is above the floor.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.fitting.types.intervals import LARGEST, FloorConfidence
 
 POINTS, ENOUGH, ZOOMS = 17, 8, 8
-"""Number of floors in a scan, minimum number of floors with a score within ``FAR``, and maximum number of scans."""
+"""POINTS: number of floors in a scan. ENOUGH: minimum number of floors with an absolute score below ``FAR``.
+ZOOMS: maximum number of scans.
+"""
 FAR = 4.0
 """Normal score (positive or negative) at which the curve ends."""
 MOST = 5_000
@@ -43,11 +45,13 @@ MOST = 5_000
 NEAR = 5.0
 """The curve is calibrated by simulation if the normal score of a zero floor is above -NEAR."""
 TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
-"""Simulated tables per floor, normal scores of the floors, and tail probability that defines the width of r."""
+"""TABLES: number of simulated tables per floor. PLACES: normal scores of the floors with simulated tables.
+TAIL: tail probability of the quantiles that define the width of r.
+"""
 INFLATED = 2.0
-"""Smallest ratio (standard deviation / robust standard deviation) of runs at which the lowest run limits the floor.
+"""Ratio (standard deviation / robust standard deviation) of the residuals above which the lowest run limits the floor.
 
-The ratio is 1.5 if one run in twenty has five times the noise of the others.
+For comparison: the ratio is 1.5 if one run in twenty has five times the noise of the other runs.
 """
 FEWEST = 7
 """Minimum number of degrees of freedom to use the robust standard deviation."""
@@ -92,7 +96,10 @@ def least_squares(s: Sample) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
-    """The profile of a floor. ``best`` (q,) is the best fit, and ``without`` (q,) the best fit with a floor of zero."""
+    """The profile of a floor.
+
+    ``best`` (q,) is the best fit, and ``without`` (q,) is the best fit with a floor of zero.
+    """
 
     p: Problem
     floor: int
@@ -101,9 +108,9 @@ class _Scan:
     freedom: int
 
     def curve(self, least: float) -> tuple[Floats, Floats, Floats]:
-        """Return floors (k,) from zero on, the best parameters (k, q) for each of them, and their normal scores (k,).
+        """Return k increasing floors (k,), the best parameters (k, q) for each floor, and their normal scores (k,).
 
-        ``least`` is the lowest y of the runs. Floors above it contradict the runs.
+        The first floor is zero. ``least`` is the lowest y of the runs; floors above ``least`` contradict the runs.
         """
         low, high = 0.0, max(least, float(self.best[self.floor]))
         for _ in range(ZOOMS):
@@ -159,9 +166,9 @@ def signed_scores(at: Floats, best: Floats, value: Floats, least: Floats, freedo
 
 
 def _calibrated(scan: _Scan, seed: int, at: Floats, theta: Floats, score: Floats) -> Floats:
-    """Return the scores (k,) after a shift and a scaling. Simulated tables determine the shift and the scale.
+    """Return the scores (k,) after a shift and a scaling, which simulated tables determine.
 
-    Tables are simulated at the floor zero and at floors with the scores PLACES.
+    Tables are simulated at the floor zero and at floors with scores close to ``PLACES``.
     """
     near = {0, *(int(np.argmin(np.abs(score - place))) for place in PLACES if score[0] <= place <= score[-1])}
     places: Ints = np.array(sorted(near))
@@ -205,13 +212,13 @@ def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Float
 
 
 def bound_by_lowest_run(curve: FloorConfidence, y: Floats, fitted: Floats, free: int, log: bool) -> FloorConfidence:
-    """Return ``curve`` with its confidence raised to the value from the lowest run where this value is higher.
+    """Return ``curve``, with higher confidence where the lowest run of the table implies a higher confidence.
 
-    The curve changes only if outliers increase the scatter of the runs. ``y`` (n,) are the runs, and ``fitted`` (n,)
-    the predictions of the law with ``free`` fitted parameters. The confidence that the floor is below t is at least 1 -
-    n T((min y - t) / s), by Bonferroni's inequality. T is the distribution function of Student's t distribution, and s
-    is 1.4826 times the median absolute residual, corrected for the degrees of freedom. Residuals, y and t are
-    logarithms if ``log`` is True.
+    The curve changes only if outliers increase the scatter of the runs. ``y`` (n,) are the values of the runs, and
+    ``fitted`` (n,) the predictions of the law with ``free`` fitted parameters. The confidence that the floor is below t
+    is at least 1 - n T((min y - t) / s), by Bonferroni's inequality. T is the distribution function of Student's t
+    distribution. s is 1.4826 times the median absolute residual, corrected for the degrees of freedom. Residuals, y and
+    t are logarithms if ``log`` is True.
     """
     finite = np.isfinite(fitted)
     freedom = int(np.sum(finite)) - free

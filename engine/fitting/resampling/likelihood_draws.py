@@ -1,14 +1,14 @@
 """Draws of parameters from the likelihood. Their percentiles are profile likelihood intervals.
 
 The deviance of a point is D = 2 (S - S_best) E[psi'] / E[psi^2], where S is the objective and psi = rho'. For least
-squares D = (S - S_best) / sigma^2. For other objectives it is the robust likelihood ratio (Schrader & Hettmansperger
-1980, Biometrika 67, 93). Both expectations are for normal noise; its standard deviation follows from the value of the
-objective. sigma is estimated from n - p degrees of freedom. The profile interval of a parameter then contains its
-values with D <= t^2 (the F test).
+squares, D = (S - S_best) / sigma^2. For other objectives, D is the robust likelihood ratio (Schrader & Hettmansperger
+1980, Biometrika 67, 93). Both expectations E are for normal noise. The value of the objective determines the standard
+deviation sigma of this noise, with n - p degrees of freedom. The profile interval of a parameter then contains its
+values with D <= t^2 (the F test), where t is a quantile of Student's t distribution.
 
-A draw is a vector of Student's t numbers, one for each parameter. The numbers of the exponents give a direction and a
-length R. The exponents move in this direction until the profile deviance, with the best amplitudes, is D = R^2. The law
-is linear in the amplitudes. The numbers of the amplitudes scatter the amplitudes around their best values. For a law
+A draw is a vector of Student's t numbers, one for each parameter. The numbers for the exponents define a direction and
+a length R. The exponents move in this direction until the profile deviance, with the best amplitudes, is D = R^2. The
+numbers for the amplitudes then scatter the amplitudes, in which the law is linear, around their best values. For a law
 with one exponent, the percentiles equal the profile interval to the last digit. For every law, the draws follow the
 curved valley of the likelihood. For a linear law, the intervals are Student's t intervals.
 """
@@ -31,7 +31,7 @@ from isoplan.engine.fitting.solver.problem import Problem
 STEPS = 12
 """Number of search steps along a direction. For a parabolic deviance, one step gives the exact distance."""
 FARTHEST = 30.0
-"""Maximum distance of the search along a direction, relative to the distance for a parabolic deviance."""
+"""Maximum distance of the search along a direction, as a multiple of the distance for a parabolic deviance."""
 
 
 def likelihood_draws(p: Problem, best: Optimum, seed: int, start: int, stop: int) -> Floats:

@@ -1,11 +1,12 @@
 """Gaussian priors on parameters, as terms of the objective.
 
-An objective is the negative logarithm of a likelihood in units of s, the scale of the noise. A Gaussian prior (mean,
-sd) therefore adds (s / 2) ((parameter - mean) / sd)^2 to the objective, and the minimum is the maximum a posteriori.
+An objective is s times the negative logarithm of a likelihood, where s is the scale of the noise. A Gaussian prior
+(mean, sd) therefore adds (s / 2) ((parameter - mean) / sd)^2 to the objective. The minimum of this sum is the maximum a
+posteriori estimate.
 
 If relative errors are given, s is known: 2 for least squares, and 1 for other objectives. Otherwise s is the
 maximum-likelihood estimate at the best fit without priors. For this estimate, the objective is multiplied by n / (n -
-p), with n runs and p free parameters. For least squares, s is twice the usual estimate of the variance.
+p), for n runs and p free parameters. For least squares, s is twice the usual estimate of the variance.
 
 Each resample draws its own mean from the prior. A parameter that the runs do not constrain then has the spread of the
 prior.
@@ -30,7 +31,7 @@ Priors = Mapping[str, tuple[float, float]]
 
 
 def informed(s: Sample, p: Problem, least: Callable[[Problem], float]) -> Problem:
-    """Return the problem ``p`` with the priors of the specification; without priors, ``p`` itself.
+    """Return the problem ``p`` with the priors of the specification, or ``p`` itself if there are no priors.
 
     ``least`` returns the lowest objective of a problem.
     """
@@ -45,7 +46,7 @@ def posed(p: Problem, prior: Priors, noise: float) -> Problem:
 
 
 def redrawn(p: Problem, prior: Priors, normal: Floats) -> Problem:
-    """Return the problem ``p`` with its own prior means for each resample, from normal numbers ``normal`` (r, k)."""
+    """Return the problem ``p`` with random prior means for each resample, from normal numbers ``normal`` (r, k)."""
     return replace(p, penalty=p.penalty and moved(p.penalty, prior, normal))
 
 
@@ -56,7 +57,7 @@ def penalty(forms: Forms, prior: Priors, noise: float) -> Penalty:
 
 
 def moved(one: Penalty, prior: Priors, normal: Floats) -> Penalty:
-    """Return the penalty with its own means for each resample, from standard normal numbers ``normal`` (r, k)."""
+    """Return the penalty with random means for each resample, from standard normal numbers ``normal`` (r, k)."""
     mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
     return replace(one, mean=mean + sd * normal)
 
@@ -72,9 +73,9 @@ def normals(seed: int, total: int, k: int) -> Floats:
 
 
 def noise(spec: FitSpec, loss: Loss, mean: Callable[[], float]) -> float:
-    """Return the scale s of the noise: known from given errors, or estimated.
+    """Return the scale s of the noise, which is known if errors are given and otherwise estimated.
 
-    ``mean`` returns the objective of the best fit divided by the degrees of freedom. This function is called only if no
+    ``mean()`` returns the objective of the best fit divided by the degrees of freedom. ``mean`` is called only if no
     errors are given.
     """
     if spec.relative_error is not None:

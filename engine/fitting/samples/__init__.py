@@ -1,1 +1,1 @@
-"""Preparation for the solver: runs are checked and clustered, and training curves are smoothed."""
+"""Preparation of data for the solver: checks and clusters of runs, and smoothing of training curves."""

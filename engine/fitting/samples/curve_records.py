@@ -13,7 +13,7 @@ from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.fitting.samples.sample import Sample
 
 FEWEST = 3
-"""Minimum number of points of an envelope after its first and its last model size are removed."""
+"""Minimum number of points that must remain when the first and last model size of an envelope are removed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +21,8 @@ class Records:
     """r lower envelopes of the loss, one for each resample, at the b distinct values of compute ``C`` (b,).
 
     N, D, y and ``at`` (the index of the point) have the shape (r, b). ``all`` (r, b) marks the points of an envelope.
-    ``on`` (r, b) marks the points to which power laws are fitted. ``trimmed`` (r,) marks the envelopes without their
-    first and last model size.
+    ``on`` (r, b) marks the points to which power laws are fitted. ``trimmed`` (r,) marks the envelopes from which the
+    first and the last model size were removed for these fits.
     """
 
     C: Floats
@@ -80,7 +80,7 @@ class Points:
         return Points(order, s.y[order], C, N, D, curve[order], int(curve.max()) + 1 < len(s))
 
     def records(self, y: Floats, present: Bools | None = None) -> Records:
-        """Return the envelopes of the losses ``y`` (r, n); ``present`` (r, n) marks the points to use (None: all)."""
+        """Return the envelopes of the losses ``y`` (r, n). ``present`` (r, n) marks the points to use (None: all)."""
         on = on_envelope(y, np.ones(y.shape, bool) if present is None else present)
         starts = np.flatnonzero(np.r_[True, self.C[1:] != self.C[:-1]])
         at = np.maximum.reduceat(np.where(on, np.arange(1, on.shape[1] + 1), 0), starts, axis=1) - 1
@@ -102,16 +102,20 @@ def on_envelope(y: Floats, present: Bools) -> Bools:
 
 
 def fit_for_laws(N: Floats, on: Bools, fewest: int) -> Bools:
-    """Return a mask (r,) of the envelopes with at least ``fewest`` points and two model sizes; ``on`` is (r, b)."""
+    """Return a mask (r,) of the envelopes with at least ``fewest`` points and at least two model sizes.
+
+    ``on`` (r, b) marks the points of the envelopes, and ``N`` (r, b) contains the model sizes.
+    """
     high = np.where(on, N, -np.inf).max(axis=1)
     low = np.where(on, N, np.inf).min(axis=1)
     return np.asarray((on.sum(axis=1) >= fewest) & (high > low))
 
 
 def _trimmed(N: Floats, on: Bools, whole: bool) -> tuple[Bools, Bools]:
-    """Return a mask (r, b) of the envelopes without first and last model size, and a mask (r,) of changed envelopes.
+    """Remove the points of the first and last model size; return the remaining points (r, b) and changed rows (r,).
 
-    An envelope stays unchanged if the runs have no curves, or if fewer than three points or two sizes would remain.
+    Both results are masks. An envelope does not change if the runs have no curves (``whole`` is False), or if fewer
+    than three points or fewer than two sizes would remain.
     """
     if not whole:
         return on, np.zeros(len(on), bool)

@@ -1,8 +1,8 @@
 """Tables of runs that are made from training curves, for laws that use curves.
 
-A row is a point of an interpolated curve (envelope), the training steps of a run to a target (critical-batch), or
-whether a run overfits (threshold). Unusable curves are removed, and the remaining curves are smoothed. The fit treats
-such a table like a table of runs.
+The content of a row depends on the law. For envelope, it is a point of an interpolated curve. For critical-batch, it is
+the number of training steps of a run to a target. For threshold, it shows whether a run overfits. Unusable curves are
+removed, and the remaining curves are smoothed. The table is then fitted like a table of runs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,25 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Curves, Metric, Runs
 
 LOST = 0.5
-"""A curve counts as diverged if its loss rises after its minimum by more than this fraction of the decrease before."""
+"""Threshold for a diverged curve: rise of the loss after its minimum, divided by the decrease before the minimum."""
 STRETCHES = 20
-"""Number of parts into which a curve is divided. The means of the parts show whether the loss rises at the end."""
+"""Number of segments into which a curve is divided. Their mean losses show whether the loss rises at the end."""
 SIGNIFICANT = 4.0
-"""Minimum excess of the mean of the last part over the lowest mean to count as a rise, in standard errors."""
+"""Minimum rise of the loss at the end of a curve that counts as overfitting, in standard errors.
+
+The rise is the mean loss of the last segment minus the lowest mean loss of a segment.
+"""
 RISE = 0.01
-"""Minimum excess of the mean of the last part over the lowest mean, as a fraction of the total loss decrease."""
+"""Minimum rise of the loss at the end of a curve that counts as overfitting, as a fraction of the total decrease."""
 GROWTH = 1.05
-"""Ratio of training steps at which weights of the running mean differ by the factor ``smoothing`` (critical-batch)."""
+"""Ratio of two numbers of training steps whose weights in the running mean differ by the factor ``smoothing``.
+
+It is used for the law critical-batch. See ``smoothed_by_updates``.
+"""
 
 
 def measured(curves: Curves, y: str) -> Curves:
-    """Return the curves without invalid and diverged ones (NaN, infinity), at the points where ``y`` was measured.
+    """Return the valid curves that do not diverge to infinity, at the points where ``y`` was measured.
 
     Raises PlannerError if ``y`` is not a column of the curves or if no curve remains.
     """
@@ -52,9 +58,9 @@ def measured(curves: Curves, y: str) -> Curves:
 
 
 def steady(curves: Curves, y: str) -> Curves:
-    """Return the curves without those that end far above their minimum, which count as diverged.
+    """Return the curves without diverged curves, which end far above their minimum.
 
-    The end is the lowest of the last three points. Raises PlannerError if no curve remains.
+    The value at the end is the lowest of the last three points. Raises PlannerError if no curve remains.
     """
     loss, starts = down(curves, y), curves.starts
     first, least = loss[starts[:-1]], np.minimum.reduceat(loss, starts[:-1])
@@ -115,11 +121,11 @@ class End:
 
 
 def end_of(loss: Floats) -> End:
-    """Return whether the loss (t,) rises at the end by more than noise, and whether it still decreases there.
+    """Return whether the loss (t,) rises at the end by more than noise, and whether it still decreases at the end.
 
-    The curve is divided into 20 parts. The run overfits if the mean of the last part exceeds the lowest mean by more
-    than four standard errors and by more than 1 % of the total decrease (jets, Fig. 3). The standard error follows from
-    the scatter of the second differences of the loss.
+    The curve is divided into 20 segments. The run overfits if the mean loss of the last segment exceeds the lowest mean
+    loss by more than four standard errors, and by more than 1 % of the total decrease (jets, Fig. 3). The standard
+    error is computed from the scatter of the second differences of the loss.
     """
     width = max(len(loss) // STRETCHES, 1)
     means = np.array([part.mean() for part in np.array_split(loss, len(loss) // width)])
@@ -137,12 +143,15 @@ def sign(curves: Curves, y: str) -> float:
 
 
 def down(curves: Curves, y: str) -> Floats:
-    """Return ``y`` at all points (n,), with the sign for which smaller values are better."""
+    """Return ``y`` at all points (n,), multiplied by -1 if larger values are better."""
     return sign(curves, y) * curves[y]
 
 
 def left_out(out: Bools, why: str) -> list[str]:
-    """Return a list with one sentence that counts the curves in the mask ``out`` (m,); empty if there are none."""
+    """Return a list with one sentence: the number of curves in the mask ``out`` (m,), and the reason ``why``.
+
+    The list is empty if the mask contains no curve.
+    """
     count = int(out.sum())
     if not count:
         return []
@@ -158,7 +167,7 @@ BUDGETS = 500
 """Number of budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, use 1,500).
 """
 RIVALS = 30
-"""Number of best curves stored for each budget. A resample needs a worse curve only if it contains none of these."""
+"""Number of best curves stored for each budget. The envelope of a resample rarely needs a worse curve."""
 
 
 def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
@@ -181,9 +190,9 @@ def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
 def whole(spec: FitSpec, curves: Curves) -> Runs:
     """Return the points of the smoothed curves at 500 common budgets, for the law envelope.
 
-    The curves are interpolated linearly in log C, and the 30 best are stored for each budget. log C and log D are
-    smoothed like the loss. A mean of several losses is therefore assigned to the mean of their log C and not to the
-    last C.
+    The curves are interpolated linearly in log C. For each budget, the 30 best curves are stored. log C and log D are
+    smoothed like the loss. A mean of several losses is therefore assigned to the mean of their log C, and not to the
+    last log C.
     """
     curves = steady(curves, spec.y)
     _need(curves, ("N", "D", "C"), spec)
@@ -213,10 +222,10 @@ def whole(spec: FitSpec, curves: Curves) -> Runs:
 def updates(spec: FitSpec, curves: Curves) -> Runs:
     """Return one row for each run: its batch size and, in the column of the metric, the training steps to the target.
 
-    The target is given by ``spec``; otherwise it is the most demanding loss that every run reaches. The step at which a
-    curve reaches the target is interpolated between points. The running mean of the loss covers a fraction of the steps
-    and not a number of points, because longer runs have larger distances between points. The steps are smoothed like
-    the loss. A mean of several losses is therefore assigned to the mean of their steps.
+    The target is ``spec.target``. If it is None, the target is the best loss that every run reaches. The step at which
+    a curve reaches the target is interpolated between points. The running mean of the loss covers a fixed fraction of
+    the steps, because the distance between points is larger in longer runs. The steps are smoothed like the loss. A
+    mean of several losses is therefore assigned to the mean of their steps.
     """
     curves = steady(curves, spec.y)
     axis = spec.find_law().axes[0]
@@ -271,7 +280,7 @@ SHAPES: dict[str, Callable[[FitSpec, Curves], Runs]] = {
     "critical-batch": updates,
     "threshold": cells,
 }
-"""Function that makes the table of runs, for each law that uses training curves."""
+"""For each law that uses training curves: the function that computes its table of runs."""
 
 
 def _of_unique(runs: Runs) -> Runs:

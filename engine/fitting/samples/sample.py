@@ -19,17 +19,17 @@ NARROWEST = 1e-9
 PROPORTIONAL = 1 - 1e-9
 """Largest correlation of the logarithms of two axes at which runs can separate the effects of the two axes."""
 SCALES = ("N", "D", "U", "C")
-"""Axes on which a value of zero is an error. Another axis may be a setting whose sweep starts at zero."""
+"""Axes on which a value of zero is an error. On other axes, a sweep may start at zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The runs that are fitted: those with positive weight and a value on each axis.
+    """The runs that are fitted: all runs with a positive weight and a value on each axis.
 
-    ``columns`` contains an array (n,) for each axis. ``y`` has the sign for which smaller values are better.
-    ``unplaced`` counts the runs omitted because their value on a swept axis is zero and ``FitSpec.realised`` is None.
-    ``unmeasured`` counts the runs without a value of y. An example is a background rejection that is given only as a
-    limit.
+    ``columns`` contains an array (n,) for each axis. ``y`` is the fitted quantity times ``sign``, which is -1 if larger
+    values are better and the law describes -y. ``unplaced`` counts the runs that are omitted because their value on a
+    swept axis is zero and ``FitSpec.realised`` is None. ``unmeasured`` counts the runs without a value of y. An example
+    is a background rejection that is given only as a limit.
     """
 
     law: Law
@@ -59,9 +59,9 @@ class Sample:
 
 
 def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
-    """Return the runs that are fitted; raises PlannerError if these runs cannot determine the law.
+    """Return the runs to fit; raises PlannerError if these runs cannot determine the law.
 
-    ``known`` contains parameters that other runs determine. ``runs`` need not determine these parameters.
+    ``known`` contains the parameters that other runs determine. ``runs`` need not determine them.
     """
     spec = spec.read_from(runs)
     law = spec.find_law()
@@ -98,7 +98,7 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
 
 
 def no_run(runs: Runs) -> PlannerError:
-    """Return the error for a table without a usable run, with the most frequent reason why rows were left out."""
+    """Return the error for a table without a usable run. It states the most frequent reason for omitted rows."""
     if len(runs) == 0 and len(runs.left_out.why):
         reasons, counts = np.unique(runs.left_out.why, return_counts=True)
         text = f"{counts.max():,} row{'' if counts.max() == 1 else 's'} {reasons[counts.argmax()]}"
@@ -109,7 +109,7 @@ def no_run(runs: Runs) -> PlannerError:
 def precision(spec: FitSpec, runs: Runs) -> Floats:
     """Return the factors (n,) of the run weights from the given errors; all factors are 1 if no errors are given.
 
-    With sigma, the error of a run, a factor is 1/sigma for the objectives "lad" and "asymmetric", and 1/sigma^2 for
+    If sigma is the error of a run, the factor is 1/sigma for the objectives "lad" and "asymmetric", and 1/sigma^2 for
     other objectives. Least squares then sums (residual / sigma)^2.
     """
     stated = spec.relative_error
@@ -136,7 +136,7 @@ def precision(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def stated_error(spec: FitSpec, runs: Runs) -> Floats:
-    """Return the given error (n,) of log y (of y, if the objective uses no logarithms); 1 if no error is given."""
+    """Return the errors (n,) of log y, or of y if the objective uses no logarithms; 1 if no errors are given."""
     stated = spec.relative_error
     if stated is None:
         return np.ones(len(runs))
@@ -152,7 +152,7 @@ def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
 
 
 def swept_axis(law: Law) -> str | None:
-    """Return the axis of a law over a setting whose sweep may start at zero; None for other laws."""
+    """Return the axis of a law with a selectable axis, if a sweep of this axis may start at zero; otherwise None."""
     swept = law.with_axis is not None and law.axis in law.positive and law.axis not in SCALES
     return law.axis if swept else None
 
@@ -232,7 +232,7 @@ def _usable(runs: Runs, role: str, zero: bool) -> None:
     NaN and infinity are never allowed. Zero and negative numbers are allowed only if ``zero`` is True.
     """
     values = runs[role]
-    sound = np.isnan(values) if role == "budget" else np.zeros(len(values), bool)  # NaN: not part of an iso-FLOP group
+    sound = np.isnan(values) if role == "budget" else np.zeros(len(values), bool)  # NaN: the run has no budget
     bad = np.flatnonzero(~sound & ~(np.isfinite(values) & (zero | (values > 0))))
     if bad.size:
         raise PlannerError(
@@ -316,7 +316,10 @@ def _apart(s: Sample, one: str, other: str) -> None:
 
 
 def direction(x: Floats, z: Floats) -> tuple[float, float]:
-    """Return the slope of log z against log x (along the major axis of their scatter), and their correlation."""
+    """Return the slope of log z as a function of log x, and the correlation of log x and log z.
+
+    The slope is that of the major axis of the scatter.
+    """
     a, b = np.log(x) - np.mean(np.log(x)), np.log(z) - np.mean(np.log(z))
     aa, bb, ab = float(a @ a), float(b @ b), float(a @ b)
     if aa == 0 or bb == 0:
@@ -334,10 +337,10 @@ def and_list(names: list[str]) -> str:
 
 
 def clusters(runs: Runs) -> Ints:
-    """Return the number (n,) of each run's cluster. Runs that differ only in seed, name and metrics form a cluster.
+    """Return the cluster number (n,) of each run. Runs that differ only in seed, name and metrics form a cluster.
 
-    Runs of one cell (one setting of all axes) share their deviation from the law and are therefore resampled together.
-    Without a column of seeds, each run is its own cluster.
+    Runs with equal settings have a common deviation from the law, so they are resampled together. If there is no column
+    of seeds, each run is its own cluster.
     """
     if "seed" not in runs.labels:
         return np.arange(len(runs))

@@ -1,1 +1,1 @@
-"""Predictions of runs that were left out of a fit, to compare laws with baselines and with each other."""
+"""Predictions of runs that were excluded from a fit, to compare laws with baselines and with each other."""

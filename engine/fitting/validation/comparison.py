@@ -1,12 +1,12 @@
 """Comparison of laws on one table, by extrapolation error and then by information criteria.
 
-An objective is the sum over runs of weight times rho(residual). Up to the scale s of the noise, it is the negative
-logarithm of the density p(r) = exp(-w rho(r) / s) / Z(s / w), with Z(s) the integral of exp(-rho(r) / s) over r. s has
-its maximum-likelihood value and counts as a parameter. For ``ols``, the density is Gaussian. For ``huber-log``, it is
-Gaussian with exponential tails that begin at delta. Since delta does not change with s, the best fit of the objective
-is also the most likely one.
+An objective is the sum over runs of w rho(r), with the weight w and the residual r of a run. The corresponding density
+of a residual is p(r) = exp(-w rho(r) / s) / Z(s / w). s is the scale of the noise, and Z(s) is the integral of
+exp(-rho(r) / s) over r. s has its maximum-likelihood value and counts as a parameter. For ``ols``, the density is
+Gaussian. For ``huber-log``, it is Gaussian with exponential tails that begin at delta. Since delta does not change with
+s, the best fit of the objective also has the maximum likelihood.
 
-For residuals of logs, p is the density of log y. Information criteria therefore compare laws only with the same
+For residuals of logs, p is the density of log y. Information criteria therefore compare only laws with the same
 objective and the same runs.
 
 AIC = 2 k - 2 ln p and BIC = k ln n - 2 ln p, where k is the number of free parameters plus one for s (Akaike 1974;
@@ -93,7 +93,7 @@ def most_likely(loss: Loss, residual: Floats, weight: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A fitted law in a comparison, with its mean relative error on the runs left out and its AIC and BIC.
+    """A fitted law in a comparison, with its mean relative error on the excluded runs, and its AIC and BIC.
 
     An error or criterion that is not defined is NaN, and ``note`` states why. ``parameters`` is the number of free
     parameters.
@@ -121,8 +121,8 @@ class Contender:
 class Comparison:
     """The fitted laws, the best first. ``refused`` contains the laws that could not be fitted, each with the reason.
 
-    ``targets`` are the runs over which errors are averaged: all runs left out or, if one of the laws describes minima,
-    the best run of each budget. If no runs can be left out, ``validation`` is None and ``note`` states why.
+    ``targets`` are the runs over which errors are averaged: all excluded runs or, if one of the laws describes minima,
+    the best run of each budget. If no runs can be excluded, ``validation`` is None and ``note`` states the reason.
     ``warnings`` are about the runs and the objective.
     """
 
@@ -137,7 +137,7 @@ class Comparison:
     def ranks(self) -> tuple[int | None, ...]:
         """The rank of each law of ``ranked``; None for a law that could not be ranked.
 
-        Laws are ranked by their error on the runs left out or, if no runs could be left out, by AIC.
+        Laws are ranked by their error on the excluded runs or, if no runs could be excluded, by AIC.
         """
         known = [bool(np.isfinite(one.aic if self.validation is None else one.error)) for one in self.ranked]
         return tuple(i if ranked else None for i, ranked in enumerate(known, 1))
@@ -170,7 +170,7 @@ class Comparison:
 
     @property
     def refusals(self) -> list[str]:
-        """What is missing for each law that was not fitted, one sentence with the name of the law for each."""
+        """One sentence for each law that was not fitted, with the name of the law and the reason."""
         return [why if re.search(rf"\b{re.escape(law)}\b", why) else f"{law}: {why}" for law, why in self.refused]
 
     @property
@@ -190,10 +190,10 @@ class Comparison:
 def compare(
     spec: FitSpec, runs: Runs, specs: Sequence[FitSpec] | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Fit the laws of ``specs`` to ``runs`` and compare them; ``specs`` = None means all laws of the catalogue.
+    """Fit the laws of ``specs`` to ``runs`` and compare them. If ``specs`` is None, compare all laws of the catalogue.
 
-    Laws of the catalogue have the options of ``spec``. The laws are ordered by their error and, if errors are equal, by
-    AIC. A law that describes minima has no likelihood of single runs and therefore no AIC.
+    Laws of the catalogue are fitted with the options of ``spec``. The laws are sorted by their error and, if errors are
+    equal, by AIC. A law that describes minima has no likelihood of single runs and therefore no AIC.
     """
     asked = [one.read_from(runs) for one in (_all(spec) if specs is None else specs)]
     fits: list[Fit] = []
@@ -217,7 +217,7 @@ def compare(
 
 
 def compare_suggested(spec: FitSpec, runs: Runs, suggested: bool) -> Comparison:
-    """Compare all laws of the catalogue on ``runs``, under the objective of ``suggest`` if ``suggested`` is true.
+    """Compare all laws of the catalogue on ``runs``. If ``suggested`` is true, ``suggest`` selects the objective.
 
     Raises PlannerError if no law can be fitted.
     """
@@ -231,7 +231,7 @@ def compare_suggested(spec: FitSpec, runs: Runs, suggested: bool) -> Comparison:
 
 
 def compare_groups(spec: FitSpec, runs: Runs, suggested: bool) -> dict[str, Comparison]:
-    """Return ``compare_suggested`` by group, or under the name "" if ``runs`` are not to be fitted by group."""
+    """Return the result of ``compare_suggested`` by group. The key is "" if ``runs`` are not fitted by group."""
     if not runs.roles.each:
         return {"": compare_suggested(spec, runs, suggested)}
     groups = runs.labels["group"]
@@ -240,9 +240,9 @@ def compare_groups(spec: FitSpec, runs: Runs, suggested: bool) -> dict[str, Comp
 
 
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
-    """Return the specification itself and those of all other laws of the catalogue.
+    """Return the specification itself and specifications of all other laws of the catalogue.
 
-    If ``spec`` is a law with an optimum over one axis, all other laws with an optimum are included over this axis.
+    If the law of ``spec`` has an optimum over one axis, all other laws with an optimum over this axis are included.
     """
     sweep = spec.axis is not None and spec.find_law().optimum is not None
     swept = [law.with_axis(str(spec.axis)) for law in ONE_AXIS if sweep and law.optimum and law.with_axis]
@@ -269,7 +269,7 @@ def _order_by(value: float) -> float:
 
 
 def rows(found: Comparison) -> list[dict[str, Any]]:
-    """Return a table with a row for each law, the best first, for JSON; unknown values and ranks are None."""
+    """Return a table for JSON with one row per law, the best first. Unknown values and ranks are None."""
     return [
         {
             "rank": found.ranks[i],

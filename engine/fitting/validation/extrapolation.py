@@ -1,12 +1,13 @@
 """Validation of a law by extrapolation, compared with baselines that use no law.
 
-A cut leaves out the largest runs. The law is fitted to the rest and predicts the runs left out. The first cut leaves
-out the largest budget, the second the two largest and the third the three largest, but never more than half of the
-budgets. If a table has no budgets, the cuts leave out the runs in the top 15, 30 and 45 % of the range of log C.
+A cut excludes the largest runs. The law is fitted to the other runs and predicts the excluded runs. The first cut
+excludes the largest budget, the second cut the two largest budgets, and the third cut the three largest budgets. At
+most half of the budgets are excluded. If a table has no budgets, the three cuts exclude the runs in the top 15, 30 and
+45 % of the range of log C.
 
 The error of a prediction is |prediction - y| / |y|, which does not depend on whether larger or smaller y is better. If
 y has both signs, the error is relative to the range of y. The error of a method is the mean over the runs of each cut,
-then the mean over the cuts.
+and then the mean over the cuts.
 
 Laws of training curves are validated as follows. The envelope is fitted to the points of all curves up to a limit of
 compute, and predicts the envelope beyond this limit. The law of the critical batch size predicts the training steps to
@@ -37,7 +38,7 @@ from isoplan.engine.schema import Runs
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """n runs: the size (n,) of each, the logarithms of their axes (n, k), and y (n,)."""
+    """n runs: the size (n,) of each run, the logarithms of the axes (n, k), and y (n,)."""
 
     size: Floats
     x: Floats
@@ -45,14 +46,14 @@ class Points:
 
 
 def last_point(known: Points, new: Points) -> Floats:
-    """Predict no further improvement: y of the largest known run, averaged over all known runs of this size."""
+    """Predict the y of the largest known run (no further improvement), averaged over all known runs of this size."""
     return np.full(len(new.size), np.mean(known.y[known.size == np.max(known.size)]))
 
 
 def log_linear(known: Points, new: Points) -> Floats:
     """Predict y by a power law without a floor: log y is linear in the logs of all axes, by least squares.
 
-    If a known y is zero or negative, y itself is linear in these logs.
+    If a known y is zero or negative, y instead of log y is linear in these logs.
     """
     log = bool(np.all(known.y > 0))
     centre = known.x.mean(axis=0)
@@ -84,34 +85,33 @@ BASELINES_IN_WORDS = {
     "log-linear": "power law without floor",
     "nearest cell": "nearest run",
 }
-"""What each baseline predicts, in words."""
+"""Description of the prediction of each baseline."""
 
 
 MOST_CUTS = 3
 SHARES = (0.15, 0.3, 0.45)
-"""Fractions of the range of log C that the three cuts leave out if a table has no budgets."""
+"""Fractions of the range of log C that the three cuts exclude if a table has no budgets."""
 RIVALS = ("isoflop", "chinchilla")
 """Laws of approaches 2 and 3, which are compared with each other if the table allows both."""
 
 MOST_POINTS = 2000
-"""Maximum number of points of the curves to which a law of single runs is fitted."""
+"""Maximum number of points of training curves in the fit of a law of single runs."""
 NOT_OF_CELLS = (
     "A threshold separates cells and predicts no loss, so its extrapolation cannot be tested. See how many cells are "
     "on its wrong side."
 )
 
 Targets = Literal["runs", "best"]
-"""Runs over which errors are averaged: "runs" are all runs left out, "best" is the best run of each budget left out."""
+"""Runs over which errors are averaged: all excluded runs ("runs"), or the best run of each excluded budget ("best")."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """One cut of a validation: the runs that were left out, and their predictions.
+    """One cut of a validation: the excluded runs, which are larger than ``limit``, and their predictions.
 
-    ``held`` (h,) are the positions of these runs; all are larger than ``limit``. ``beyond`` (h,) is their distance from
-    the largest fitted run in decades. ``best`` (h,) marks the best run of each budget. ``predicted`` contains
-    predictions (h,) by method; they are NaN if a method does not predict a run. A law of minima predicts only the best
-    run of each budget.
+    ``held`` (h,) are the positions of the excluded runs. ``beyond`` (h,) is their distance from the largest fitted run,
+    in decades. ``best`` (h,) marks the best run of each budget. ``predicted`` contains predictions (h,) by method. A
+    prediction is NaN if a method does not predict a run: a law of minima predicts only the best run of each budget.
     """
 
     limit: float
@@ -123,7 +123,7 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Predictions of the runs that were left out, by several laws and by the baselines.
+    """Predictions of the excluded runs, by several laws and by the baselines.
 
     ``size`` is the role of the column that orders runs by size. ``relative_to`` (n,) is the divisor of the error of
     each run. ``missing`` contains the reason why a method could not predict a cut.
@@ -139,7 +139,7 @@ class Validation:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of the laws, then of the baselines."""
+        """Names of the laws, followed by the names of the baselines."""
         return (*self.laws, *BASELINES)
 
     def errors(self, cut: Cut, method: str) -> Floats:
@@ -165,12 +165,12 @@ class Validation:
 
     @property
     def furthest(self) -> float:
-        """Largest distance in decades from the fitted runs to a run left out, over all cuts."""
+        """Largest distance of an excluded run from the fitted runs over all cuts, in decades."""
         return max(float(np.max(cut.beyond)) for cut in self.cuts)
 
     @property
     def sentence(self) -> str:
-        """Text with the error of the first law and of the best baseline, over the runs that this law predicts."""
+        """Text with the errors of the first law and of the best baseline, over the runs that the law predicts."""
         law, targets = self.laws[0], self.targets((self.laws[0],))
         error = self.error(law, targets)
         what = "runs" if targets == "runs" else "best runs"
@@ -182,9 +182,9 @@ class Validation:
         )
 
     def targets(self, methods: Sequence[str]) -> Targets:
-        """Return the targets that all ``methods`` predict: all runs left out, or the best run of each budget.
+        """Return the targets that all ``methods`` predict: all excluded runs, or the best run of each budget.
 
-        Methods without any prediction do not count.
+        Methods without any prediction are ignored.
         """
         for cut in self.cuts:
             for method in methods:
@@ -197,8 +197,9 @@ class Validation:
 def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
     """Return the validation of the law of ``spec`` on ``runs``, with baselines.
 
-    If the table has budgets, the laws isoflop and chinchilla (approaches 2 and 3) are included. Cuts that leave too few
-    runs for the law are skipped. Raises PlannerError if too few runs can be left out, or if no cut leaves enough runs.
+    If the table has budgets, the laws isoflop and chinchilla (approaches 2 and 3) are included. A cut is skipped if too
+    few runs remain to fit the law. Raises PlannerError if the table has too few sizes for a cut, or if all cuts are
+    skipped.
     """
     spec = spec.read_from(runs)
     sweep = "N" in runs and "D" in runs and _size(runs, spec.find_law().axes)[0] == "budget"
@@ -214,8 +215,8 @@ def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Val
 def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = None) -> Validation:
     """Return predictions of the largest runs by each law of ``specs`` (with the same y) and by the baselines.
 
-    The laws are fitted without resamples, and equal tables give equal results to the last digit. Raises PlannerError if
-    too few runs can be left out.
+    The laws are fitted without resamples. Equal tables give identical results. Raises PlannerError if the table has too
+    few sizes for a cut.
     """
     y, weight = specs[0].y, runs.values.get("weight")
     if y not in runs:
@@ -265,8 +266,8 @@ def _predict(made: Fit, runs: Runs, best: NDArray[np.bool_]) -> Floats:
 def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:
     """Return the role of the column that orders runs by size, and the size (n,) of each run.
 
-    The size is the budget (C for a run without one) if the table has budgets. Otherwise it is C, or the first axis if
-    there is no C.
+    If the table has budgets, the size is the budget, or C for a run without a budget. Otherwise, the size is C, or the
+    first axis if there is no C.
     """
     budget = runs.values.get("budget")
     if budget is not None and "C" in runs:
@@ -280,7 +281,7 @@ def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:
 
 
 def _limits(runs: Runs, role: str, size: Floats) -> list[float]:
-    """Return for each cut the largest size that is fitted. The first cut leaves out the fewest runs."""
+    """Return for each cut the largest size that is fitted. The first cut excludes the fewest runs."""
     sound = np.isfinite(size) & (size > 0)
     if not sound.all():
         raise PlannerError(f"{column(runs, role)} is not positive in {np.sum(~sound)} runs: leave them out.")
@@ -299,7 +300,7 @@ def _limits(runs: Runs, role: str, size: Floats) -> list[float]:
 
 
 def _best(runs: Runs, y: str) -> NDArray[np.bool_]:
-    """Return a mask (n,) of the best run of each budget; several runs of a budget if their y is equal."""
+    """Return a mask (n,) of the best run of each budget, or of several best runs with equal y."""
     out = np.zeros(len(runs), bool)
     budget = runs.values.get("budget")
     if budget is None:
@@ -312,7 +313,7 @@ def _best(runs: Runs, y: str) -> NDArray[np.bool_]:
 
 
 def relative_to(y: Floats) -> Floats:
-    """Return the divisor of errors of ``y`` (n,): |y|, or the range of y if y has both signs or is zero somewhere."""
+    """Return the divisor (n,) for errors of ``y``: |y|, or the range of y if y has both signs or contains zero."""
     one_sign = bool(np.all(y > 0) or np.all(y < 0))
     return np.abs(y) if one_sign else np.full(len(y), np.ptp(y) or 1.0)
 
@@ -320,8 +321,8 @@ def relative_to(y: Floats) -> Floats:
 def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
     """Return the validation of the law of ``spec`` on ``runs``, which are points of training curves.
 
-    A law of single runs, and an envelope of runs with budgets, is validated as by ``validate``. Raises PlannerError as
-    ``validate`` does.
+    A law of single runs, and an envelope of runs with budgets, is validated by ``validate``. Raises PlannerError in the
+    same cases as ``validate``, and for the law threshold.
     """
     law = spec.find_law()
     if law.estimator == "threshold":

@@ -1,9 +1,9 @@
 """Minima of the parabolas of approach 2: their location in the sweeps of N, and their bias.
 
-The loss along a budget is not exactly a parabola in log N. Its vertex is therefore biased, even without noise. If alpha
-= beta and the sweep is centred, the bias is zero. Otherwise it is a fraction of N* that increases with compute. The
-bias is estimated for the N and C of the runs: a chinchilla law is fitted to the runs, its predictions replace their
-losses, parabolas are fitted to these, and the minima are compared with the frontier of the law.
+At a fixed budget, the loss is not exactly a parabola in log N. The vertex of a fitted parabola is therefore biased,
+even without noise. If alpha = beta and the sweep is centred, the bias is zero. Otherwise, the bias is a fraction of N* that
+increases with compute. To estimate the bias for the N and C of the runs, a chinchilla law is fitted to the runs.
+Parabolas are then fitted to the predictions of this law, and their minima are compared with the frontier of the law.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from isoplan.engine.schema import Runs
 def minima(runs: Runs, spec: FitSpec) -> tuple[OptimumLocation, ...]:
     """Return the location of N* in the sweep of each budget, in the order of ``parabolas`` (lowest budget first).
 
-    The refits of ``spec`` draw runs within each budget. A resample has no minimum if its parabola has none or if it has
-    fewer than three model sizes. Raises PlannerError as ``fit`` does.
+    The refits of ``spec`` draw runs within each budget. A resample has no minimum if its parabola has no minimum, or if
+    it has fewer than three model sizes. Raises PlannerError in the same cases as ``fit``.
     """
     s = sample(spec, runs)
     groups, how = budgets(s), objective(spec, s.y)
@@ -53,7 +53,7 @@ BEYOND = (0.0, 1.0, 2.0, 3.0)
 
 @dataclass(frozen=True)
 class OptimumBias:
-    """Relative bias of N* and D* at ``C`` FLOPs: the value of the parabolas divided by that of the surface, minus one.
+    """Relative bias of N* and D* at ``C`` FLOPs: value of the parabolas / value of the surface - 1.
 
     ``beyond`` is the distance of C from the largest budget in decades.
     """
@@ -66,7 +66,10 @@ class OptimumBias:
 
 @dataclass(frozen=True, eq=False)
 class ParabolaBias:
-    """Bias of the exponent a in N* = k C^a: ``exponent`` is that of the parabolas, ``truth`` that of the surface."""
+    """Bias of the exponent a in N* = k C^a.
+
+    ``exponent`` is the exponent of the parabolas, and ``truth`` is the exponent of the surface.
+    """
 
     surface: Fit
     exponent: float
@@ -75,7 +78,7 @@ class ParabolaBias:
 
     @property
     def bias(self) -> float:
-        """The bias of the exponent a: that of the parabolas minus that of the surface."""
+        """The bias of the exponent a: exponent of the parabolas minus exponent of the surface."""
         return self.exponent - self.truth
 
     @property
@@ -92,8 +95,8 @@ class ParabolaBias:
 def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) -> ParabolaBias:
     """Return the bias of ``found``, a fit of iso-FLOP minima, for the N and C of its ``runs``.
 
-    D follows from C and N by the compute rule. Raises PlannerError if no surface can be fitted to the runs, if a term
-    of the surface vanished, or if its parabolas have no minimum near their sweeps.
+    The compute rule determines D from C and N. Raises PlannerError if no surface can be fitted to the runs, if a term
+    of the surface is zero, or if its parabolas have no minimum near their sweeps.
     """
     spec = found.spec.without_refits()
     surface = fit(spec.for_law(get_law("chinchilla")), runs)
