@@ -1,8 +1,8 @@
 """Minima of the parabolas of approach 2: their location in the sweeps of N, and their bias.
 
 At a fixed budget, the loss is not exactly a parabola in log N. The vertex of a fitted parabola is therefore biased,
-even without noise. If alpha = beta and the sweep is centred, the bias is zero. Otherwise, the bias is a fraction of N* that
-increases with compute. To estimate the bias for the N and C of the runs, a chinchilla law is fitted to the runs.
+even without noise. If alpha = beta and the sweep is centred, the bias is zero. Otherwise, the bias is a fraction of N*
+that increases with compute. To estimate the bias for the N and C of the runs, a chinchilla law is fitted to the runs.
 Parabolas are then fitted to the predictions of this law, and their minima are compared with the frontier of the law.
 """
 
