@@ -24,9 +24,9 @@ from isoplan.engine.planning.optimum.constrained import money
 from isoplan.engine.planning.optimum.frontier import frontier, paid
 from isoplan.engine.planning.optimum.surface import evaluate
 from isoplan.engine.planning.plan.answer import spans
-from isoplan.engine.planning.plan.assumptions import largest_near_runs
+from isoplan.engine.planning.plan.assumptions import SAME, largest_models
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.solve import Task, solve
+from isoplan.engine.planning.plan.solve import Task, either, solve
 from isoplan.engine.planning.scenario.limits import LimitName
 from isoplan.engine.planning.scenario.prices import COMPUTE, Prices, Rates
 from isoplan.engine.schema import Runs
@@ -102,9 +102,13 @@ class CheapestPath:
         if not self.least_money:
             return self._frontier(v, size)
         limits: dict[LimitName, ArrayLike] = {"budget": size / self.rates.flop, "money": size}
-        if (most := largest_near_runs(self.fit)) is not None:
-            limits["parameters"] = np.full(np.shape(size), most)
-        return solve(self.fit.law, v, Task(self.rule, {}, prices=self.prices), limits, None)
+        task, sizes = Task(self.rule, {}, prices=self.prices), largest_models(self.fit)
+        if sizes is None:
+            return solve(self.fit.law, v, task, limits, None)
+        near, most = (
+            solve(self.fit.law, v, task, {**limits, "parameters": np.full(np.shape(size), N)}, None) for N in sizes
+        )
+        return either(near, most, most.loss < near.loss - SAME * np.abs(most.loss))
 
     def values(self, best: Floats, draws: Floats) -> tuple[Floats, Floats]:
         """Convert losses of the law (lower is better) to values: (s,) of the best fit and (r, s) of the resamples."""

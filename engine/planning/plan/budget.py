@@ -17,7 +17,7 @@ from isoplan.engine.planning.answer.quantity import IMPOSSIBLE, Quantity, given,
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.assumptions import near_runs
+from isoplan.engine.planning.plan.assumptions import within_support
 from isoplan.engine.planning.plan.bill import bill, converted
 from isoplan.engine.planning.plan.convention import apart, restate
 from isoplan.engine.planning.plan.metric import Through
@@ -59,7 +59,7 @@ def plan_budget(
         raise PlannerError(f"The budget of {C:g} FLOPs is not positive. Give a positive number, such as 1e20.")
     rule = rule or fit.compute
     task = Task(rule, {"budget": float(C), **limits.given}, prices=prices)
-    task, limited = near_runs(fit, task, task.best(fit))
+    task, limited = within_support(fit, task, task.best(fit))
     best, draws = task.best(fit), task.draws(fit)
     if not np.isfinite(best.loss):
         raise PlannerError(nothing(fit, task, C))

@@ -15,7 +15,7 @@ from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import Quantity, given, measure
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan.answer import Plan, spans
-from isoplan.engine.planning.plan.assumptions import near_runs, reached
+from isoplan.engine.planning.plan.assumptions import draws_within_support, reached, within_support
 from isoplan.engine.planning.plan.bill import unknown, why_unknown
 from isoplan.engine.planning.plan.budget import allocation
 from isoplan.engine.planning.plan.parts import Saving
@@ -62,8 +62,8 @@ def save_against(fit: Fit, plan: Plan, N: float, D: float, prices: Prices | None
         raise PlannerError("Your plan is too far beyond the runs to be compared: enter N and D nearer to the runs.")
     limits: dict[LimitName, float] = {"unique": U} if fit.law.repeats else {}
     task = Task(rule, limits, Goal(best_loss, losses), prices, prices.aim if prices else COMPUTE)
-    task, _ = near_runs(fit, task, task.best(fit))
-    best, draws = task.best(fit), within_reach(fit, task.draws(fit))
+    free, (task, _) = task, within_support(fit, task, task.best(fit))
+    best, draws = task.best(fit), within_reach(fit, draws_within_support(fit, free, task))
     saved, many = C - float(best.C), C - np.asarray(draws.C)
     flops = measure(fit, saved, many, "FLOPs")
     percent = measure(fit, 100 * saved / C, 100 * many / C, "%", within=SHARE)

@@ -130,22 +130,19 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
         if rates is None or not (law.repeats and rates.sample):
             return at
         mix = best_mix(law, v, left, task.rule, rates)
-        return _either(at, mix, ~(at.loss <= mix.loss))
+        return either(at, mix, ~(at.loss <= mix.loss))
     at = least_cost_within(law, v, goal, left, task.rule, task.aim, rates)
     if not (law.repeats and task.aim.sample):
         return at
+    # ``mix`` simulates fewer samples and repeats them, ``at`` uses as many unique samples as allowed.
     mix = cheapest_mix(law, v, goal, left, task.rule, task.aim)
-    return _either(at, mix, task.cost(mix) < task.cost(at))
+    return either(at, mix, task.cost(mix) < task.cost(at))
 
 
-def _either(at: Point, mix: Point, better: Bools) -> Point:
-    """Return ``mix`` where it is ``better``, else ``at``.
-
-    The answer ``mix`` simulates fewer samples and repeats them. The answer ``at`` uses as many unique samples as
-    allowed.
-    """
-    pairs = ((at.N, mix.N), (at.D, mix.D), (at.C, mix.C), (at.loss, mix.loss), (at.U, mix.U))
-    return Point(*(np.where(better, two, one) for one, two in pairs))
+def either(at: Point, other: Point, better: Bools) -> Point:
+    """Return ``other`` where it is ``better``, else ``at``."""
+    names = ("N", "D", "C", "loss", "U")
+    return Point(*(np.where(better, getattr(other, name), getattr(at, name)) for name in names))
 
 
 def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:

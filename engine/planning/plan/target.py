@@ -18,7 +18,7 @@ from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity
 from isoplan.engine.planning.optimum.frontier import floor
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.assumptions import near_runs
+from isoplan.engine.planning.plan.assumptions import draws_within_support, within_support
 from isoplan.engine.planning.plan.bill import bill, converted
 from isoplan.engine.planning.plan.budget import allocation, check_size, derived, no_optimum
 from isoplan.engine.planning.plan.convention import apart, restate
@@ -68,8 +68,8 @@ def plan_target(
     if map is not None and np.isnan(goal.best):
         raise PlannerError(met(map, target))
     task = Task(rule, limits.given, goal, prices, aim or (prices.aim if prices else COMPUTE))
-    task, limited = near_runs(fit, task, task.best(fit))
-    best, draws = task.best(fit), task.draws(fit)
+    free, (task, limited) = task, within_support(fit, task, task.best(fit))
+    best, draws = task.best(fit), draws_within_support(fit, free, task)
     reached, many = _reach(fit, task, goal, best, draws)
     asked = Question("target", float(target), limits, map.map.spec.y if map else "")
     described = map.map if map else fit

@@ -15,7 +15,7 @@ from isoplan.engine.planning.answer.format import aligned, cell_texts, decades
 from isoplan.engine.planning.answer.quantity import Quantity, given, withheld
 from isoplan.engine.planning.answer.standing import SEEN
 from isoplan.engine.planning.plan.answer import Plan, spans
-from isoplan.engine.planning.plan.assumptions import near_runs
+from isoplan.engine.planning.plan.assumptions import draws_within_support, within_support
 from isoplan.engine.planning.plan.bill import bill
 from isoplan.engine.planning.plan.budget import allocation
 from isoplan.engine.planning.plan.metric import Through
@@ -120,8 +120,8 @@ def _vary(fit: Fit, label: str, task: Task, maps: tuple[Through, ...]) -> Variat
     law = maps[0].law if task.goal is not None and task.goal.draws.ndim and maps else fit
     names = [m.map.spec.y for m in maps]
     try:
-        task, _ = near_runs(law, task, task.best(law))
-        best, draws = task.best(law), task.draws(law)
+        free, (task, _) = task, within_support(law, task, task.best(law))
+        best, draws = task.best(law), draws_within_support(law, free, task)
     except PlannerError as error:
         return _without(fit, label, str(error), names)
     if not np.isfinite(best.loss) or not np.isfinite(best.C):

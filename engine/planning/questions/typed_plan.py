@@ -12,7 +12,7 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.assumptions import near_runs, utilisation_note, with_reached_utilisation
+from isoplan.engine.planning.plan.assumptions import utilisation_note, with_reached_utilisation, within_support
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.money import is_money, read_money, spendable
@@ -116,7 +116,7 @@ def _size(fit: Fit, question: Question, prices: Prices, rule: ComputeRule | None
             law = map.law if map else fit
             goal = map.goal(question.value) if map else Goal(*(np.asarray(fit.sign * question.value),) * 2)
             task = Task(rule, question.limits.given, goal, prices, prices.aim)
-        task, _ = near_runs(law, task, task.best(law))
+        task, _ = within_support(law, task, task.best(law))
         return float(task.best(law).N)
     except PlannerError:  # the plan raises the same error
         return math.nan

@@ -35,7 +35,7 @@ def value(q: Quantity) -> float:
 
 
 def test_a_target_carries_its_intervals_into_money(epoch: Fit) -> None:
-    plan = plan_target(epoch, 2.0, prices=PRICES)
+    plan = plan_target(epoch, 2.0, prices=PRICES, limits=Limits(parameters=1e15))
     found = amounts(plan.bill)
     C = plan.allocation["C"]
     for name in ("training money", "training energy", "training CO2", "simulation money", "inference money"):

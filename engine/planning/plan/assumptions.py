@@ -1,0 +1,126 @@
+"""Assumptions of a plan in place of inputs that the user did not give: the utilisation, and the largest model.
+
+A small model does not reach the usual utilisation of a machine. The assumed utilisation is then the largest that the
+planned model reaches.
+
+If samples or queries have a price, the cheapest plan trades them for a larger model, which can be far larger than the
+models of the runs. The model is then limited to a size near the runs, or to the largest size that the runs support.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from isoplan.engine.fitting.types.result import Fit, FitWarning
+from isoplan.engine.hardware import UTILISATION
+from isoplan.engine.laws import Point
+from isoplan.engine.planning.plan.solve import Task
+from isoplan.engine.planning.plan.support import ANSWERED, MARKED
+from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.quantities import count
+
+ROUNDS, SETTLED = 12, 0.01
+"""Maximum number of times that the plan is solved for its utilisation, and relative change of N at which this ends."""
+SAME = 0.01
+"""Relative change of the loss or of the cost up to which a plan near the runs replaces a larger model."""
+UTILISATION_CODE, LARGER_MODEL = "utilisation", "larger-model"
+
+
+def with_reached_utilisation(prices: Prices | None, size: Callable[[Prices], float]) -> Prices | None:
+    """Return ``prices`` with a utilisation that the planned model reaches, if the user gave no utilisation.
+
+    ``size`` returns N of the plan for given prices, NaN if it has none. The utilisation of a model of N parameters is
+    at most ``UTILISATION`` sqrt(N / ``Device.least``) (see ``Machine.least``).
+    """
+    if prices is None or not prices.machine.assumed:
+        return prices
+    before = math.inf
+    for _ in range(ROUNDS):
+        N = size(prices)
+        if not (math.isfinite(N) and N > 0) or abs(N - before) <= SETTLED * before < math.inf:
+            break
+        before, prices = N, reached(prices, N)
+    return prices
+
+
+def reached(prices: Prices, N: float) -> Prices:
+    """Return ``prices`` with the utilisation that a model of ``N`` parameters reaches, if the user gave none."""
+    machine = prices.machine
+    if not machine.assumed:
+        return prices
+    # N is known to a relative precision of SETTLED, and the model must not be too small for its own utilisation.
+    share = UTILISATION * min(math.sqrt((1 - SETTLED) * N / machine.device.least), 1.0)
+    return replace(prices, machine=replace(machine, utilisation=share))
+
+
+def utilisation_note(prices: Prices | None, N: float | None) -> tuple[FitWarning, ...]:
+    """Return a note on a utilisation that was lowered for a model of ``N`` parameters; empty if it was not."""
+    if prices is None or N is None or not prices.machine.assumed or prices.machine.utilisation >= UTILISATION:
+        return ()
+    text = (
+        f"Time and money count on {prices.machine.share}, the most that a model of {count(N)} parameters reaches. Give "
+        "the utilisation that you measured, if you know it."
+    )
+    return (FitWarning(UTILISATION_CODE, text),)
+
+
+def largest_models(fit: Fit) -> tuple[float, float] | None:
+    """Return the largest N near the runs, and the largest N that the runs support; None if their N is not known."""
+    span = fit.data.ranges.get("N")
+    return None if span is None else (span[1] * 10**MARKED, span[1] * 10**ANSWERED * (1 - 1e-9))
+
+
+def within_support(fit: Fit, task: Task, best: Point) -> tuple[Task, tuple[FitWarning, ...]]:
+    """Return ``task`` with a limit on the model size if the answer ``best`` for money is much larger than the runs.
+
+    The limit is the largest N near the runs if it changes the loss or the cost by at most ``SAME``. Otherwise it is the
+    largest N that the runs support. The task is returned unchanged if the size of the answer does not depend on prices,
+    or if the user limits the number of parameters. The warning states the limit.
+    """
+    sizes = largest_models(fit)
+    priced = task.prices is not None and task.prices.machine.price is not None and task.prices.rates.weighs
+    spends = task.aim.weighs if task.goal is not None else "money" in task.limits
+    if sizes is None or not (priced and spends and fit.law.is_surface) or "parameters" in task.limits:
+        return task, ()
+    near, most = sizes
+    if best.N > near:
+        limited = replace(task, limits={**task.limits, "parameters": near})
+        if _same(task, limited.best(fit), best):
+            text = (
+                f"By the law a model of {count(float(best.N), 2)} parameters is better by less than {100 * SAME:g} %, "
+                f"but it is far larger than the runs. The plan is limited to {count(near, 2)} parameters."
+            )
+            return limited, (FitWarning(LARGER_MODEL, text),)
+    if best.N > most:
+        text = (
+            f"By the law a model of {count(float(best.N), 2)} parameters is better, but the runs do not support it. "
+            f"The plan is limited to {count(most, 2)} parameters. For a plan closer to the runs, set a maximum number "
+            f"of parameters, such as {count(near, 2)}."
+        )
+        limited = replace(task, limits={**task.limits, "parameters": most})
+        if np.isfinite(limited.best(fit).C):
+            return limited, (FitWarning(LARGER_MODEL, text),)
+    return task, ()
+
+
+def _same(task: Task, other: Point, best: Point) -> bool:
+    """Return whether the loss (for a budget) or the cost (for a goal) of ``other`` is that of ``best``, up to SAME."""
+    value, least = (float(at.loss if task.goal is None else task.cost(at)) for at in (other, best))
+    return math.isfinite(value) and value - least <= SAME * abs(least)
+
+
+def draws_within_support(fit: Fit, task: Task, limited: Task) -> Point:
+    """Return the answers of all resamples (r,) to ``limited``; where there is none, the answer to ``task``.
+
+    ``limited`` is ``task`` as ``within_support`` returns it.
+    """
+    draws = limited.draws(fit)
+    if limited is task:
+        return draws
+    kept, free = np.isfinite(draws.C), task.draws(fit)
+    pairs = ((getattr(draws, name), getattr(free, name)) for name in ("N", "D", "C", "loss", "U"))
+    return Point(*(np.where(kept, one, other) for one, other in pairs))
