@@ -94,7 +94,9 @@ def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen
         done = [r for r in seen.cells.values() if r.state == "done" and r.name not in there]
         rows = [row for r in done if (row := as_row(r, sweep.get(r.name, ""))) is not None and row.usable]
         if shutil.disk_usage(queue.root).free < LEAST_DISK:
-            raise PlannerError(f"The disk of {queue.root} is full: free some space, and finished cells become rows.")
+            raise PlannerError(
+                f"The disk of {queue.root} is full, so finished cells do not become rows: free some space."
+            )
         new = cells.grow(db, states, rows, lambda: fault_point("before-ingest-commit"))
         fault_point("after-ingest-commit")
         return seen, new

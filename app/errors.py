@@ -28,7 +28,7 @@ def show_error(error: Exception) -> bool:
     incident = secrets.token_hex(4)
     log.error("incident %s", incident, exc_info=error)
     st.error(
-        "Something went wrong on this page. Nothing was lost; reload it, and if it happens again, "
+        "Something went wrong on this page. Nothing was lost. Reload the page. If the error occurs again, "
         f"report incident {incident}.",
         icon=":material/error:",
     )

@@ -77,11 +77,11 @@ def refuse_existing(file: Path) -> None:
 def _check_place(root: Path, file: Path) -> None:
     """Raise PlannerError if no backup of the workspace ``root`` can be written to the path ``file``."""
     if file.is_dir():
-        raise PlannerError(f"{file} is a folder: name the file that the backup goes to.")
+        raise PlannerError(f"{file} is a folder: name a file for the backup.")
     if not file.parent.is_dir():
         raise PlannerError(f"There is no folder {file.parent}: create it, or name another file.")
     if file.parent.resolve().is_relative_to(root / CELLS):
-        raise PlannerError(f"{file} is among the cells of the workspace: name a file in another folder.")
+        raise PlannerError(f"{file} is inside the cells folder of the workspace: name a file in another folder.")
 
 
 def _check_workspace(root: Path) -> None:
@@ -90,7 +90,7 @@ def _check_workspace(root: Path) -> None:
         raise PlannerError(f"There is no folder {root}: name the folder of a workspace with --workspace.")
     parts = (FILE, CELLS, SWEEPS, "uploads", "programs.toml", "cluster.toml")
     if not any((root / name).exists() for name in parts):
-        raise PlannerError(f"{root} is not a workspace: name the folder of one with --workspace.")
+        raise PlannerError(f"{root} is not a workspace: name the folder of a workspace with --workspace.")
 
 
 def _write(root: Path, part: Path, database: Path, contents: Contents, tell: Tell) -> None:
@@ -128,7 +128,7 @@ def check_rows(folder: Path, manifest: Manifest) -> None:
     """Raise PlannerError if a table of the database in ``folder`` differs from the checksum in the manifest."""
     different = differences(manifest.contents, contents_of(folder))
     if different:
-        raise PlannerError(f"The rows of the table {different[0]} of the backup have changed: check the disk.")
+        raise PlannerError(f"The table {different[0]} in the backup differs from its checksum: check the disk.")
 
 
 def put_new(part: Path, file: Path) -> None:
@@ -155,7 +155,7 @@ def _note(root: Path, file: Path, manifest: Manifest) -> Iterator[str]:
     try:
         note_backup(root, LastBackup(path=str(file), created=manifest.created))
     except OSError as error:
-        yield f"The workspace cannot be written ({error.strerror}), so it does not record where this backup is."
+        yield f"The path of this backup is not recorded: the workspace cannot be written ({error.strerror})."
     if manifest.left_out:
         more = f" and {len(manifest.left_out) - 3} more" if len(manifest.left_out) > 3 else ""
         yield f"Not in the backup: {', '.join(manifest.left_out[:3])}{more}."
@@ -196,9 +196,9 @@ def _check_target(root: Path) -> None:
     if root.exists() and not root.is_dir():
         raise PlannerError(f"{root} is a file: name a folder with --workspace.")
     if (root / FILE).exists():
-        raise PlannerError(f"{root} has a workspace: rename that folder, or name another one with --workspace.")
+        raise PlannerError(f"{root} already contains a workspace: rename it, or name another folder with --workspace.")
     if root.exists() and any(root.iterdir()):
-        raise PlannerError(f"The folder {root} is not empty: name another one with --workspace.")
+        raise PlannerError(f"The folder {root} is not empty: name another folder with --workspace.")
 
 
 @contextmanager

@@ -53,7 +53,8 @@ def answering(db: Database, root: Path) -> Iterator[None]:
         folder.mkdir(mode=0o700)
     if not _is_ours(folder):
         log.error(
-            "%s is not a folder of this user, so `isoplan backup` gets no copies: remove it and start again", folder
+            "`isoplan backup` gets no copies, because %s is not a folder of this user: remove it and restart the app",
+            folder,
         )
         yield
         return
@@ -102,7 +103,7 @@ def _copy(db: Database, target: Path, asker: Owner) -> dict[str, object]:
         return {"error": str(error)}
     except Exception as error:
         log.error("A backup failed: %s", error, exc_info=error)
-        return {"error": f"The app could not copy the database ({type(error).__name__}): its log says more."}
+        return {"error": f"The app could not copy the database ({type(error).__name__}): see the log of the app."}
     log.info("the database was copied for a backup by process %d on %s", asker.pid, asker.host)
     return {"contents": contents.model_dump()}
 
@@ -192,7 +193,7 @@ def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
         if (seen := _text(request.with_name(BEAT))) != beat:
             beat, moved = seen, time.monotonic()
         if time.monotonic() - moved > STILL:
-            raise PlannerError(f"{refusal} It did not answer the request for a copy for {STILL:g} s.")
+            raise PlannerError(f"{refusal} The app did not answer the request for a copy for {STILL:g} s.")
         time.sleep(POLL)
 
 

@@ -34,7 +34,7 @@ def read_report(raw: Mapping[str, Any], fits: Sequence[Fit], title: str = "") ->
     answer, or if ``fits`` is not empty and does not contain the fit of the plan.
     """
     if not isinstance(raw.get("sentence"), str):
-        what = "a fit" if "parameters" in raw or "groups" in raw else "no answer of Isoplan"
+        what = "a fit" if "parameters" in raw or "groups" in raw else "not an answer of Isoplan"
         raise PlannerError(f"Answer: the file is {what}. Name the JSON of a plan, a recipe or another answer.")
     if {"question", "allocation", "derived"} <= raw.keys():
         plan = read_plan(raw)
@@ -43,7 +43,7 @@ def read_report(raw: Mapping[str, Any], fits: Sequence[Fit], title: str = "") ->
             maps = [by_hash[name] for name in plan.maps if name in by_hash]
             return report_plan(plan, by_hash[plan.fit], title or "Plan", maps=maps)
         if fits:
-            raise PlannerError(f"Fit: no file is the fit {plan.fit} of the plan. Add it, or leave out all fits.")
+            raise PlannerError(f"Fit: the fit {plan.fit} of the plan is missing. Add its file, or omit all fits.")
         return make_report(title or "Plan", document(plan.shown))
     return make_report(title or "Answer", _read_document(raw), fits)
 
@@ -82,7 +82,7 @@ def write_report(report: Report, path: Path) -> None:
     """
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
-        raise PlannerError(f"Path: a report has no ending {path.suffix!r}. Use {' or '.join(WRITERS)}.")
+        raise PlannerError(f"Path: a report cannot have the ending {path.suffix!r}. Use {' or '.join(WRITERS)}.")
     made = writer(report)
     try:
         path.write_bytes(made)

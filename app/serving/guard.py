@@ -69,7 +69,7 @@ class Guard:
         if scope["path"] in OPEN_PATHS:
             return None
         if not self.token and _name(host) not in LOCAL_HOSTS:
-            return PlainTextResponse("This Isoplan server answers to localhost only.", 403)
+            return PlainTextResponse("This Isoplan server can be opened only at localhost.", 403)
         if not _same_origin(scope, headers, host, bool(self.token)):
             return PlainTextResponse("This request comes from a page of another site.", 403)
         return self._token_refusal(scope, headers) if self.token else None
@@ -80,9 +80,7 @@ class Guard:
         query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
         if scope["type"] == "http" and scope["method"] == "GET" and _equal(query.get("token", ""), self.token):
             return self._without_token(scope)
-        return PlainTextResponse(
-            "This Isoplan server is shared by a link: open it with the link that contains its token.", 401
-        )
+        return PlainTextResponse("This Isoplan server requires a token: open the link that contains the token.", 401)
 
     def _without_token(self, scope: Scope) -> Response | None:
         """Return a redirect to the same address without the token. The response sets the token as a cookie.

@@ -73,7 +73,7 @@ class Start:
     def __post_init__(self) -> None:
         if not self.shared and self.host not in LOCAL_HOSTS:
             raise PlannerError(
-                f"--host {self.host} would let other machines in: add --shared, which asks visitors for a token "
+                f"--host {self.host} accepts connections from other machines: add --shared, which requires a token "
                 "and switches training off."
             )
 
@@ -189,7 +189,8 @@ def listen(host: str, port: int | None) -> socket.socket:
                 continue
             raise PlannerError(_why(error, host, candidate)) from error
     raise PlannerError(
-        f"Ports {FIRST_PORT} to {FIRST_PORT + PORTS_TRIED - 1} are all taken: free one or name another with --port."
+        f"Ports {FIRST_PORT} to {FIRST_PORT + PORTS_TRIED - 1} are all in use: free one of them, or choose "
+        "another port with --port."
     )
 
 
@@ -213,9 +214,9 @@ def _bind(host: str, port: int) -> socket.socket:
 
 def _why(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} is taken by another program: name a free one with --port, or leave --port out."
+        return f"Port {port} is in use by another program: choose a free port with --port, or omit --port."
     if error.errno == errno.EACCES:
-        return f"Port {port} is reserved for the system: name one above 1023 with --port."
+        return f"Port {port} is reserved for the system: choose a port above 1023 with --port."
     return f"--host {host} is not an address of this machine ({error.strerror or error})."
 
 

@@ -152,7 +152,7 @@ def test_an_app_that_does_not_answer_is_named(
     with pytest.raises(PlannerError) as error, database_copy(root, tmp_path):
         pass
     assert f"is open in another Isoplan at http://localhost:8501 (process {os.getpid()}" in str(error.value)
-    assert str(error.value).endswith("It did not answer the request for a copy for 0.3 s.")
+    assert str(error.value).endswith("The app did not answer the request for a copy for 0.3 s.")
     (root / FOLDER).write_text("")
     with (
         pytest.raises(
@@ -181,7 +181,7 @@ def test_why_the_app_has_no_copy_is_said(
             raise ValueError("unforeseen")
 
         monkeypatch.setattr(requests, "copy_open", breaks)
-        why = r"could not copy the database \(ValueError\): its log says more"
+        why = r"could not copy the database \(ValueError\): see the log of the app"
         with pytest.raises(PlannerError, match=why), database_copy(root, tmp_path):
             pass
         monkeypatch.setattr(requests, "write_json", breaks)
@@ -206,7 +206,7 @@ def test_a_folder_for_requests_that_leads_elsewhere_is_left_alone(
     (root / FOLDER).chmod(0o777)
     with answering(db, root):
         pass
-    assert [record.getMessage().count("gets no copies: remove it") for record in caplog.records] == [1, 1]
+    assert [record.getMessage().count("gets no copies, because") for record in caplog.records] == [1, 1]
 
 
 @pytest.mark.usefixtures("quick")

@@ -39,7 +39,7 @@ def test_alone_it_lists_the_commands(monkeypatch: pytest.MonkeyPatch, capsys: py
         (["app", "--prt", "1"], "No such option: --prt"),
         (["app", "--port", "99999"], "Invalid value for '--port'"),
         (["app", "--port", "x"], "Invalid value for '--port'"),
-        (["app", "--host", "0.0.0.0", "--no-browser"], "--host 0.0.0.0 would let other machines in"),
+        (["app", "--host", "0.0.0.0", "--no-browser"], "--host 0.0.0.0 accepts connections from other machines"),
     ],
 )
 def test_bad_input_is_one_sentence_and_code_2(

@@ -72,7 +72,7 @@ def test_the_shell_names_us_and_asks_no_other_server(server: Server) -> None:
 
 
 def test_a_foreign_host_is_refused(server: Server) -> None:
-    assert get(server.url, Host="evil.example") == (403, "This Isoplan server answers to localhost only.")
+    assert get(server.url, Host="evil.example") == (403, "This Isoplan server can be opened only at localhost.")
 
 
 def test_a_websocket_of_another_site_is_refused(server: Server) -> None:
@@ -97,7 +97,7 @@ def test_a_taken_port_is_named(server: Server, tmp_path: Path) -> None:
     done = isoplan("app", "--no-browser", "--port", port, "--workspace", str(tmp_path))
     assert done.returncode == 2
     assert done.stderr == (
-        f"isoplan: Port {port} is taken by another program: name a free one with --port, or leave --port out.\n"
+        f"isoplan: Port {port} is in use by another program: choose a free port with --port, or omit --port.\n"
     )
 
 
@@ -110,7 +110,7 @@ def test_every_port_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         monkeypatch.setattr("isoplan.app.serving.server.FIRST_PORT", taken.getsockname()[1])
         monkeypatch.setattr("isoplan.app.serving.server.PORTS_TRIED", 1)
-        with pytest.raises(PlannerError, match="all taken: free one or name another with --port"):
+        with pytest.raises(PlannerError, match="all in use: free one of them, or choose another port with --port"):
             listen("localhost", None)
 
 
@@ -121,7 +121,7 @@ def test_a_host_that_is_not_of_this_machine_is_named() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
 def test_another_host_needs_shared(host: str) -> None:
-    with pytest.raises(PlannerError, match=f"--host {host} would let other machines in: add --shared"):
+    with pytest.raises(PlannerError, match=f"--host {host} accepts connections from other machines: add --shared"):
         Start(host=host)
     assert Start(host=host, shared=True).shared
 

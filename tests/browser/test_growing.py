@@ -50,7 +50,7 @@ def test_the_data_page_follows_and_a_fit_is_made_again_with_one_click(
     data, fit = open_page(), open_page()
     visit(data, server, f"data?table={TABLE}&show=Rows")
     expect(data.get_by_text("12 runs", exact=True)).to_be_visible()
-    expect(data.get_by_text("All its cells are finished.")).to_be_visible()
+    expect(data.get_by_text("All cells of this table are finished.")).to_be_visible()
     visit(fit, server, f"fit?table={TABLE}")
     press(fit, "Fit law")
     expect(fit.get_by_text(re.compile(r"loss of 12 runs"))).to_be_visible()

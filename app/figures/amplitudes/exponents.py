@@ -74,11 +74,11 @@ def _table(published: Sequence[DataExponent], trained: Sequence[DataExponent]) -
 def _alt(published: Sequence[DataExponent], trained: Sequence[DataExponent]) -> str:
     every = [*published, *trained]
     below = [one.process for one in every if one.ends[1] < least_exponent(one.d)]
-    ours = "".join(f", {one.process} {one.alpha:.3g}" for one in trained)
-    fails = f" Below the bound lie {', '.join(dict.fromkeys(below))}." if below else ""
+    ours = ", ".join(f"{one.process} {one.alpha:.3g}" for one in trained)
+    fails = f" Processes below the line: {', '.join(dict.fromkeys(below))}." if below else ""
     return (
-        f"Exponents of D of {len(published)} published processes over the dimension d, with the line 4/d"
-        f"{', and of trained cells' + ours if trained else ''}.{fails}"
+        f"Exponents of D against the dimension d for {len(published)} published processes, and the line 4/d."
+        f"{f' Exponents of trained cells: {ours}.' if trained else ''}{fails}"
     )
 
 
@@ -173,8 +173,8 @@ def _need_table(need: Need) -> pd.DataFrame:
 
 def _need_alt(need: Need, target: Precision) -> str:
     say = power10 if need.axis == "C" else count
-    least = "" if need.least is None else f"from {say(need.least)} by the exponent {need.fast and need.fast.value:.3g} "
+    least = "" if need.least is None else f"from {say(need.least)} (exponent {need.fast and need.fast.value:.3g}) "
     return (
-        f"{need.axis} against the MSE that it reaches, from {say(need.start[0])} on. The target {target.mse:.3g} takes "
-        f"{least}up to {say(need.most)} {need.unit} by the exponent {need.slow.value:.3g}."
+        f"MSE against {need.axis}, from {say(need.start[0])} on. The target MSE {target.mse:.3g} needs "
+        f"{least}up to {say(need.most)} {need.unit} (exponent {need.slow.value:.3g})."
     )

@@ -134,9 +134,9 @@ def _alt(found: Sequence[Measured], x: str) -> str:
     parts = []
     for name in dict.fromkeys(one.events for one in found):
         last = max((one for one in found if one.events == name), key=lambda one: float(getattr(one, x)))
-        beside = "" if last.d is None else f" beside d = {last.d:g}"
-        parts.append(f"{name} {last.layer.value:.2g}{beside}")
-    return f"Intrinsic dimension of the last hidden layer against {x}, at the largest: {'; '.join(parts)}."
+        dimension = "" if last.d is None else f" (d = {last.d:g})"
+        parts.append(f"{name} {last.layer.value:.2g}{dimension}")
+    return f"Intrinsic dimension of the last hidden layer against {x}. At the largest {x}: {'; '.join(parts)}."
 
 
 PULL_HEIGHT = 380
@@ -213,6 +213,7 @@ def _pull_table(pulls: Pulls) -> pd.DataFrame:
 def _pull_alt(pulls: Pulls) -> str:
     peak = float(pulls.density.max() / pulls.expected.max())
     return (
-        f"Histogram of pulls compared with the unit Gaussian. Its peak is {peak:.2g} times as high. Its outermost "
-        f"bars include pulls beyond {pulls.edges[-1]:g} and contain {100 * pulls.ends:.2g} % of the points."
+        f"Histogram of pulls compared with the unit Gaussian. Its peak is {peak:.2g} times as high as that of "
+        f"the Gaussian. Its outermost bars include pulls beyond {pulls.edges[-1]:g} and contain "
+        f"{100 * pulls.ends:.2g} % of the points."
     )

@@ -205,7 +205,7 @@ def _alt(curves: Sequence[Curve], parabolas: Sequence[Parabola], y: str, runs: R
     points = [(c.C, c.N_best, c.loss_best) for c in curves]
     points = points or [(p.C, p.N_star, p.loss_star) for p in parabolas if np.isfinite(p.N_star)]
     if not points:
-        return f"No budget has an optimum of {y} over model size to show."
+        return f"No budget has an optimum of {y} over model size."
     first, last = min(points), max(points)
     seen = "" if runs is None else f" with {len(runs):,} runs"
     return (

@@ -86,7 +86,7 @@ def _table(fit: Fit) -> pd.DataFrame:
 
 def _alt(fit: Fit, names: list[str]) -> str:
     best = ", ".join(f"{name} {float(fit.values[name]):.3g}" for name in names)
-    return f"{len(fit.resamples):,} resamples of the parameters, every pair of them, around the best fit: {best}."
+    return f"{len(fit.resamples):,} resamples of each pair of parameters, around the best fit: {best}."
 
 
 SCALE = ((0.0, rgba(ACCENT, 0.6)), (0.5, rgba(GREY, 0.08)), (1.0, rgba(PLAN, 0.6)))

@@ -195,4 +195,4 @@ def _alt(found: Comparison) -> str:
         total, C = side.money.get("total"), side.allocation["C"]
         costs = f"{_said(total)}" if total is not None else f"{number(C)} FLOPs"
         said.append(f"{side.name[:LONGEST]}: {costs}")
-    return f"{len(found.sides)} plans side by side, their cost and compute with intervals. {'; '.join(said)}."[:480]
+    return f"Cost and compute of {len(found.sides)} plans, with intervals. {'; '.join(said)}."[:480]

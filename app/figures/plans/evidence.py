@@ -190,7 +190,7 @@ def _cap(theme: Theme, cap: float | None, window: Span, top: bool = True) -> tup
     """Return the largest value that fits into memory as a dashed line, with grey beyond it and a note."""
     if not cap:
         return [], []
-    words = f"memory holds {count(cap, 3)}"
+    words = f"memory limit {count(cap, 3)}"
     if not window[0] <= cap <= window[1]:
         return [], [lines.corner(theme, f"{words}, outside this figure", top=not top)]
     line = {"color": FLOOR, "width": theme.line(1.8), "dash": "dash"}
@@ -222,7 +222,7 @@ def _alt(found: Sequence[Optimum], choice: Choice, cap: float | None) -> str:
     said = "; ".join(
         f"{_name(o)}: {_text(choice.setting, o.x.value) if o.inside and o.x.value else o.place}" for o in found
     )
-    most = f" The memory holds {count(cap, 3)}." if cap else ""
+    most = f" The memory limit is {count(cap, 3)}." if cap else ""
     return f"The best {choice.setting} for {literal(found[0].metric)}. {said}.{most}"
 
 

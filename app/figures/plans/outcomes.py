@@ -49,7 +49,7 @@ def draw(found: Sequence[Result], theme: Theme = WEB) -> Drawing:
     figure = compose(
         theme, AROUND + ROW * max(len(rows), 2), "outcomes", [_dots(theme, rows, at)], [*shapes, zero],
         [_value(theme, i, one) for i, one in enumerate(rows)],
-        xaxis=axis(theme, "Actual less predicted [% of the prediction]", range=[-far, far]),
+        xaxis=axis(theme, "Actual minus predicted [% of the prediction]", range=[-far, far]),
         yaxis=axis(theme, "", range=[max(len(rows), 2) - 0.5, -0.5], tickvals=list(range(len(rows))), ticktext=names,
                    ticks="", showgrid=False, fixedrange=True),
         margin={"r": 68 if theme.width is None else 48},

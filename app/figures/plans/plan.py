@@ -203,7 +203,7 @@ def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
 def _chance(plan: Plan) -> str:
     """Return the probability that the target can be reached as text; "" if it is not known."""
     if plan.p_reach is not None:
-        return f"if the law holds, reachable with probability {probability(plan.p_reach)}"
+        return f"reachable with probability {probability(plan.p_reach)} if the law holds"
     return "reachability not determined" if plan.reach and plan.reach.verdict == "not determined" else ""
 
 
@@ -217,10 +217,10 @@ def _alt_budget(plan: Plan, curve: Curve) -> str:
     flat = ""
     if plan.flat is not None and plan.flat.N[0] > 0 and math.isfinite(plan.flat.N[1]):
         low, high = (count(n) for n in plan.flat.N)
-        flat = f" From N = {low} to {high} it stays within {100 * plan.flat.tolerance:g} %."
+        flat = f" From N = {low} to {high}, {plan.y} is within {100 * plan.flat.tolerance:g} % of the best."
     return (
-        f"{plan.y} against model size N at {power10(curve.C)} FLOPs: best at N = {count(curve.N_best)}, "
-        f"where it is {curve.loss_best:.4g}.{flat}"
+        f"{plan.y} against model size N at {power10(curve.C)} FLOPs: the best is {curve.loss_best:.4g} "
+        f"at N = {count(curve.N_best)}.{flat}"
     )
 
 
@@ -231,6 +231,6 @@ def _alt_answer(plan: Plan, q: Quantity, axis: str) -> str:
         return "The plan lies too far beyond the runs to be an answer."
     if plan.question.kind == "budget":
         return f"The plan: {asked} at {axis} = {power10(plan.question.value if q.value is None else q.value)}."
-    cost = "which the best fit does not reach" if q.value is None else f"reached at {axis} = {power10(q.value)}"
-    chance = f", {said}" if (said := _chance(plan)) else ""
-    return f"The target {asked}, {cost}{chance}."
+    cost = "is not reached by the best fit" if q.value is None else f"is reached at {axis} = {power10(q.value)}"
+    chance = f"; {said}" if (said := _chance(plan)) else ""
+    return f"The target {asked} {cost}{chance}."

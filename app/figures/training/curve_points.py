@@ -132,8 +132,8 @@ def draw_cells(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
     )  # fmt: skip
     exponent = float(fit.values["lambda"])
     alt = (
-        f"{int((~over).sum())} cells that underfit and {int(over.sum())} that overfit, against samples and model "
-        f"size. The threshold is N = {float(fit.values['c']):.3g} D^{exponent:.3g}."
+        f"{int((~over).sum())} underfitting and {int(over.sum())} overfitting cells over samples D and model size N. "
+        f"The threshold is N = {float(fit.values['c']):.3g} D^{exponent:.3g}."
     )
     table = pd.DataFrame({**cells.labels, "N": N, "D": D, "overfits": over})
     return Drawing(figure, alt, "overfitting-threshold", lambda: table)

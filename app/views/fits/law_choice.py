@@ -71,7 +71,7 @@ def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
     keep_possible("axis", columns, columns[first])
     axis = st.selectbox("Over", columns, first, key="axis", bind="query-params", help=escape_markdown(law.needs))
     if law.with_axis is None:
-        raise PlannerError(f"Law {law.name} is over {law.axis} alone.")
+        raise PlannerError(f"Law {law.name} can only be fitted over {law.axis}.")
     return law.with_axis(axis)
 
 

@@ -104,12 +104,12 @@ def _typed_limit(asked: Question) -> float | None:
 
 
 MOST_RUNS, MOST_RESULTS = 200, 40
-TYPED, ROW = "Type it", "Take a run of a table"
+TYPED, ROW = "Enter numbers", "Select a run of a table"
 
 
 def _form(db: Database, key: str, plan: Plan) -> None:
     """Show the form for the actual result of the saved plan ``key``: the user enters numbers or selects a table row."""
-    with st.popover("The run is done", icon=":material/sports_score:", key=f"done_{key}"):
+    with st.popover("Add the result", icon=":material/sports_score:", key=f"done_{key}"):
         way = st.segmented_control(
             "The result", [TYPED, ROW], default=TYPED, required=True, key=f"way_{key}", label_visibility="collapsed"
         )

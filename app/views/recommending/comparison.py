@@ -99,7 +99,9 @@ def compare(answer: Recommendation) -> None:
             row[f"68 %, {one.log}"] = interval(choice, missing=missing)
         rows.append(row)
     show_hints(rows, "The recipe compared with runs trained by Isoplan.")
-    st.caption("Small runs, with other budgets and catalogues than yours. Equal values probably apply to your log.")
+    st.caption(
+        "These runs are small and have other budgets and catalogues. Values that agree probably hold for your log."
+    )
     for one in ours:
         with st.expander(f"Evidence for each setting, {one.log}", icon=":material/info:"):
             for setting in SHOWN:

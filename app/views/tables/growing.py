@@ -37,7 +37,7 @@ def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
     states = describe_states({state: count for state, count in counts.items() if state != "done"})
     new = tables.get(db, table_id).rows - drawn
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = f"Cells that are not finished: {states}." if states else "All its cells are finished."
+        text = f"Cells that are not finished: {states}." if states else "All cells of this table are finished."
         st.caption(text, width="content")
         if new and (
             st.session_state.get(CHOOSING) != table_id

@@ -268,8 +268,8 @@ def _sentence(cells: Sequence[Mapping[str, float]]) -> str:
     verb = "is" if worse == 1 else "are"
     lost = f"{worse} of {len(cells)} cells {verb} no better" if worse else f"all {len(cells)} cells are better"
     return (
-        f"{METRIC} is {counts} if items are ranked by popularity, and {after} by how often they followed the last "
-        f"items; {lost} than these baselines."
+        f"{METRIC} is {counts} if items are ranked by popularity, and {after} if they are ranked by how often "
+        f"they followed the last items; {lost} than these baselines."
     )
 
 

@@ -152,7 +152,7 @@ class Saving:
         if self.money is not None and self.money.value is not None:
             saved = f"{with_interval(self.money)}, or {saved}"
         far = extrapolation(self.cheapest, self.y)
-        return f"{one} {number(n)} {n.unit} on {number(d)} {d.unit} reach the same and save {saved}{far}."
+        return f"{one} {number(n)} {n.unit} on {number(d)} {d.unit} reach the same {self.y} and save {saved}{far}."
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as a JSON object."""

@@ -91,7 +91,7 @@ def sentence(answer: Recommendation) -> str:
     said = {k: _cell(replace(c, borrowed="") if k in ("N", "D") else c) for k, c in known.items()}
     rate = f" at a learning rate of {said['lr']}" if "lr" in said else ""
     least = "at least " if recipe.binds == "sweep" else ""
-    most = ", all that memory holds" if recipe.binds == "memory" else ""
+    most = ", the maximum that fits into memory" if recipe.binds == "memory" else ""
     marks = {setting: marked(recipe.choices[setting].value) for setting in SETTINGS}
     parts = {
         "N": f"train {said.get('N')} on {said.get('D')}{marked_plan(recipe.plan, recipe.choices['N'].borrowed)}",

@@ -40,7 +40,7 @@ def test_printed_optima_stand_on_their_sweeps(metric: str, theme: Theme) -> None
             assert places[(one.budget, "circle")] == one.x.value
         if one.place == "outside right":
             assert places[(one.budget, "triangle-right")] == one.high
-    assert "memory holds 300 k" in texts(drawing)
+    assert "memory limit 300 k" in texts(drawing)
     assert len(drawing.data) == len(found) == 5
     assert metric in drawing.alt
 
@@ -52,7 +52,7 @@ def test_a_sweep_of_ones_own_is_drawn_with_its_runs_and_optima(swept: Runs) -> N
     stars = traces(drawing, name="optimum")
     assert [star.x[0] for star in stars] == [one.x.value for one in optima]
     assert sum(len(t.x) for t in traces(drawing, name="runs")) == len(swept)
-    assert "memory holds 1.00 B, outside this figure" in texts(drawing)
+    assert "memory limit 1.00 B, outside this figure" in texts(drawing)
     assert set(drawing.data["budget"]) == {1e17, 1e18}
 
 

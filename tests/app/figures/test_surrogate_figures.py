@@ -30,8 +30,8 @@ def test_pulls_are_a_density_beside_that_of_the_unit_gaussian(theme: Theme) -> N
     beyond = 200 * ndtr(-2.9)
     assert f"{beyond:.2g} % in the outermost bars" in texts(drawing)
     assert drawing.alt == (
-        "Histogram of pulls compared with the unit Gaussian. Its peak is 0.5 times as high. Its outermost bars include "
-        f"pulls beyond 6 and contain {beyond:.2g} % of the points."
+        "Histogram of pulls compared with the unit Gaussian. Its peak is 0.5 times as high as that of the Gaussian. "
+        f"Its outermost bars include pulls beyond 6 and contain {beyond:.2g} % of the points."
     )
     assert list(drawing.data.columns) == ["low", "high", "points", "density", "gaussian"]
     assert drawing.data["points"].sum() == pytest.approx(500)
@@ -74,7 +74,7 @@ def test_dimensions_have_spreads_and_a_line_for_each_phase_space(theme: Theme) -
     assert lines == {5: GREY, 2: zg.marker.color}
     assert texts(drawing) == "<i>d</i> = 5 <i>d</i> = 2"
     assert drawing.figure.layout.yaxis.range[1] > 5
-    assert "at the largest: ttH 4.7 beside d = 5; Zg 2 beside d = 2; <i>.npz 4.9 beside d = 5." in drawing.alt
+    assert "ttH 4.7 (d = 5); Zg 2 (d = 2); <i>.npz 4.9 (d = 5)." in drawing.alt
 
 
 def test_dimensions_against_the_size_and_of_one_size_alone() -> None:
@@ -87,4 +87,4 @@ def test_dimensions_against_the_size_and_of_one_size_alone() -> None:
     assert list(drawing.data["dimension"]) == [4.2, 4.7]
     unknown = intrinsic.draw_dimensions([Measured("mine.npz", "a", 1e3, 50, Estimate(3.0))])
     assert not unknown.figure.layout.shapes
-    assert unknown.alt == "Intrinsic dimension of the last hidden layer against D, at the largest: mine.npz 3."
+    assert unknown.alt == "Intrinsic dimension of the last hidden layer against D. At the largest D: mine.npz 3."

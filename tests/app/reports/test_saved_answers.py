@@ -101,10 +101,13 @@ def test_what_cannot_be_reported_is_named(fit: Fit, tmp_path: Path) -> None:
     assert isinstance(other, Fit)
     for call, sentence in (
         (lambda: read_report(to_json(fit), ()), "Answer: the file is a fit."),
-        (lambda: read_report({"schema": 1}, ()), "Answer: the file is no answer of Isoplan."),
-        (lambda: ip.save(plan, tmp_path / "x.pdf", fit=other), f"Fit: no file is the fit {plan.fit} of the plan."),
+        (lambda: read_report({"schema": 1}, ()), "Answer: the file is not an answer of Isoplan."),
+        (lambda: ip.save(plan, tmp_path / "x.pdf", fit=other), f"Fit: the fit {plan.fit} of the plan is missing."),
         (lambda: ip.save(fit, tmp_path / "x.html"), "Answer: a fit has no report."),
-        (lambda: command(_written(plan, tmp_path), None, tmp_path / "x.doc"), "Path: a report has no ending '.doc'."),
+        (
+            lambda: command(_written(plan, tmp_path), None, tmp_path / "x.doc"),
+            "Path: a report cannot have the ending '.doc'.",
+        ),
         (lambda: command(_written(plan, tmp_path), None, tmp_path / "no" / "x.pdf"), "cannot be written"),
     ):
         with pytest.raises(ip.PlannerError) as caught:

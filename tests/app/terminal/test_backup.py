@@ -119,10 +119,10 @@ def test_an_existing_file_is_replaced_only_by_force(run: Run, space: Path, tmp_p
     assert not (space / BACKUP_FILE).exists()
     assert run("backup", file, "--workspace", space, "--force").code == 0
     assert zipfile.is_zipfile(file)
-    one_sentence(run("backup", tmp_path, "--workspace", space), "is a folder: name the file that the backup goes to.")
+    one_sentence(run("backup", tmp_path, "--workspace", space), "is a folder: name a file for the backup.")
     one_sentence(run("backup", tmp_path / "no" / "b.zip", "--workspace", space), "There is no folder")
     inside = space / "cells" / "b.zip"
-    one_sentence(run("backup", inside, "--workspace", space), "is among the cells of the workspace")
+    one_sentence(run("backup", inside, "--workspace", space), "is inside the cells folder of the workspace")
     assert beside(file) == ["b.zip", space.name]
 
 
@@ -263,8 +263,8 @@ def test_a_damaged_database_is_no_backup_and_says_where_the_last_one_is(run: Run
     ("name", "why"),
     [
         ("a file", "is a file."),
-        ("full", "is not empty: name another one"),
-        ("space", "has a workspace: rename that folder"),
+        ("full", "is not empty: name another folder"),
+        ("space", "already contains a workspace: rename it"),
     ],
 )
 def test_a_folder_in_use_is_not_restored_into(run: Run, space: Path, tmp_path: Path, name: str, why: str) -> None:
@@ -315,7 +315,7 @@ def test_a_damaged_archive_leaves_nothing_behind(
     target = tmp_path / "deep" / "er" / "new"
     if exists:
         target.mkdir(parents=True)
-    why = {"rows": "The rows of the table", "other": "is not a backup of Isoplan"}.get(damage, "b.zip is damaged (")
+    why = {"rows": "The table", "other": "is not a backup of Isoplan"}.get(damage, "b.zip is damaged (")
     one_sentence(run("restore", file, "--workspace", target), why)
     assert (tmp_path / "deep").exists() == exists
     assert not exists or list(target.iterdir()) == []
@@ -398,5 +398,5 @@ def test_a_workspace_that_cannot_be_written_is_backed_up(run: Run, space: Path, 
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         answer = run("backup", tmp_path / "b.zip", "--workspace", disk / "space")
     assert answer.code == 0, answer.err
-    why = "The workspace cannot be written (Read-only file system), so it does not record where this backup is."
+    why = "The path of this backup is not recorded: the workspace cannot be written (Read-only file system)."
     assert answer.err == f"isoplan: {why}\n"

@@ -85,7 +85,7 @@ def test_a_metric_is_held_against_its_map(planned: str, demo: Database, open_pag
 
 def test_a_run_of_a_table_is_a_result(planned: str, demo: Database, open_page: Open) -> None:
     at = open_page("plan")
-    at.segmented_control(key=f"way_{planned}").set_value("Take a run of a table").run()
+    at.segmented_control(key=f"way_{planned}").set_value("Select a run of a table").run()
     first = tables.by_name(demo, DEMOS[0].name)
     next(s for s in at.selectbox if s.key == f"table_{planned}").set_value(first.id).run()
     send(at)

@@ -201,5 +201,5 @@ def test_exponents_stand_beside_the_bound_and_the_published_ones() -> None:
         assert mine.error_y.array[0] == pytest.approx(ours[0].ends[1] - ours[0].alpha)
         (theirs,) = traces(drawing, name="published")
         assert sorted(theirs.y) == sorted(one.alpha for one in published_exponents())
-    assert "Below the bound lie WZ." in drawing.alt
+    assert "Processes below the line: WZ." in drawing.alt
     assert len(drawing.data) == len(published_exponents()) + 1

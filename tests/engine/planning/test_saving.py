@@ -57,7 +57,7 @@ def test_the_saving_is_the_difference_between_two_bills(epoch: Fit) -> None:
     assert saving.money.ci68[0] < (saving.money.value or 0) < saving.money.ci68[1]
     assert saving.sentence == (
         "4.00 B parameters on 20.0 B tokens reach loss 2.392 for 4.80 × 10²⁰ FLOPs. 1.73 B parameters on 38.1 B tokens "
-        "reach the same and save 148 EUR (68 %: 58 to 256), or 18 % of the compute."
+        "reach the same loss and save 148 EUR (68 %: 58 to 256), or 18 % of the compute."
     )
 
 

@@ -49,7 +49,8 @@ def test_what_counting_reaches_stands_above_the_cells(
     assert told(at) == ""
     text = "\n".join(str(one.value) for one in at.caption).replace("\\", "")
     counts = (
-        "recall@10 is 0.0575 if items are ranked by popularity, and 0.238 by how often they followed the last items"
+        "recall@10 is 0.0575 if items are ranked by popularity, and 0.238 if they are ranked by how often they "
+        "followed the last items"
     )
     assert f"synthetic, batch-local: {counts}; {said}" in text
 
