@@ -6,7 +6,7 @@ from isoplan.engine.laws.catalogue.dimension import dimension_bound
 from isoplan.engine.laws.catalogue.hyperparameter import critical_batch, log_parabola, starvation
 from isoplan.engine.laws.catalogue.isoflop import ENVELOPE, ISOFLOP
 from isoplan.engine.laws.catalogue.kaplan import KAPLAN
-from isoplan.engine.laws.catalogue.power import broken_power_law, metric_map, power_law
+from isoplan.engine.laws.catalogue.power import broken_power_law, metric_map, metric_power, power_law
 from isoplan.engine.laws.catalogue.repeated_data import DATA_CONSTRAINED, THRESHOLD, repetition
 from isoplan.engine.laws.expression import EXAMPLE, typed_law
 from isoplan.engine.laws.law import Derived, Law, Param, Point
@@ -28,6 +28,7 @@ ONE_AXIS: tuple[Law, ...] = (
     log_parabola("x"),
     critical_batch("B"),
     metric_map("loss"),
+    metric_power("loss"),
     repetition("D"),
     dimension_bound("D"),
     broken_power_law("D", 1),

@@ -232,6 +232,26 @@ class Exponential(_Curve):
 
 
 @dataclass(frozen=True)
+class SignedPower(Exponential):
+    """The term A X^B, which increases with X if A B > 0: an exponential in ln X. The unit of A is loss / unit(X)^B."""
+
+    positive: ClassVar[bool] = True
+
+    def coordinate(self, x: Floats) -> Floats:
+        return -np.log(x)
+
+    def spread(self, x: Floats) -> float:
+        """Return half the range of ln ``x`` as the scale, so that a narrow range of X has no influence."""
+        return super().spread(np.log(x))
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return rf"{tex[self.amplitude]}\, {symbol(self.axis)}^{{{tex[self.exponent]}}}"
+
+    def text(self) -> str:
+        return f"{self.amplitude} {self.axis}^{self.exponent}"
+
+
+@dataclass(frozen=True)
 class Ratio(_Curve):
     """The term (X_s / X)^alpha, the same curve as ``Power``; ``amplitude`` names X_s, the X where the term is one."""
 

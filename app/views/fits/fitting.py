@@ -9,13 +9,14 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from isoplan.app.views.planning import map_forms
 from isoplan.app.views.widgets.cache import runs_of
 from isoplan.data.stories import DEMO
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit, fit_groups
-from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.result import Fit, data_key
 from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.planning.plan.map_form import choose_form
 from isoplan.engine.schema import Curves, Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
@@ -61,14 +62,18 @@ def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = Non
 def fit_map(db: Database, law: Fit, metric: str, progress: Callable[[float], None] | None = None) -> str:
     """Fit a map from the quantity of ``law`` to ``metric`` on the runs of ``law``; return the hash of the saved fit.
 
-    The resamples of the map consist of the same runs as the resamples of ``law``. Raises PlannerError if the runs do
+    The form of the map, an exponential or a power law, is the one with the smaller error on runs left out. The
+    resamples of the map consist of the same runs as the resamples of ``law``. Raises PlannerError if the runs do
     not determine the map.
     """
     table = tables.get(db, snapshots.get(db, law.data.snapshot).table_id)
     made_from = runs_of(db, table, law.data.where)
     runs = made_from[1]
-    wanted = FitSpec(law="metric-map", y=metric, axis=law.spec.y, bootstrap=law.spec.bootstrap, seed=law.spec.seed)
-    spec, _ = suggest(wanted, runs)
+    wanted = FitSpec(law="metric-map", y=metric, axis=law.spec.y)
+    same = runs.take(runs.labels["group"] == law.data.group) if law.data.group else runs
+    forms = map_forms.compared(wanted, same, made_from[0], law.data.where, law.data.group)
+    own = wanted.model_copy(update={"bootstrap": law.spec.bootstrap, "seed": law.spec.seed})
+    spec = choose_form(own, runs, forms)
     saved = _saved(db, table, law.data.where, spec, made_from, progress, None)
     return saved.get(law.data.group, next(iter(saved.values())))
 

@@ -9,6 +9,7 @@ import streamlit as st
 from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.reports.content import report_plan
 from isoplan.app.views.fits.sections import show_curve
+from isoplan.app.views.planning import map_forms
 from isoplan.app.views.widgets.answers import chip, show_quantities
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.parts import LEVELS, draw, escape_markdown, readable, show_table, show_warnings
@@ -105,6 +106,8 @@ def _show_map(db: Database, map: Fit) -> None:
     metric, y = escape_markdown(map.spec.y), escape_markdown(map.law.axes[0])
     st.subheader(f"{metric} against {y}", anchor=False)
     show_curve(db, map, f"map_{map.hash}")
+    if form := map_forms.caption(db, map):
+        st.caption(escape_markdown(form))
     runs = runs_behind(db, map)
     if runs is not None:
         left = residuals(map, runs)

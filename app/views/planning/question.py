@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from isoplan.app.views.planning import limiting, metrics, plan_answer, pricing, rules, saved
+from isoplan.app.views.planning import limiting, map_forms, metrics, plan_answer, pricing, rules, saved
 from isoplan.app.views.planning.asked import (
     as_budget,
     budget_blank,
@@ -112,7 +112,7 @@ def _ask(db: Database, fit: Fit) -> None:
     used, other = rules.read(fit, runs, rule, second)
     with slider:
         asked = _read(fit, typed, {**prices, **limiting.drop_empty(typed.limits)}, maps, used)
-    plan = answer_question(fit, asked, used, other, maps)
+    plan = map_forms.with_cautions(db, answer_question(fit, asked, used, other, maps), maps)
     top = st.container()
     with st.expander("Compare with your plan", icon=":material/compare_arrows:", key="our_plan"):
         plan = _compare(fit, plan)

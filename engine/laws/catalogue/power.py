@@ -1,4 +1,4 @@
-"""Laws of one column X: a power, a power with breaks, and an exponential map from the loss to another metric.
+"""Laws of one column X: a power, a power with breaks, and two maps from the loss to another metric.
 
 ``power`` is L(X) = K + (X_c / X)^alpha (amplitudes, eq. 1; Kaplan et al. 2020, eq. 1.1-1.3).
 
@@ -8,6 +8,7 @@ it; f_i is the width of the change in ln x. The parameter of a second break is r
 prevents that the two breaks exchange their order between resamples.
 
 ``metric-map`` is R(L) = A e^(B L) + C, which converts a loss to another metric (jets, sec. 4 and Fig. 5).
+``metric-power`` is R(L) = A L^B + C, the same map with a power instead of the exponential.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from isoplan.engine.formula import parse_formula, symbol, value
 from isoplan.engine.laws.expression import FormulaLaw
 from isoplan.engine.laws.law import Derived, Law, Param, Point, Values, axis_words
 from isoplan.engine.laws.numeric import inverse, one_axis
-from isoplan.engine.laws.terms import Const, Exponential, Offset, Ratio
+from isoplan.engine.laws.terms import Const, Exponential, Offset, Ratio, SignedPower
 
 SMALLEST = 0.01
 """Smallest allowed exponent alpha. For a smaller one, the scale X_c = a^(1/alpha) of the term overflows."""
@@ -186,6 +187,38 @@ def metric_map(axis: str) -> Law:
         axis_roles=("loss", "metric"),
         with_axis=metric_map,
         inverse=loss_for,
+        minimised=False,
+        level="C",
+    )
+
+
+def _loss_for_power(v: Values, metric: Floats) -> Floats:
+    """Return the L at which the map gives ``metric``: ((R - C) / A)^(1 / B); NaN if it is beyond the limit C."""
+    with np.errstate(over="ignore"):
+        return np.exp(loss_for(v, metric))
+
+
+@lru_cache
+def metric_power(axis: str) -> Law:
+    """Return the law y = A x^B + C, with x the column ``axis`` (the loss or a metric). It is always monotone."""
+    return Law(
+        name="metric-power",
+        title=f"Metric over {axis_words(axis)} (power-law map)",
+        summary=f"A power of {axis} plus a constant, rising or falling throughout: "
+        f"turns a predicted {axis} into background rejection, recall or any metric.",
+        terms=(SignedPower("A", axis, "B"), Offset("C", axis)),
+        params=(
+            Param("A", -np.inf, np.inf, "loss", f"size of the power at {axis} = 1", "A"),
+            Param("B", -np.inf, np.inf, "", f"exponent of {axis}", "B"),
+            Param("C", -np.inf, np.inf, "loss", "value that the map levels off to", "C"),
+        ),
+        reference="An alternative to the exponential map of metric-map",
+        needs=f"{axis} and a metric of the same runs: at least four runs at three values of {axis}.",
+        axis=axis,
+        symbol="R",
+        axis_roles=("loss", "metric"),
+        with_axis=metric_power,
+        inverse=_loss_for_power,
         minimised=False,
         level="C",
     )

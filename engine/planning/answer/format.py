@@ -30,9 +30,7 @@ FAR_END = 10.0
 are rounded to the same decimal as the value.
 """
 SURE = 0.999
-"""Largest probability that is shown as a number. A larger probability is shown as "above 99.9 %", because the number of
-resamples is finite.
-"""
+"""Probability above which a target counts as certain, and a plan does not state the probability."""
 
 
 @dataclass(frozen=True)
@@ -176,12 +174,11 @@ def distance(x: float) -> str:
 
 
 def probability(p: float | None) -> str:
-    """Return a probability as text in percent, such as "62.5 %".
+    """Return a probability as text in whole percent, such as "about 62 %", "less than 1 %" or "more than 99 %".
 
-    A probability very close to 0 or 1 is shown as a limit, such as "above 99.9 %", because the number of resamples is
-    finite.
+    A fraction of 1,000 resamples has a standard error of up to 1.6 %, so further digits have no meaning.
     """
-    p = p or 0.0
-    if p > SURE:
-        return f"above {100 * SURE:g} %"
-    return f"below {100 * (1 - SURE):.1g} %" if p < 1 - SURE else f"{100 * p:.3g} %"
+    percent = 100 * (p or 0.0)
+    if percent < 0.5:
+        return "less than 1 %"
+    return "more than 99 %" if percent > 99.5 else f"about {percent:.0f} %"

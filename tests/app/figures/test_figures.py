@@ -223,7 +223,7 @@ class TestPlan:
         (star,) = traces(drawing, name="plan")
         assert (star.x[0], star.y[0]) == (C.value, 2.1)
         assert "target 2.1" in texts(drawing)
-        assert "probability above 99.9 %" in texts(drawing)
+        assert "probability more than 99 %" in texts(drawing)
 
     def test_limits_part_from_the_curve_without_them(self, fit: Fit) -> None:
         asked = plan_budget(fit, 1e22, limits=Limits(unique=1e10, parameters=2e11))

@@ -238,6 +238,7 @@ def test_a_metric_without_a_map_is_fitted_on_the_spot(jets: str, demo: Database,
     at.text_input(key="target").set_value("5000").run()
     assert "Best of your runs: 6993. 5000 is 29 % below that." in [str(c.value) for c in at.caption]
     assert same(shown(at), plan_target(law, 5000.0, map=through(law, mapped)))
+    assert any(str(c.value).startswith("Form: exponential map. Error on the largest runs") for c in at.caption)
     assert at.query_params["map"] in (made.hash, [made.hash])
 
 

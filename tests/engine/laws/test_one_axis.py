@@ -32,6 +32,7 @@ TRUTHS: dict[str, tuple[str, Floats, dict[str, float]]] = {
     "log-parabola": ("share", SHARE, {"c": 3.4, "b": 0.31, "a": 0.05}),
     "critical-batch": ("batch", np.geomspace(64, 4096, 12), {"S_min": 1200.0, "E_min": 4.2e5}),
     "metric-map": ("loss", LOSS, {"A": 5e4, "B": -7.0, "C": 12.0}),
+    "metric-power": ("loss", LOSS, {"A": 40.0, "B": -4.5, "C": 12.0}),
     "repetition": ("D", np.geomspace(1e3, 1e6, 12), {"L_inf": 0.32, "B_rep": 5.79, "beta_rep": 0.22}),
     "dimension-bound": ("D", np.geomspace(1e2, 1e6, 12), {"K": 0.004, "X_c": 50.0, "d": 5.0}),
     "power": ("width", np.geomspace(8, 1024, 12), {"K": 0.4, "X_c": 30.0, "alpha": 0.7}),
@@ -84,7 +85,7 @@ def test_unit_of_the_axis_and_order_of_rows_do_not_matter(name: str, unit: float
 
 
 # A metric map is excluded, because it describes the metric itself and not a loss.
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "metric-map"])
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("metric-")])
 def test_larger_is_better_is_the_mirror_image_of_a_loss(name: str) -> None:
     axis, values = curve(name, noise=0.002, seed=3)
     loss = found(axis, values, name, objective="ols")

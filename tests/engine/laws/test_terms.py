@@ -19,6 +19,7 @@ from isoplan.engine.laws.terms import (
     Ratio,
     Reciprocal,
     Rising,
+    SignedPower,
     Smooth,
     Term,
 )
@@ -37,6 +38,7 @@ TERMS: list[tuple[Term, dict[str, float], list[float]]] = [
         {"a": 3.0, "e": -0.5},
         [3 * np.exp(-0.25), 3 * np.exp(-0.5), 3 * np.exp(-1), 3 * np.exp(-4)],
     ),
+    (SignedPower("a", "x", "e"), {"a": 3.0, "e": -2.0}, [12, 3, 0.75, 3 / 64]),
     (Ratio("a", "x", "e"), {"a": 4.0, "e": 0.5}, [8**0.5, 2, 2**0.5, 0.5**0.5]),
     (Smooth("a", "x", "e"), {"a": 4.0, "e": 8.0}, [8**0.5, 2, 2**0.5, 0.5**0.5]),
 ]

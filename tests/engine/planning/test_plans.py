@@ -126,7 +126,7 @@ def test_resamples_that_cannot_reach_make_the_upper_end_unbounded() -> None:
     assert raw["ci68"][1] is None
     assert codes(plan)[0] == "uncertain-floor"
     assert "count as infinite cost" in plan.warnings[0].text
-    assert "probability 70 %" in plan.sentence
+    assert "probability about 70 %" in plan.sentence
     assert "at least" in rows(plan)[2].ci68
 
 
@@ -149,7 +149,7 @@ def test_a_target_below_the_best_fits_floor_that_some_resample_reaches_has_no_va
     assert codes(plan)[0] == "best-fit-fails"
     assert (
         plan.sentence == "The best fit does not reach loss 1.7 at any cost. If the law holds, the floor allows it with "
-        "probability 40 %."
+        "probability about 40 %."
     )
 
 

@@ -71,8 +71,8 @@ def test_a_run_that_meets_a_target_which_the_law_excludes_is_named() -> None:
     assert "probability" not in as_text(plan)
 
 
-@pytest.mark.parametrize(("p", "shown"), [(0.0, "below 0.1 %"), (2.23e-7, "below 0.1 %"), (0.0011, "0.11 %"),
-                                          (0.476, "47.6 %"), (0.999, "99.9 %"), (0.99951, "above 99.9 %"),
-                                          (1.0, "above 99.9 %")])  # fmt: skip
+@pytest.mark.parametrize(("p", "shown"), [(0.0, "less than 1 %"), (2.23e-7, "less than 1 %"), (0.00698, "about 1 %"),
+                                          (0.476, "about 48 %"), (0.993, "about 99 %"), (0.999, "more than 99 %"),
+                                          (1.0, "more than 99 %")])  # fmt: skip
 def test_probabilities_end_where_the_resamples_do(p: float, shown: str) -> None:
     assert probability(p) == shown
