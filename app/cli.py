@@ -33,7 +33,7 @@ COMMANDS = {
     "laws": Command("laws", "List the laws that can be fitted."),
     "fit": Command("fit", "Fit a law to a table of runs."),
     "compare": Command("compare", "Rank the laws by how well they predict the largest budgets."),
-    "agreement": Command("agreement", "Check whether loss and metrics rank the runs alike."),
+    "agreement": Command("agreement", "Check whether loss and metrics rank the runs in the same order."),
     "plan": Command("plan", "Answer what a budget buys, or what a target costs."),
     "amplitude": Command("amplitude", "Plan N, D and C of an amplitude surrogate before training."),
     "recipe": Command("recipe", "Recommend the settings of a recommender for a budget."),

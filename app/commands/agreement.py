@@ -1,4 +1,4 @@
-"""`isoplan agreement`: check whether metrics rank the runs alike."""
+"""`isoplan agreement`: check whether metrics rank the runs in the same order."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def agreement(
     as_json: options.AsJson = False,
     **texts: Any,
 ) -> None:
-    """Check whether loss and metrics rank the runs alike."""
+    """Check whether loss and metrics rank the runs in the same order."""
     if table is None:
         typed = {"by": by, "metric": metric, "pair": pair, "map": mapping, "where": where} | texts
         given = next((name for name, value in typed.items() if value and (name, value) != ("repeats", "all")), "")

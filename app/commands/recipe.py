@@ -52,10 +52,12 @@ OwnRuns = Annotated[
 ]
 OwnMap = Annotated[
     list[str] | None,
-    typer.Option("--map-runs", metavar="NAME=COLUMN,...", help="Its columns: N=params,K=neg_samples,recall@10=r10."),
+    typer.Option(
+        "--map-runs", metavar="NAME=COLUMN,...", help="Columns of --runs: N=params,K=neg_samples,recall@10=r10."
+    ),
 ]
 SweepMap = Annotated[
-    list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of that table, as in --map.")
+    list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of the table of this sweep, as in --map.")
 ]
 
 
@@ -66,10 +68,10 @@ def recipe(
     allocation: Fits = None,
     batch: Fits = None,
     share: Annotated[Path | None, typer.Option(help="Table of the share sweep, one row per run.")] = None,
-    share_column: Annotated[str, typer.Option(help="Column of shares in this table, as fractions.")] = "s",
+    share_column: Annotated[str, typer.Option(help="Column of --share with the embedder share, as a fraction.")] = "s",
     map_share: SweepMap = None,
     negatives: Annotated[Path | None, typer.Option(help="Table of the sweep of extra negatives.")] = None,
-    negatives_column: Annotated[str, typer.Option(help="Column of extra negatives in this table.")] = "K",
+    negatives_column: Annotated[str, typer.Option(help="Column of --negatives with the extra negatives.")] = "K",
     map_negatives: SweepMap = None,
     rule: OtherRule = "",
     n_p: TokensPerSample = "",

@@ -202,7 +202,10 @@ def _report(found: Answer) -> Report:
         for part in found.parts
         if part.table is not None
     ]
-    drawn = [Section(f"{need.axis} over the MSE", draw=partial(figures.draw_need, need, plan.target)) for need in needs]
+    drawn = [
+        Section(f"Required {need.axis} against the MSE", draw=partial(figures.draw_need, need, plan.target))
+        for need in needs
+    ]
     return make_report(found.name, found.file, (), [*tables, *drawn])
 
 

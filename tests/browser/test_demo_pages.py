@@ -57,7 +57,7 @@ def test_the_demo_in_one_click_and_on_every_page(server: Server, open_page: Call
     background = page.locator('[data-testid="stApp"]').evaluate("e => getComputedStyle(e).backgroundColor")
     assert background == BACKGROUND[scheme]
     views(page, *VIEWS)
-    pick(page, "Point at", "Target")
+    pick(page, "Optimum for", "Target")
     assert_sound(page, figures=1)
 
     go(page, "Plan")

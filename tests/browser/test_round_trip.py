@@ -54,7 +54,7 @@ def change_explore(page: Page) -> None:
     slide(page)
     select(page, "Fit", SURFACE)
     pick(page, "View", "Frontier")
-    pick(page, "Point at", "Target")
+    pick(page, "Optimum for", "Target")
     slide(page)
 
 

@@ -69,7 +69,7 @@ def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
     columns = columns_for(law, runs, y)
     first = columns.index(start) if start in columns else 0
     keep_possible("axis", columns, columns[first])
-    axis = st.selectbox("Over", columns, first, key="axis", bind="query-params", help=escape_markdown(law.needs))
+    axis = st.selectbox("Axis", columns, first, key="axis", bind="query-params", help=escape_markdown(law.needs))
     if law.with_axis is None:
         raise PlannerError(f"Law {law.name} can only be fitted over {law.axis}.")
     return law.with_axis(axis)

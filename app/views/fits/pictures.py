@@ -141,7 +141,7 @@ def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
     along = ways[0]
     if len(ways) > 1:
         along = bar.segmented_control(
-            "Point at",
+            "Optimum for",
             ways,
             default=along,
             required=True,

@@ -85,7 +85,7 @@ def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
         for text in flatness(plan):
             st.markdown(readable(text))
         if plan.bill and plan.prices is not None:
-            st.subheader("What it costs", anchor=False)
+            st.subheader("Cost of the plan", anchor=False)
             show_table(map(cells, bill_rows(plan)), "Cost of the plan by part.")
             st.caption(f"{escape_markdown(plan.prices.machine.text)}.")
         for name in plan.maps:

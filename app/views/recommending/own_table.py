@@ -265,8 +265,8 @@ def _choose_data_set(rivals: Rivals) -> None:
         format_func=lambda value: f"{value or 'empty'} ({plural(rivals.question.counts[value], 'run')})",
         key="data_set_choice",
         on_change=lambda: remember("data_set", st.session_state["data_set_choice"]),
-        help=f"{escape_markdown(rivals.question.text)} A recipe uses one of them. To use all as one, answer the "
-        f"question on the Data page.",
+        help=f"{escape_markdown(rivals.question.text)} A recipe uses one data set. To use all data sets "
+        "as one, answer the question on the Data page.",
     )
 
 

@@ -164,7 +164,7 @@ def _about(found: Curves, table: TableInfo) -> None:
     if not targets:
         st.info("No column of the curves is mapped to the loss or a metric: map one above.", icon=":material/info:")
         return
-    y = targets[0] if len(targets) == 1 else st.selectbox("Draw", targets, key=f"curve_y_{table.id}")
+    y = targets[0] if len(targets) == 1 else st.selectbox("Metric to draw", targets, key=f"curve_y_{table.id}")
     draw(lambda theme: curves.draw_curves(found, y, theme), key=f"curves_{table.id}")
     if bad.any():
         named = zip(found.names[bad][:MOST].tolist(), found.marks[bad][:MOST].tolist(), strict=True)

@@ -108,7 +108,7 @@ def _cap(queue: Queue, asked: Sweep) -> None:
         typed = st.text_input(
             "Maximum cost or time", cap.text, key=f"spend_{asked.key}", placeholder="50 EUR or 20 h", max_chars=100
         )
-        if st.button("Set", key=f"set_cap_{asked.key}"):
+        if st.button("Set cap", key=f"set_cap_{asked.key}"):
             with sentences(), writing(queue.root):
                 price = f"{cap.price} {cap.currency}" if cap.price else ""
                 sweep.set_cap(queue.root, asked.key, read_cap(typed or "", price, ON_PAGES))
@@ -139,7 +139,7 @@ def _priority(root: Path, key: str, put: Callable[[int], object], now: int = 0, 
         given = st.number_input(
             "Priority", -PRIORITY, PRIORITY, now, key=f"number_{key}", help="Cells with a higher priority start first."
         )
-        if st.button("Set", key=f"set_{key}"):
+        if st.button("Set priority", key=f"set_{key}"):
             with sentences(), writing(root):
                 put(int(given))
                 _again(f"Priority {given}.")

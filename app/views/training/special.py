@@ -161,7 +161,7 @@ def _dimensions(found: Sequence[Measured]) -> None:
         keep_possible("dimension_against", varying)
         x = str(
             st.segmented_control(
-                "Against", varying, default="D", required=True, key="dimension_against", bind="query-params"
+                "Horizontal axis", varying, default="D", required=True, key="dimension_against", bind="query-params"
             )
         )
     draw(lambda theme: intrinsic.draw_dimensions(found, x, theme), "intrinsic_picture")
@@ -186,7 +186,7 @@ def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
     named = {record.name: label(record, fields) for record in found}
     keep_possible("pulls_of", list(named))
     chosen = st.selectbox(
-        "Of the cell", list(named), format_func=lambda name: named.get(name, name), key="pulls_of", bind="query-params"
+        "Cell", list(named), format_func=lambda name: named.get(name, name), key="pulls_of", bind="query-params"
     )
     record = next(one for one in found if one.name == chosen)
     shown, text = pulls(queue, record), calibration(record)
@@ -213,7 +213,7 @@ def show_event_files(root: Path, text: str, put: Put) -> None:
         st.pills(
             "Train on", offered, format_func=escape_markdown, selection_mode="multi", key="events_chosen",
             on_change=_choose, args=(offered, text, put),
-            help="Enters the name in the field Data. With several files, each one is a value of the grid.",
+            help="Enters the name in the field Data. With several files, each file is a value of the grid.",
         )  # fmt: skip
         parts.receive_file(
             "events", f"A file of momenta and squared amplitudes (at most {LIMIT} MB)",
