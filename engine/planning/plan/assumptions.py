@@ -25,8 +25,8 @@ from isoplan.engine.quantities import count
 
 ROUNDS, SETTLED = 12, 0.01
 """Maximum number of times that the plan is solved for its utilisation, and relative change of N at which this ends."""
-SAME = 0.01
-"""Relative change of the loss or of the cost up to which a plan near the runs replaces a larger model."""
+SAME, SAME_COST = 0.01, 0.05
+"""Relative changes of the loss and of the cost up to which a plan near the runs replaces a larger model."""
 UTILISATION_CODE, LARGER_MODEL = "utilisation", "larger-model"
 
 
@@ -77,8 +77,8 @@ def largest_models(fit: Fit) -> tuple[float, float] | None:
 def within_support(fit: Fit, task: Task, best: Point) -> tuple[Task, tuple[FitWarning, ...]]:
     """Return ``task`` with a limit on the model size if the answer ``best`` for money is much larger than the runs.
 
-    The limit is the largest N near the runs if it changes the loss or the cost by at most ``SAME``. Otherwise it is the
-    largest N that the runs support. The task is returned unchanged if the size of the answer does not depend on prices,
+    The limit is the largest N near the runs if it changes the loss by at most ``SAME``, or the cost by at most
+    ``SAME_COST``. Otherwise it is the largest N that the runs support. The task is returned unchanged if the size of the answer does not depend on prices,
     or if the user limits the number of parameters. The warning states the limit.
     """
     sizes = largest_models(fit)
@@ -90,9 +90,12 @@ def within_support(fit: Fit, task: Task, best: Point) -> tuple[Task, tuple[FitWa
     if best.N > near:
         limited = replace(task, limits={**task.limits, "parameters": near})
         if _same(task, limited.best(fit), best):
+            better = f"has a loss less than {100 * SAME:g} % better"
+            if task.goal is not None:
+                better = f"reduces the cost by less than {100 * SAME_COST:g} %"
             text = (
-                f"By the law a model of {count(float(best.N), 2)} parameters is better by less than {100 * SAME:g} %, "
-                f"but it is far larger than the runs. The plan is limited to {count(near, 2)} parameters."
+                f"By the law a model of {count(float(best.N), 2)} parameters {better}, but it is far larger than the "
+                f"runs. The plan is limited to {count(near, 2)} parameters."
             )
             return limited, (FitWarning(LARGER_MODEL, text),)
     if best.N > most:
@@ -108,9 +111,12 @@ def within_support(fit: Fit, task: Task, best: Point) -> tuple[Task, tuple[FitWa
 
 
 def _same(task: Task, other: Point, best: Point) -> bool:
-    """Return whether the loss (for a budget) or the cost (for a goal) of ``other`` is that of ``best``, up to SAME."""
-    value, least = (float(at.loss if task.goal is None else task.cost(at)) for at in (other, best))
-    return math.isfinite(value) and value - least <= SAME * abs(least)
+    """Return whether the loss (for a budget) or the cost (for a goal) of ``other`` is close to that of ``best``."""
+    if task.goal is None:
+        value, least, most = float(other.loss), float(best.loss), SAME
+    else:
+        value, least, most = float(task.cost(other)), float(task.cost(best)), SAME_COST
+    return math.isfinite(value) and value - least <= most * abs(least)
 
 
 def draws_within_support(fit: Fit, task: Task, limited: Task) -> Point:
