@@ -62,7 +62,7 @@ DOMAINS = (
         "Jets",
         "scatter_plot",
         "How many jets to simulate for a top tagger.",
-        "A top tagger that rejects 5,000 QCD jets",
+        "A top tagger that rejects 5,000 QCD jets for each one that it keeps",
         JETS,
         JETS.spec.model_copy(update={"bootstrap": REFITS}),
         5000,
@@ -110,15 +110,15 @@ DOMAINS = (
         "Amplitudes",
         "functions",
         "How many expensive points a surrogate needs.",
-        "A surrogate of Zggg with an error of 1 %",
+        "A surrogate of Zggg with an error of 1 % (squared error 0.0001)",
         AMPLITUDES[0],
         AMPLITUDES[0].spec.model_copy(update={"share": (), "bootstrap": REFITS}),
         1e-4,
         Words(
             "squared error",
             "points",
-            "A surrogate of the amplitude Zggg should have an error of 1 %, a squared error of 0.0001. How many points "
-            "does it need?",
+            "A surrogate of the amplitude Zggg should have an error of 1 %, that is a squared error of 0.01² = 0.0001. "
+            "How many points does it need?",
         ),
         Stated(10.0, "D"),
         {"device": "CPU node", "hour_price": "1", "sample_price": "0.03"},

@@ -1,7 +1,9 @@
 // Draws a figure with plotly.js into an element of the page. Later figures change the existing chart.
 
-const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["autoScale2d", "lasso2d", "select2d"] };
+const CONFIG = { displaylogo: false, modeBarButtonsToRemove: ["autoScale2d", "lasso2d", "select2d"] };
 const GRID = "rgba(125, 135, 145, 0.25)";
+const LEAST = 240; // smallest height of a figure in pixels
+const MARGIN = 16;
 const CLEAR = "rgba(0, 0, 0, 0)";
 
 // Return a Plotly template with the font and background of the page, and a grid that is visible on white and on black.
@@ -28,43 +30,57 @@ async function show(place, { figure, alt }) {
   if (place.newest !== figure) return; // a newer figure arrived while plotly.js was loading
   place.setAttribute("aria-label", alt);
   layout.template = template(place);
-  layout.autosize = true;
-  delete layout.width;
-  layout.height = place.layout?.height ?? layout.height; // keep the height of full screen
+  layout.width = place.clientWidth;
+  layout.height = place.layout?.height ?? layout.height; // keep the height that fits the window
+  place.drawn = false;
   await library.react(place, data, layout, CONFIG);
+  place.drawn = place.newest === figure;
   fill(place);
 }
 
-// In full screen, increase the height of the figure so that the page fills the window. Otherwise, restore the height.
+// Fit the figure to the space that is free in the window. In full screen, the whole page fills the window. Otherwise the
+// height decreases until the window shows the container with the key place.visible.
 function fill(place) {
   const layout = place.layout;
-  if (!layout) return;
+  if (!place.drawn || !place.isConnected || !place.clientWidth) return;
   const own = JSON.parse(place.newest).layout.height;
   const page = document.querySelector("[data-testid=stMainBlockContainer]");
-  const box = page?.firstElementChild;
+  const shown = place.visible && place.closest(`.st-key-${place.visible}`);
   let height = own;
-  if (document.fullscreenElement === document.documentElement && box) {
+  if (document.fullscreenElement === document.documentElement && page) {
     const style = getComputedStyle(page);
-    const around = box.offsetHeight - place.offsetHeight + parseFloat(style.paddingTop) + parseFloat(style.paddingBottom);
-    height = Math.max(own, Math.floor(window.innerHeight - around));
+    const rest = page.firstElementChild.offsetHeight - place.offsetHeight;
+    height = free(rest + parseFloat(style.paddingTop) + parseFloat(style.paddingBottom));
+  } else if (shown) {
+    const scrolled = document.querySelector("[data-testid=stMain]").scrollTop;
+    height = Math.min(own, free(shown.getBoundingClientRect().bottom + scrolled - place.offsetHeight + MARGIN));
   }
-  const full = height !== own;
-  if (!full && !place.full) return;
-  place.full = full;
+  if (height === layout.height && place.clientWidth === layout.width) return;
   for (let one = place; one && one.dataset.testid !== "stVerticalBlock"; one = one.parentElement) {
     for (const [name, value] of [["height", `${height}px`], ["flex", "none"], ["max-height", "none"]]) {
-      if (full) one.style.setProperty(name, value, "important");
+      if (height !== own) one.style.setProperty(name, value, "important");
       else one.style.removeProperty(name);
     }
   }
-  window.Plotly.relayout(place, { height, autosize: true });
+  window.Plotly.relayout(place, { height, width: place.clientWidth });
+}
+
+// Return the height of the window that is left beside the height of other elements.
+function free(others) {
+  return Math.max(LEAST, Math.floor(window.innerHeight - others));
 }
 
 export default function ({ data, parentElement }) {
   const place = parentElement.querySelector(".isoplan-chart");
-  const refill = () => setTimeout(() => fill(place), 300); // wait until the rest of the page has its new height
-  document.addEventListener("fullscreenchange", refill);
-  const leave = () => document.removeEventListener("fullscreenchange", refill);
+  const refill = () => requestAnimationFrame(() => fill(place));
+  const observer = new ResizeObserver(refill); // the sidebar and full screen change the page, not always the window
+  observer.observe(document.querySelector("[data-testid=stMainBlockContainer]")?.firstElementChild ?? place);
+  window.addEventListener("resize", refill);
+  const leave = () => {
+    observer.disconnect();
+    window.removeEventListener("resize", refill);
+  };
+  place.visible = data.visible;
   if (place.newest === data.figure) return leave;
   place.newest = data.figure;
   show(place, data).catch((error) => {

@@ -19,10 +19,12 @@ _chart = st.components.v2.component(
 )
 
 
-def moving_chart(drawing: Drawing, key: str) -> None:
+def moving_chart(drawing: Drawing, key: str, visible: str = "") -> None:
     """Show ``drawing`` on the page.
 
     If the page already shows a drawing with the same ``key``, only the differences are drawn and the zoom is unchanged.
+    If ``visible`` is the key of a container around the figure, the height of the figure decreases until the window
+    shows the whole container.
     """
     height = int(drawing.figure.layout.height)
-    _chart(data={"figure": drawing.figure.to_json(), "alt": drawing.alt}, key=key, height=height)
+    _chart(data={"figure": drawing.figure.to_json(), "alt": drawing.alt, "visible": visible}, key=key, height=height)

@@ -1,5 +1,5 @@
-// A button that switches full screen on and off. Each new screen of a story is shown from its top. After a drag of the
-// slider, the slider loses the focus, so that the arrow keys change the screen of the story again.
+// A button that switches full screen on and off. Each new screen of a story is shown from its top. After a click, the
+// slider and the page lose the focus: the arrow keys then change the screen, and no frame of focus is drawn around the page.
 export default function ({ data, parentElement }) {
   if (window.isoplanScreen !== data.screen) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 });
   window.isoplanScreen = data.screen;
@@ -13,8 +13,10 @@ export default function ({ data, parentElement }) {
       button.textContent = "Press F11";
     }
   };
-  const release = () => setTimeout(() => document.activeElement?.closest("[data-testid=stSlider]")
-    && document.activeElement.blur(), 300);
+  const release = () => setTimeout(() => {
+    const focused = document.activeElement;
+    if (focused?.closest("[data-testid=stSlider]") || focused?.matches("[data-testid=stMain]")) focused.blur();
+  }, 300);
   document.addEventListener("fullscreenchange", label);
   document.addEventListener("pointerup", release);
   label();

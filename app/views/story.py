@@ -14,6 +14,7 @@ from isoplan.app import workspace
 from isoplan.app.components import script
 from isoplan.app.components.chart import moving_chart
 from isoplan.app.figures.plans import story as picture
+from isoplan.app.links import asked
 from isoplan.app.reports.content import report_story
 from isoplan.app.views.widgets import stories
 from isoplan.app.views.widgets.markdown import escape_markdown, refuse
@@ -26,13 +27,18 @@ from isoplan.engine.planning.story.screens import TITLES, Screen, Story
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 
+STAGE_KEY = "story_stage"
+"""Key of the container of sentence, figure and slider. The figure is so low that the window shows the container."""
 MONEY = "money"
 """Name of the query parameter that stores the cost at the slider."""
 STAGE = """<style>
 .isoplan-sentence { font-size: clamp(32px, 2.4vw, 60px); line-height: 1.3; font-weight: 600; margin: 0;
   min-height: 3.9em; text-wrap: pretty; }
-@media (max-width: 1200px) { .isoplan-sentence { min-height: 5.2em; } }
-[data-testid="stHeading"] h1 { font-size: 1.75rem; padding: 0; }
+.isoplan-detail { font-size: clamp(20px, 1.5vw, 36px); line-height: 1.3; margin: 0; }
+.st-key-story_head > [data-testid="stElementContainer"] { flex: 1 1 24rem; min-width: 0; }
+[data-testid="stHeading"] h1 { font-size: clamp(1.25rem, 1.6vw, 2rem); padding: 0; }
+.st-key-story_slider [data-testid="stSlider"] { display: grid; grid-template-columns: auto 1fr; align-items: center;
+  column-gap: 4rem; padding-right: 3rem; }
 .st-key-story_slider [data-testid="stSliderThumbValue"] { font-size: 1.5rem; }
 .st-key-story_slider label p { font-size: 1.25rem; }
 .st-key-story_steps button { min-width: 7.5rem; }
@@ -80,8 +86,9 @@ def asked_screen() -> int:
 
 
 def go_to(screen: int) -> None:
-    """Store the number of the screen in the page URL."""
-    st.query_params["screen"] = str(screen)
+    """Store the number of the screen in the page URL, and remove the cost at the slider: each screen shows the plan."""
+    query = {name: values for name, values in asked().items() if name != MONEY}
+    st.query_params.from_dict({**query, "screen": str(screen)})
 
 
 def asked_step(screen: Screen) -> int:
@@ -115,7 +122,9 @@ def store_money(screen: Screen, at: int) -> None:
 
 def steps(title: str, screen: int) -> None:
     """Show the title and the buttons "Previous" and "Next". The left and right arrow keys press these buttons."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="story_head"
+    ):
         st.title(escape_markdown(title), anchor=False, width="content")
         with st.container(horizontal=True, width="content", vertical_alignment="center", key="story_steps"):
             back, on = max(screen - 1, 1), min(screen + 1, len(TITLES))
@@ -130,7 +139,8 @@ def steps(title: str, screen: int) -> None:
 @st.fragment
 def stage(screen: Screen, key: str) -> None:
     """Show the sentence, the figure and the slider of a screen. A moved slider reruns only this function."""
-    above, below = st.container(), st.container(key="story_slider")
+    with st.container(key=STAGE_KEY):
+        above, below = st.container(), st.container(key="story_slider")
     shown, sentence, caption = screen.picture, screen.sentence, screen.caption
     if screen.steps and isinstance(shown, CostCurve):
         positions = range(len(screen.steps))
@@ -148,8 +158,8 @@ def stage(screen: Screen, key: str) -> None:
     with above:
         st.html(f'<p class="isoplan-sentence">{escape(whole(sentence))}</p>')
         if caption:
-            st.caption(escape_markdown(caption))
-        moving_chart(picture.draw(shown), key=f"picture_{screen.title}")
+            st.html(f'<p class="isoplan-detail">{escape(whole(caption))}</p>')
+        moving_chart(picture.draw(shown), key=f"picture_{screen.title}", visible=STAGE_KEY)
 
 
 def open_story(key: str) -> None:

@@ -99,7 +99,33 @@ def test_a_story_fits_the_window_and_is_readable_from_a_distance(
         assert size >= 32
         texts = page.locator(".js-plotly-plot .xtick text").all()
         assert min(float(re.sub("[^0-9.]", "", t.evaluate("e => getComputedStyle(e).fontSize"))) for t in texts) >= 16
+        slider = page.get_by_test_id("stSlider").bounding_box()
+        assert slider is not None
+        assert slider["y"] + slider["height"] <= height
         page.context.close()
+
+
+def test_the_items_of_the_cost_are_large_and_the_slider_has_its_label_beside_it(server: Server, page: Page) -> None:
+    visit(page, server, "story?story=jets&screen=4&money=150")
+    settle(page)
+    detail = page.locator(".isoplan-detail")
+    expect(detail).to_contain_text("training less than 0.01 EUR")
+    assert detail.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 20
+    label = page.get_by_test_id("stSlider").get_by_text("Money to spend").bounding_box()
+    value = page.get_by_test_id("stSliderThumbValue").bounding_box()
+    assert label is not None
+    assert value is not None
+    assert label["x"] + label["width"] < value["x"]
+
+
+def test_no_frame_of_focus_is_drawn_after_a_click(server: Server, page: Page) -> None:
+    visit(page, server, "story?story=jets")
+    page.locator(".isoplan-sentence").click()
+    page.mouse.click(700, 330)
+    page.wait_for_function("() => document.activeElement === document.body")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("2 of 5", exact=True)).to_be_visible()
+    assert not page.evaluate("document.querySelector('[data-testid=stMain]').matches(':focus-visible')")
 
 
 def test_the_full_screen_button_hides_what_is_around_the_story(server: Server, page: Page) -> None:
@@ -111,7 +137,7 @@ def test_the_full_screen_button_hides_what_is_around_the_story(server: Server, p
     expect(page.get_by_text("The runs are simulated")).to_be_visible()
     page.wait_for_function(
         "() => { const box = document.querySelector('.js-plotly-plot').getBoundingClientRect();"
-        " return box.height >= 470 && box.right <= innerWidth }"
+        " return box.height >= 400 && box.right <= innerWidth && box.width > 0.85 * innerWidth }"
     )
     page.get_by_role("button", name="Leave full screen").click()
     page.wait_for_function("() => !document.fullscreenElement")

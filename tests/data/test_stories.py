@@ -12,20 +12,21 @@ from isoplan.app.bundled import load_bundled
 from isoplan.data.stories import DOMAINS, Domain, find_domain, read_fits
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import read_fit
+from isoplan.engine.planning.drawing.cost_curve import CostCurve
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.typed_prices import read_prices
 from isoplan.engine.planning.story.screens import tell
 from isoplan.engine.store.database.database import Database, memory
-from tests.engine.planning.story.test_screens import check
+from tests.engine.planning.story.test_screens import assert_in_axis, check
 
 SAVINGS = {
-    "jets": "With ten times more jets, the same QCD rejection costs 35,700 EUR; the plan saves 31,200 EUR (87 %). "
-    "The next 1,000 EUR raise it from 5,000 to 5,346.",
-    "recommender": "With a model four times as large, the same recall@10 costs 33.8 EUR; the plan saves 10.9 EUR "
-    "(32 %). The next 1,000 EUR raise it from 0.66 to 0.706.",
-    "amplitudes": "Ten times more points, to be safe, would cost 25,300 EUR; the plan saves 22,800 EUR (90 %). "
-    "The next 1,000 EUR lower it from 0.0001 to 7.26 × 10⁻⁵.",
+    "jets": "The plan costs 4,560 EUR, 87 % less than the same QCD rejection with ten times more jets (35,700 EUR). "
+    "The next 1,000 EUR raise the QCD rejection from 5,000 to 5,350.",
+    "recommender": "The plan costs 22.9 EUR, 32 % less than the same recall@10 with a model four times as large "
+    "(33.8 EUR). The next 1,000 EUR raise the recall@10 from 0.660 to 0.706 (extrapolated).",
+    "amplitudes": "The plan costs 2,530 EUR, 90 % less than with ten times more points to be safe (25,300 EUR). "
+    "The next 1,000 EUR lower the squared error from 0.000100 to 0.000073 (extrapolated).",
 }
 
 
@@ -57,6 +58,11 @@ def test_every_sentence_is_short_and_names_the_target(domain: Domain) -> None:
     assert f"of {domain.target:,g} costs " in story.screens[3].sentence
     assert " EUR" in story.screens[3].sentence
     assert story.screens[4].sentence.startswith(SAVINGS[domain.key])
+    assert_in_axis(story)
+    law_picture = story.screens[2].picture
+    assert isinstance(law_picture, CostCurve)
+    assert law_picture.plan is not None
+    assert law_picture.plan.y == pytest.approx(domain.target, rel=1e-3)
     assert len(story.screens[3].steps) > 20
     assert len(domain.text.split()) <= 15
 

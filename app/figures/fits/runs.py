@@ -90,9 +90,9 @@ def _budgets(theme: Theme, runs: Runs, x: str, y: str, grouped: bool) -> list[Pa
         rows = rows[np.argsort(runs[x][rows])]
         colour = GREY if grouped else compute_colour(C, (found[0], found[-1]))
         lines.append(marks.line(theme, runs[x][rows], runs[y][rows], colour, 0.8 if grouped else 1.4))
-        ends.append((float(runs[x][rows[0]]), float(runs[y][rows[0]]), tick_text(C)))
+        ends.append((float(runs[x][rows[0]]), float(runs[y][rows[0]]), f"{tick_text(C)} FLOPs"))
     spans = extent(runs[x], positive=True), extent(runs[y], positive=True)
-    return [*lines, marks.labels(theme, marks.unobstructed(theme, ends, *spans, (0.08, 0.05)), "top center")]
+    return [*lines, marks.labels(theme, marks.unobstructed(theme, ends, *spans, (0.16, 0.05)), "top right")]
 
 
 def _noted(theme: Theme, shown: Runs, runs: Runs, shared: int) -> list[Part]:

@@ -225,9 +225,12 @@ def upright_line(theme: Theme, x: float, colour: str, dash: str = "solid") -> Pa
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "line": line, "layer": "below"}
 
 
-def level_note(theme: Theme, text: str, y: float, values: Span) -> Part:
-    """Return a note directly above the horizontal line at ``y``, at the left edge of the plot."""
-    return note(theme, text, yref="y", y=math.log10(y) if values[0] > 0 else y, yshift=1)
+def level_note(theme: Theme, text: str, y: float, log: bool) -> Part:
+    """Return a note directly above the horizontal line at ``y``, at the left edge of the plot.
+
+    ``log`` states whether the y axis is logarithmic.
+    """
+    return note(theme, text, yref="y", y=math.log10(y) if log else y, yshift=1)
 
 
 def beyond(theme: Theme, x: Floats, inside: Bools, top: bool = True) -> tuple[list[Part], list[Part]]:
@@ -253,7 +256,7 @@ def limit(
         return [], []
     pairs = ((floor.ci95, TINT95), (floor.ci68, TINT68))
     tints = [across(*cut(ends, *values), FLOOR, tint) for ends, tint in pairs if ends is not None]
-    shown = level_note(theme, f"{called} {precise(floor)}", floor.value, values)
+    shown = level_note(theme, f"{called} {precise(floor)}", floor.value, values[0] > 0)
     shown |= {"yanchor": "top", "yshift": -1} if crowded(theme, floor.value, taken, values) else {}
     return [*tints, level(theme, floor.value, FLOOR, "dot")], [shown]
 

@@ -47,7 +47,7 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
     shapes, notes = lines.beyond(theme, *_costs(curve), top=_falls(curve)) if curve.law else ([], [])
     if curve.goal is not None and values[0] <= curve.goal <= values[1]:
         shapes = [*shapes, lines.level(theme, curve.goal, PLAN, "dot")]
-        notes = [*notes, lines.level_note(theme, f"target {curve.goal:,g}", curve.goal, values)]
+        notes = [*notes, lines.level_note(theme, f"target {curve.goal:,g}", curve.goal, _is_log(values))]
     figure = compose(
         theme, height, "cost_curve", traces, shapes, notes,
         xaxis=log_axis(theme, _title(curve), *window), yaxis=_value_axis(theme, curve, values), **above,
@@ -102,9 +102,13 @@ def _values(curve: CostCurve) -> tuple[float, float]:
 
 def _value_axis(theme: Theme, curve: CostCurve, values: tuple[float, float]) -> Part:
     """Return the value axis: linear if the values differ by less than a factor of two, otherwise logarithmic."""
-    if values[0] > 0 and values[1] / values[0] < 2:
+    if values[0] > 0 and not _is_log(values):
         return axis(theme, title(curve.label or curve.y)) | {"range": [*values], "tickformat": ".4~g"}
     return value_axis(theme, curve.label or curve.y, *values)
+
+
+def _is_log(values: tuple[float, float]) -> bool:
+    return values[0] > 0 and values[1] / values[0] >= 2
 
 
 def _band(curve: CostCurve, values: tuple[float, float]) -> list[Part]:

@@ -162,7 +162,7 @@ def _crossing(
         notes.append(_answer(theme, plan, q, law))
         if loss is not None:
             shapes.append(lines.level(theme, loss, PLAN))
-            notes.append(lines.level_note(theme, _target(plan, loss), loss, p.values))
+            notes.append(lines.level_note(theme, _target(plan, loss), loss, p.values[0] > 0))
     ends = float(law.x[0]), float(law.x[-1])
     if room is not None and ends[0] < room.C < ends[1]:
         shade, note = _no_go(theme, (float(room.C), ends[1]), "more compute than allowed", 3, law.falls)

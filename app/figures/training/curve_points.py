@@ -222,7 +222,7 @@ def _plateau(theme: Theme, found: Updates, window: Span, values: Span) -> tuple[
     right = math.log(critical.value / window[0]) > 0.75 * math.log(window[1] / window[0])
     side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
     notes = [
-        lines.level_note(theme, f"least training steps {tick_text(least.value)}", least.value, values),
+        lines.level_note(theme, f"least training steps {tick_text(least.value)}", least.value, values[0] > 0),
         lines.note(theme, words, xref="x", x=math.log10(critical.value), y=0.9, yanchor="top", **side),
     ]
     return [

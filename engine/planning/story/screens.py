@@ -16,11 +16,11 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.cheapest_path import Bought, CheapestPath
 from isoplan.engine.planning.drawing.cost_curve import CostCurve, Mark, cost_curve, cost_of
 from isoplan.engine.planning.optimum.surface import samples_for, size_for
-from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.answer import Plan, spans
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.parts import Saving
 from isoplan.engine.planning.plan.saving import save_against
-from isoplan.engine.planning.plan.support import MARKED
+from isoplan.engine.planning.plan.support import MARKED, farthest
 from isoplan.engine.planning.story import sentences
 from isoplan.engine.planning.story.sentences import Comparison, Stated, Words
 from isoplan.engine.schema import Runs
@@ -60,7 +60,7 @@ class RunsPicture:
 
 @dataclass(frozen=True, eq=False)
 class Screen:
-    """One screen: title, sentence, picture, and a ``caption`` that lists the items of the cost.
+    """One screen: title, sentence, picture, and a ``caption`` with the items of the cost or the extrapolation.
 
     ``steps`` are the positions of a slider, and ``start`` is the index of the plan in ``steps``.
     """
@@ -138,6 +138,8 @@ class _Teller:
     spent: Quantity = field(init=False)
     curve: CostCurve = field(init=False)
     at_plan: Bought = field(init=False)
+    compared: Comparison | None = field(init=False)
+    next: Bought = field(init=False)
 
     def __post_init__(self) -> None:
         plan = self.plan
@@ -157,7 +159,8 @@ class _Teller:
         self.at_plan = self.path.buy(np.array([spent]))[0]
         money = self.path.cost == "money"
         bare = plan if money else replace(plan, prices=None)
-        most = spent + NEXT if money else spent
+        self.compared, self.next = self._compare(), self._more()
+        most = max(self.next.cost, self.compared.theirs if self.compared else spent)
         curve = cost_curve(self.fit, bare, runs=self.of_runs, map=self.map, most=most)
         self.curve = replace(curve, label=w.quantity)
 
@@ -177,15 +180,29 @@ class _Teller:
         )
 
     def law(self) -> Screen:
-        sentence = sentences.state_law(self.words, self.spent, self.at_plan)
-        return Screen(TITLES[2], sentence, replace(self.curve, plan=None, goal=None))
+        sentence = sentences.state_law(self.words, self.spent, self.at_plan, self._far_of(self.at_plan))
+        return Screen(TITLES[2], sentence, replace(self.curve, goal=None))
 
     def answer(self) -> Screen:
-        sentence = sentences.answer(self.words, self.plan, self.spent, self.at_plan)
+        far = self._far(self.plan.placed) if self.plan.question.kind == "target" else self._far_of(self.at_plan)
+        sentence = sentences.answer(self.words, self.plan, self.spent, self.at_plan, far)
         parts: dict[str, float | None] = {
             line.part: line.amount.value for line in self.plan.bill if line.what == "money"
         }
         return Screen(TITLES[3], sentence, self.curve, caption=self._name_parts(parts))
+
+    def _far_of(self, one: Bought) -> str:
+        return self._far({**one.sizes, self.path.y: one.value})
+
+    def _far(self, placed: Mapping[str, Quantity]) -> str:
+        """Return the distance from the runs of the quantity that is farthest beyond them; empty inside the runs."""
+        name, decades = farthest(placed)
+        described = self.map.map if self.map else self.fit
+        _, high = {**spans(self.fit), self.path.y: described.data.ranges.get(self.path.y)}.get(name) or (0.0, 0.0)
+        predicted = self.path.y if name == "loss" and self.map is None else name
+        label = self.words.quantity if predicted == self.path.y else self.fit.spec.y if name == "loss" else name
+        value = placed[name].value if name else None
+        return sentences.outside(self.words, label, decades, value is None or value > high)
 
     def _name_parts(self, amounts: Mapping[str, float | None]) -> str:
         """Return the items of a cost in money as a caption; empty for other costs and if an item is not known."""
@@ -199,8 +216,9 @@ class _Teller:
         return replace(one, steps=steps, start=start)
 
     def saving(self) -> Screen:
-        compared, more = self._compare(), self._more()
-        sentence = sentences.save(self.words, self.spent, compared, self.at_plan, more)
+        compared, more = self.compared, self.next
+        far = self._far_of(more)
+        sentence = sentences.save(self.words, self.spent, compared, self.at_plan, more, far)
         others = []
         if compared is not None:
             name = "our plan" if compared.stated is None else compared.stated.label(self.words)
@@ -208,7 +226,8 @@ class _Teller:
         if more.value.value is not None:
             money = self.path.cost == "money"
             others.append((f"+ {NEXT:,.0f} {self.path.unit}" if money else "ten times more", _mark(more)))
-        return Screen(TITLES[4], sentence, replace(self.curve, others=tuple(others)))
+        caption = f"Extrapolated to {far}." if far else ""
+        return Screen(TITLES[4], sentence, replace(self.curve, others=tuple(others)), caption=caption)
 
     def _best_run(self) -> Mark | None:
         """Return the best run in the picture; None if the picture has no runs."""
@@ -302,7 +321,7 @@ class _Teller:
 
     def _step(self, one: Bought) -> Step:
         spent = Quantity(one.cost, unit=self.path.unit, note="given")
-        sentence = sentences.buy(self.words, spent, one)
+        sentence = sentences.buy(self.words, spent, one, self._far_of(one))
         return Step(sentences.price(spent), sentence, _mark(one), self._name_parts(self._bill(one)))
 
     def _bill(self, one: Bought) -> dict[str, float | None]:

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.answer.format import MILLION, MONEY, between, distance, number, shown_unit, span
+from isoplan.engine.planning.answer.format import MILLION, MONEY, between, number, shown_unit, span
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.cheapest_path import Bought
 from isoplan.engine.planning.drawing.cost_curve import Mark
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.parts import LEAST_SAVING
-from isoplan.engine.quantities import count
+from isoplan.engine.quantities import count, power10
 from isoplan.engine.schema import Runs
 
 MOST_WORDS = 40
 NAME_WORDS, NAME_LETTERS = 4, 40
-DIGITS = 4
-"""Largest number of digits of a value and of the ends of its interval."""
+DIGITS = 3
+"""Number of digits of a value. The ends of its interval are rounded to the same decimal."""
+SMALL = 5e-5
+"""Smallest value that is written with decimals. A smaller value is written with a power of ten."""
+CENT = 0.01
 SURE = {0.03: "a precise estimate", 0.1: "a good estimate", 0.3: "a rough estimate"}
 """Words for the reliability of a number, by the largest half-width of its 68 % interval relative to the number."""
 UNSURE = "an uncertain estimate"
-PART_NAMES = {"inference": "use"}
-"""Names of bill items that are clearer to an audience than the names in the code."""
+GOOD = ("a precise estimate", "a good estimate")
+"""Words that do not apply to an extrapolated answer."""
 TIMES = {2.0: "two times", 3.0: "three times", 4.0: "four times", 5.0: "five times", 10.0: "ten times"}
-_THOUSAND = re.compile(r"(?<![\d.,])(\d)(\d{3})(?![\d,])")
 SEEN = 0.005
 """Smallest distance from the runs, in decades, that a sentence mentions."""
 
@@ -60,12 +61,11 @@ class Stated:
     safe: bool = False
     """Whether the stated plan uses more samples than the target needs; only for a law on one size."""
 
-    def subject(self, words: Words) -> str:
-        """Return the start of a sentence: "With a model twice as large", "Ten times more points, to be safe,"."""
+    def other(self, words: Words) -> str:
+        """Return the size that differs from the plan: "a model twice as large", "ten times more points"."""
         times = TIMES.get(self.factor, f"{self.factor:g} times")
         model = f"a model {'twice' if self.factor == 2 else times} as large"
-        size = model if self.of == "N" else f"{times} more {words.samples}"
-        return f"{_first(size)}, to be safe," if self.safe else f"With {size}"
+        return model if self.of == "N" else f"{times} more {words.samples}{' to be safe' if self.safe else ''}"
 
     def label(self, words: Words) -> str:
         """Return the name for a legend, such as "twice the model" or "ten times the jets"."""
@@ -92,13 +92,16 @@ def shorten(name: str) -> str:
     return words if words == " ".join(name.split()) else f"{words}..."
 
 
-def price(q: Quantity, x: float | None = None) -> str:
-    """Return ``q`` (or the number ``x`` in the format of ``q``) with its unit, such as "4,560 EUR" or "10²⁰ FLOPs"."""
+def price(q: Quantity, x: float | None = None, keep: int = 2) -> str:
+    """Return ``q`` (or the number ``x`` in the format of ``q``) with its unit, such as "4,560 EUR" or "10²⁰ FLOPs".
+
+    Money has three digits, and other costs have ``keep`` digits.
+    """
     x = q.value if x is None else x
     if q.unit in MONEY and x is not None and x < MILLION:
         return f"{_plain(x)} {q.unit}"
-    keep = None if q.unit in MONEY else 2
-    return f"{number(Quantity(x, unit=q.unit, note='given'), keep=keep)} {shown_unit(q)}"
+    digits = None if q.unit in MONEY else keep
+    return f"{number(Quantity(x, unit=q.unit, note='given'), keep=digits)} {shown_unit(q)}"
 
 
 def _plain(x: float) -> str:
@@ -106,12 +109,28 @@ def _plain(x: float) -> str:
     return f"{float(f'{x:.3g}'):,.10g}"
 
 
-def _amount(q: Quantity, x: float | None = None) -> str:
-    """Return the value of ``q``, or ``x`` in the format of ``q``, with at most ``DIGITS`` digits."""
-    x, text = q.value if x is None else x, number(q, x)
-    if x is not None and 1e-3 <= abs(x) < MILLION and sum(map(str.isdigit, text.lstrip("-0."))) > DIGITS:
-        return f"{float(f'{x:.{DIGITS}g}'):,.10g}"
-    return _THOUSAND.sub(r"\1,\2", text)
+def _like(scale: float, x: float) -> str:
+    """Return ``x`` in the notation, and rounded to the decimal, of ``scale`` with three digits.
+
+    For the scale 0.66, 0.6523 is "0.652". For the scale 3 × 10⁻⁶, 1.2345 × 10⁻⁵ is "12.3 × 10⁻⁶".
+    """
+    power = 0 if scale == 0 or SMALL <= abs(scale) < MILLION else _power(scale)
+    x, scale = x / 10.0**power, scale / 10.0**power
+    places = DIGITS - 1 - _power(max(abs(scale), abs(x)))
+    if round(x, places) == 0 and x:
+        places = -_power(x)
+    text = f"{round(x, places):,.{max(places, 0)}f}"
+    return f"{text} × {power10(10.0**power)}" if power else text
+
+
+def _power(x: float) -> int:
+    """Return the power of ten of ``x`` after rounding to three digits; 0 for 0."""
+    return int(f"{x:.{DIGITS - 1}e}".partition("e")[2])
+
+
+def _amount(q: Quantity) -> str:
+    """Return the value of ``q`` with three digits."""
+    return "none" if q.value is None else _like(q.value, q.value)
 
 
 def _a(noun: str) -> str:
@@ -144,64 +163,61 @@ def list_runs(words: Words, fit: Fit, runs: Runs | None, y: str) -> str:
     return f"{len(runs):,} training runs{sizes}.{reached} They are the evidence for everything that follows."
 
 
-def state_law(words: Words, spent: Quantity, one: Bought) -> str:
-    """Return a sentence on the prediction of the law at the cost of the plan, with its interval and reliability."""
+def state_law(words: Words, spent: Quantity, one: Bought, far: str = "") -> str:
+    """Return a sentence on the prediction of the law at the cost of the plan, with its interval and reliability.
+
+    Here and below, ``far`` is the distance from the runs as text of ``outside``.
+    """
     value = one.value
     said = f"For {price(spent)} the law predicts {_a(words.quantity)} of {_amount(value)}"
     if value.ci68 is None:
-        return f"{said}, without an interval: the law has no resamples.{_far(one.beyond)}"
-    return f"{said}, with 68 % confidence {_interval(value)}: {sureness(value, spent)}.{_far(one.beyond)}"
+        return f"{said}, without an interval: the law has no resamples{_and_far(far)}."
+    return f"{said}, with 68 % confidence {_interval(value)}: {judge(value, spent, far)}."
 
 
-def answer(words: Words, plan: Plan, spent: Quantity, one: Bought) -> str:
+def answer(words: Words, plan: Plan, spent: Quantity, one: Bought, far: str = "") -> str:
     """Return the plan in one sentence: the cost of the target, or what the budget buys."""
-    far = _far(max((q.beyond for q in plan.placed.values()), default=0.0))
     if plan.question.kind == "budget":
-        return buy(words, spent, one)
+        return buy(words, spent, one, far)
     interval = "" if spent.ci68 is None or spent.note == "given" else f" (68 %: {_between(spent)})"
     use = _use(words, {name: plan.allocation[name] for name in ("N", "D")})
-    sure = f", {sureness(one.value, spent)}" if interval else ""
+    sure = f", {judge(one.value, spent, far)}" if interval else _and_far(far)
     target = f"{_first(_a(words.quantity))} of {plan.question.value:,g}"
-    return f"{target} costs {price(spent)}{interval}{sure}{': ' + use if use else ''}.{far}"
+    return f"{target} costs {price(spent)}{interval}{sure}{': ' + use if use else ''}."
 
 
-def buy(words: Words, spent: Quantity, one: Bought) -> str:
+def buy(words: Words, spent: Quantity, one: Bought, far: str = "") -> str:
     """Return a sentence on what the cost ``spent`` buys: the value with its interval, and the sizes of the run."""
     value = one.value
-    interval = f" (68 %: {_interval(value)}), {sureness(value)}" if value.ci68 is not None else ""
-    bought, use = f"{_a(words.quantity)} of {_amount(value)}{interval}", _use(words, one.sizes)
-    return f"{price(spent)} buy {bought}{': ' + use if use else ''}.{_far(one.beyond)}"
+    known = value.ci68 is not None
+    sure = f" (68 %: {_interval(value)}), {judge(value, None, far)}" if known else _and_far(far)
+    use = _use(words, one.sizes)
+    return f"{price(spent)} buy {_a(words.quantity)} of {_amount(value)}{sure}{': ' + use if use else ''}."
 
 
-def save(words: Words, spent: Quantity, compared: Comparison | None, now: Bought, more: Bought) -> str:
+def save(words: Words, spent: Quantity, compared: Comparison | None, now: Bought, more: Bought, far: str = "") -> str:
     """Return sentences on what the plan saves against a stated plan, and on the effect of more money or compute.
 
     ``compared`` is None if there is no stated plan. ``now`` is what the plan buys, ``more`` what the larger cost buys.
     """
     saved = "" if compared is None else _saving(words, spent, compared)
-    return " ".join(filter(None, (saved, _more(words, spent, now, more, bool(saved)))))
+    return " ".join(filter(None, (saved, _more(words, spent, now, more, far))))
 
 
 def _saving(words: Words, spent: Quantity, compared: Comparison) -> str:
-    theirs, ours = compared.theirs, compared.ours
-    saved = theirs - ours
-    share = 100 * saved / theirs
-    small = share < LEAST_SAVING
-    gain = f"{price(spent, saved)} ({share:.2g} %)"
+    theirs, ours = (price(spent, x, DIGITS) for x in (compared.theirs, compared.ours))
+    share = 100 * (1 - compared.ours / compared.theirs)
+    small, less = share < LEAST_SAVING, f"{share:.2g} % less"
     if compared.stated is None:
-        tail = "no plan costs less" if small else f"the same {words.quantity} costs {price(spent, ours)}: {gain} less"
-        return f"Our plan costs {price(spent, theirs)}; {tail}."
-    start = compared.stated.subject(words)
-    start += " would cost" if compared.stated.safe else f", the same {words.quantity} costs"
-    tail = "the plan is not cheaper" if small else f"the plan saves {gain}"
-    return f"{start} {price(spent, theirs)}; {tail}."
+        tail = "no plan costs less" if small else f"the same {words.quantity} costs {ours}, {less}"
+        return f"Our plan costs {theirs}; {tail}."
+    same = "" if compared.stated.safe else f"the same {words.quantity} "
+    than = f"{same}with {compared.stated.other(words)} ({theirs})"
+    return f"The plan costs {ours}, {'as much as' if small else f'{less} than'} {than}."
 
 
-def _more(words: Words, spent: Quantity, now: Bought, more: Bought, repeated: bool) -> str:
-    """Return a sentence on the change of the value from ``now`` to ``more``.
-
-    If ``repeated``, the sentence calls the value "it", because the sentence before contains the name.
-    """
+def _more(words: Words, spent: Quantity, now: Bought, more: Bought, far: str) -> str:
+    """Return a sentence on the change of the value from ``now`` to ``more``."""
     money = spent.unit in MONEY
     kind = "compute" if spent.unit == "FLOPs" else spent.unit
     extra = f"next {more.cost - now.cost:,.0f} {spent.unit}" if money else f"ten times more {kind}"
@@ -209,27 +225,56 @@ def _more(words: Words, spent: Quantity, now: Bought, more: Bought, repeated: bo
     if start is None or end is None:
         return f"The runs do not show what {'the ' if money else ''}{extra} would change."
     extra = f"The {extra}" if money else _first(extra)
-    name, verb = "it" if repeated else f"the {words.quantity}", "raise" if end >= start else "lower"
-    before, after = _amount(now.value), _amount(more.value)
-    if before == after:
-        before, after = f"{start:.5g}", f"{end:.5g}"
-    verb += "" if money else "s"
-    return f"{extra} {verb} {name} from {_plain_end(before)} to {_plain_end(after)}.{_far(more.beyond)}"
-
-
-def _plain_end(text: str) -> str:
-    """Return a decimal number without trailing zeros; return other texts unchanged."""
-    return text.rstrip("0").rstrip(".") if re.fullmatch(r"\d+\.\d+", text) else text
+    verb = f"{'raise' if end >= start else 'lower'}{'' if money else 's'}"
+    before, after = (_like(start, x) for x in (start, end))
+    change = f"from {before} to {after}" if before != after else f"by {100 * abs(end / start - 1):.2g} %"
+    return f"{extra} {verb} the {words.quantity} {change}{' (extrapolated)' if far else ''}."
 
 
 def name_parts(amounts: Mapping[str, float], unit: str) -> str:
-    """Return the items of a cost, the largest first: "Simulation 3,570 EUR, use 987 EUR, training 0.35 EUR."
+    """Return the items of a cost, the largest first: "Simulation 3,570 EUR, inference 987 EUR, training 0.35 EUR."
 
     The text is empty if fewer than two items are positive.
     """
     costs = sorted(((x, part) for part, x in amounts.items() if x > 0), reverse=True)
-    texts = [f"{PART_NAMES.get(part, part)} {price(Quantity(x, unit=unit))}" for x, part in costs]
+    texts = [f"{part} {_item(x, unit)}" for x, part in costs]
     return f"{_first(', '.join(texts))}." if len(texts) > 1 else ""
+
+
+def _item(x: float, unit: str) -> str:
+    """Return an item of a cost, rounded to a cent if it is below 1."""
+    if x < CENT:
+        return f"less than {CENT:g} {unit}"
+    return f"{x:.2f} {unit}" if x < 1 else price(Quantity(x, unit=unit))
+
+
+def outside(words: Words, name: str, decades: float, above: bool) -> str:
+    """Return a distance from the runs, such as "7.6 times more jets than the largest run".
+
+    ``name`` is N, D, C, or a quantity that the law or the map predicts. ``above`` states on which side of the runs the
+    number lies. The text is empty for a distance of at most ``SEEN``.
+    """
+    if decades <= SEEN:
+        return ""
+    times = f"{float(f'{10**decades:.{2 if decades > 0.04 else 3}g}'):g} times"
+    units = {"N": "parameters", "D": words.samples, "C": "compute"}
+    if name in units:
+        more = "more" if above else "less" if name == "C" else "fewer"
+        return f"{times} {more} {units[name]} than the {'largest' if above else 'smallest'} run"
+    return f"{_a(name)} {times} {'higher' if above else 'lower'} than in any run"
+
+
+def _and_far(far: str) -> str:
+    return f", extrapolated to {far}" if far else ""
+
+
+def judge(value: Quantity, cost: Quantity | None, far: str) -> str:
+    """Return words for the precision of an answer, or its distance from the runs ``far``, or both.
+
+    An extrapolated answer is not called precise or good, because its interval assumes that the law is correct there.
+    """
+    sure = sureness(value, cost)
+    return _and_far(far).removeprefix(", ") if far and sure in GOOD else f"{sure}{_and_far(far)}"
 
 
 def sureness(value: Quantity, cost: Quantity | None = None) -> str:
@@ -258,10 +303,6 @@ def _use(words: Words, sizes: Mapping[str, Quantity]) -> str:
     return "" if one.value is None else f"use {words.counted(one)}"
 
 
-def _far(beyond: float) -> str:
-    return f" Extrapolated {distance(beyond)}." if beyond > SEEN else ""
-
-
 def _between(q: Quantity) -> str:
     low, high = q.ci68 or (0.0, math.inf)
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -270,7 +311,11 @@ def _between(q: Quantity) -> str:
 
 
 def _interval(q: Quantity) -> str:
-    return "" if q.ci68 is None else span(q.ci68, partial(_amount, q))
+    """Return the 68 % interval of ``q``; "within 1 %" if both ends have the same text as the value."""
+    if q.ci68 is None or q.value is None:
+        return ""
+    ends = span(q.ci68, partial(_like, q.value))
+    return "within 1 %" if ends == " to ".join(2 * [_amount(q)]) else ends
 
 
 def _first(text: str) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from isoplan.app.figures.plans.cost_curve import draw
@@ -24,6 +28,19 @@ def test_every_part_is_named_in_the_legend(make_fit: MakeFit, runs: Runs, theme:
     assert "54 runs" in drawing.alt
     assert "10²⁰ FLOPs" in drawing.alt
     assert list(drawing.data.columns) == ["compute", "loss", "low68", "high68", "inside"]
+
+
+@pytest.mark.parametrize(("spread", "height"), [(1.5, 3.0), (50.0, math.log10(3.0))])
+def test_the_target_has_a_label_on_a_linear_and_on_a_logarithmic_axis(
+    make_fit: MakeFit, spread: float, height: float
+) -> None:
+    curve = cost_curve(make_fit())
+    value = np.geomspace(2.5 * spread, 2.5, curve.x.size)
+    drawing = draw(replace(curve, value=value, low68=value, high68=value, goal=3.0))
+    label = next(note for note in drawing.figure.layout.annotations if note.text == "target 3")
+    assert label.y == pytest.approx(height)
+    low, high = drawing.figure.layout.yaxis.range
+    assert low < label.y < high
 
 
 def test_without_runs_and_plan_only_the_law_is_drawn(make_fit: MakeFit) -> None:

@@ -151,7 +151,7 @@ class TestRuns:
         lines = traces(drawing, mode="lines")
         assert [t.line.color for t in lines][:: len(lines) - 1] == [COMPUTE[0], COMPUTE[-1]]
         assert len(lines) == 5
-        assert list(traces(drawing, mode="text")[0].text) == [f"10<sup>{k}</sup>" for k in range(18, 23)]
+        assert list(traces(drawing, mode="text")[0].text) == [f"10<sup>{k}</sup> FLOPs" for k in range(18, 23)]
 
     @pytest.mark.parametrize(("roles", "axes"), [(("N", "loss"), ("N", "Loss")), (("D", "C"), ("D", "C"))])
     def test_missing_roles(self, runs: Runs, roles: tuple[str, ...], axes: tuple[str, str]) -> None:

@@ -15,11 +15,13 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from tests.app.views.conftest import Open, said, told
 
+START = '<p class="isoplan-sentence">'
+
 
 def sentence(at: AppTest) -> str:
     """Return the main sentence of the current screen of the story."""
-    (found,) = (text for one in at.get("html") if (text := str(getattr(one, "value", ""))).startswith("<p"))
-    return found.removeprefix('<p class="isoplan-sentence">').removesuffix("</p>").replace("\u00a0", " ")
+    (found,) = (text for one in at.get("html") if (text := str(getattr(one, "value", ""))).startswith(START))
+    return found.removeprefix(START).removesuffix("</p>").replace("\u00a0", " ")
 
 
 def button(at: AppTest, label: str) -> Button:
@@ -67,13 +69,16 @@ def test_the_money_of_the_slider_is_in_the_link(demo: Database, open_page: Open)
     at = open_page("story", story="jets", screen="4", money="3800")
     assert sentence(at).startswith("3,800 EUR buy a QCD rejection of ")
     assert told(at) == ""
-    captions = [str(one.value) for one in at.caption]
-    assert any(text.startswith("Simulation 2,960 EUR, use 841 EUR, training ") for text in captions)
-    assert any("The runs are simulated" in text for text in captions)
+    details = [str(getattr(one, "value", "")).replace("\u00a0", " ") for one in at.get("html")]
+    assert any(">Simulation 2,960 EUR, inference 841 EUR, training 0.4" in text for text in details)
+    assert any("The runs are simulated" in str(one.value) for one in at.caption)
     slider = at.select_slider(key="spend_jets")
     assert at.query_params["money"] in ("3800", ["3800"])
     at = slider.set_value(int(str(slider.value)) - 3).run()
     assert at.query_params["money"] not in ("3800", ["3800"])
+    at = button(at, "Next").click().run()
+    assert dict(at.query_params) == {"story": "jets", "screen": "5"}
+    assert sentence(at).startswith("The plan costs 4,560 EUR, ")
 
 
 @pytest.mark.parametrize("money", ["much", "-1", "1e9", "nan"])
