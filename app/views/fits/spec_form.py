@@ -192,7 +192,7 @@ def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> 
         return None
     left, right = st.columns(2, vertical_alignment="bottom")
     read = left.segmented_control(
-        "Read", READ, default=READ[0], required=True, key="read", bind="query-params",
+        "Data to fit", READ, default=READ[0], required=True, key="read", bind="query-params",
         help="One row per run, or training curves (for envelope, critical batch and overfitting threshold).",
     )  # fmt: skip
     if read == READ[0]:

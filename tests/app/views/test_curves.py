@@ -93,7 +93,7 @@ def test_laws_of_curves_are_fitted_and_drawn(
 
 def test_without_curves_nothing_is_asked(demo: Database, open_page: Open) -> None:
     at = open_page("fit")
-    assert "Read" not in [b.label for b in at.segmented_control]
+    assert "Data to fit" not in [b.label for b in at.segmented_control]
 
 
 def test_metric_agreement_has_its_tab(tied: tuple[TableInfo, TableInfo], open_page: Open) -> None:
