@@ -21,6 +21,7 @@ def amplitude(
     *,
     target_mse: Amount | None = None,
     target_error: Amount | None = None,
+    points: Amount | None = None,
     error: str = "rms",
     sigma: Amount | None = None,
     anchors: Sequence[Anchor | Mapping[str, Amount]] = (),
@@ -43,10 +44,13 @@ def amplitude(
         The required MSE of the standardised log amplitude.
     target_error : number
         A required relative error instead, such as 0.001 or "0.1%".
+    points : number
+        A number of training points instead; the answer is the precision that they reach.
     error : str
         The kind of relative error: "rms" over the points, "median", or "99%" for the error of 99 % of the points.
     sigma : number
-        The standard deviation of log A over the points; required for an RMS error.
+        The standard deviation of log A over the points. An RMS error needs it; by default it is that of the trained
+        cells of the process.
     anchors : several
         Small runs that determine the law: {"D": 1e4, "loss": 2e-3, "N": 1e5, "doubled": 0.03}. The first
         name is the axis that limits the loss of the run.
@@ -78,8 +82,8 @@ def amplitude(
         lambda: (*amplitudes.trained_cells(), *(cell for table in cells for cell in _read_cells(table))),
     )
     texts = {
-        "target_mse": as_text(target_mse), "target_error": as_text(target_error), "error": error,
-        "sigma": as_text(sigma), "process": process, "axis": axis, "held": held, "network": network,
+        "target_mse": as_text(target_mse), "target_error": as_text(target_error), "points": as_text(points),
+        "error": error, "sigma": as_text(sigma), "process": process, "axis": axis, "held": held, "network": network,
         "trained": trained, "cells": "tables" if cells else "", "floor": as_text(floor),
     }  # fmt: skip
     read = [_read_anchor(one) for one in anchors]

@@ -17,6 +17,7 @@ from isoplan.engine.planning.amplitude.inputs import (
     FLOOR,
     LAW,
     OF_ANCHOR,
+    POINTS,
     SIGMA,
     TARGETS,
     Sources,
@@ -29,7 +30,7 @@ from isoplan.engine.planning.amplitude.reply import answer
 @with_fields([FLOOR], before="fixed_energy")
 @with_fields(LAW, before="trained")
 @with_fields([SIGMA], before="anchor")
-@with_fields(TARGETS, before="error")
+@with_fields([*TARGETS, POINTS], before="error")
 def amplitude(
     particles: Annotated[int, typer.Option(help="Final-state particles n_f.")],
     error: Annotated[
@@ -63,7 +64,7 @@ def amplitude(
     as_json: AsJson = False,
     **texts: Any,
 ) -> None:
-    """Plan N, D and C of an amplitude surrogate before training."""
+    """Plan N, D and C of an amplitude surrogate before training, or the precision of D points."""
     paths = cells or []
     sources = Sources(
         amplitudes.best_laws(),

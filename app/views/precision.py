@@ -24,7 +24,7 @@ from isoplan.app.views.widgets.parts import (
     whole,
 )
 from isoplan.app.views.widgets.saved_items import keep_answer
-from isoplan.app.views.widgets.state import rename_choice
+from isoplan.app.views.widgets.state import recall, remember, rename_choice, select_one
 from isoplan.data.amplitudes import best_laws, published_exponents, published_law, published_laws, trained_along
 from isoplan.engine.planning.amplitude.cell_laws import (
     DataExponent,
@@ -36,7 +36,7 @@ from isoplan.engine.planning.amplitude.cell_laws import (
 )
 from isoplan.engine.planning.amplitude.cells import TrainedCell
 from isoplan.engine.planning.amplitude.evidence import UNITS, Anchor, PublishedLaw
-from isoplan.engine.planning.amplitude.inputs import ERROR, FLOOR, MSE, SIGMA, Sources, make_anchor, read_plan
+from isoplan.engine.planning.amplitude.inputs import ERROR, FLOOR, MSE, POINTS, SIGMA, Sources, make_anchor, read_plan
 from isoplan.engine.planning.amplitude.plan import AXES, AmplitudePlan
 from isoplan.engine.planning.amplitude.precision import Kind
 from isoplan.engine.planning.amplitude.reply import answer
@@ -44,7 +44,7 @@ from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.quantities import count, parse_share
 from isoplan.engine.store.database.database import Database
 
-AN_MSE = "an MSE of"
+AN_MSE, OF_POINTS = "an MSE of", "the precision reached by"
 ERRORS: dict[str, Kind] = {
     "an RMS relative error of": "rms",
     "a median relative error of": "median",
@@ -65,12 +65,13 @@ def ask(db: Database) -> Answer | None:
         words("My amplitude has")
         n_f = int(st.number_input("Final-state particles", 2, 20, 4, key="n_f", bind="query-params", width=110,
                                   label_visibility="collapsed"))  # fmt: skip
-        words("final-state particles and must reach")
+        words("final-state particles. I ask for")
         rename_choice("stated", FORMER)
-        stated = str(st.selectbox("Kind of target", [AN_MSE, *ERRORS], key="stated", bind="query-params", width=230,
-                                  label_visibility="collapsed"))  # fmt: skip
-        target = blank("Target", "1e-6", "reach")
-        words("with a spread of log A of")
+        stated = str(st.selectbox("Kind of target", [AN_MSE, *ERRORS, OF_POINTS], key="stated", bind="query-params",
+                                  width=230, label_visibility="collapsed"))  # fmt: skip
+        points = stated == OF_POINTS
+        target = blank("Training points", "1e5", "points") if points else blank("Target", "1e-6", "reach")
+        words("training points, with a spread of log A of" if points else "with a spread of log A of")
         sigma = blank(SIGMA.label, "", SIGMA.name, 130, hint=SIGMA.hint)
         words("scaled from")
         cells = of_workspace(db)
@@ -93,7 +94,8 @@ def ask(db: Database) -> Answer | None:
     if not target or (scale == ANCHOR and not anchors):
         return None
     kind = ERRORS.get(stated, "rms")
-    texts = {(ERROR if stated in ERRORS else MSE).name: target, "error": kind, SIGMA.name: sigma}
+    asked = POINTS if points else ERROR if stated in ERRORS else MSE
+    texts = {asked.name: target, "error": kind, SIGMA.name: sigma}
     texts |= {FLOOR.name: floor or FLOOR.default, **chosen}
     sources = Sources(best_laws(), published_law, lambda: cells)
     return answer(read_plan(n_f, texts, "page", sources, anchors, fixed_energy=fixed))
@@ -121,7 +123,7 @@ def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
     """
     with blanks("law"):
         words("The law of")
-        process = named_blank("Process", list(dict.fromkeys(law.process for law in laws)), "process", 150)
+        process = _process(laws)
         laws = [law for law in laws if law.process == process]
         words("against")
         axis = named_blank("Axis", [a for a in AXES if any(law.axis == a for law in laws)], "along", 90)
@@ -132,6 +134,26 @@ def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
         words("at")
         held = named_blank("Value of the other axis", [law.held for law in laws][::-1], "held", 170)
     return {"process": process, "axis": axis, "network": network, "held": held}
+
+
+def _process(laws: Sequence[PublishedLaw]) -> str:
+    """Show all processes with a published law and their particle numbers; a choice also sets the particle number.
+
+    ``laws`` are the laws for the selected number of particles. The first of them is the default.
+    """
+    particles = {law.process: law.n_f for law in published_laws()}
+    own, linked = [law.process for law in laws], recall("process")
+    opened = linked if linked in own else own[0]
+    names = {
+        name: f"{name} ({particles[name]} particles)" for name in sorted(particles, key=lambda p: (particles[p], p))
+    }
+
+    def follow(name: str) -> None:
+        remember("process", name)
+        st.session_state["n_f"] = particles[name]
+
+    select_one("Process", names, "process", opened, follow, width=210, label_visibility="collapsed")
+    return opened
 
 
 def _anchors() -> list[Anchor]:

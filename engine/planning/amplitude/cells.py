@@ -285,6 +285,12 @@ def mean_loss(found: Sequence[Point]) -> float:
     return math.exp(math.fsum(math.log(one.cell.loss) for one in found) / len(found))
 
 
+def spread_of_process(cells: Iterable[TrainedCell], process: str) -> float | None:
+    """Return the standard deviation of log A of ``process``, from its cell of largest D; None if no cell has it."""
+    known = [one for one in cells if one.process == process and one.target == "log" and math.isfinite(one.spread)]
+    return max(known, key=lambda cell: cell.D).spread if known else None
+
+
 def spread_of(found: Iterable[Point]) -> float | None:
     """Return the standard deviation of log A, from the cell of largest D that contains it; None if no cell does."""
     known = [one.cell for one in found if math.isfinite(one.cell.spread)]

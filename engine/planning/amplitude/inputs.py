@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude.cells import TrainedCell, by_error, most_anchors, spread_of
+from isoplan.engine.planning.amplitude.cells import TrainedCell, by_error, most_anchors, spread_of, spread_of_process
 from isoplan.engine.planning.amplitude.evidence import Anchor, Axis, PublishedLaw
 from isoplan.engine.planning.amplitude.plan import AXES, AmplitudePlan
 from isoplan.engine.planning.amplitude.precision import Kind, Precision, check_kind, of_error, of_mse
+from isoplan.engine.planning.amplitude.reached import precision_of
 from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
 from isoplan.engine.planning.amplitude.trained import plan_trained
 from isoplan.engine.planning.scenario.fields import Field, Place, Texts
@@ -19,10 +21,15 @@ from isoplan.engine.quantities import parse_number, parse_share
 MSE, ERROR = TARGETS = (
     Field("target_mse", "Target MSE of the standardised log amplitude; for laws of ttH, of the raw amplitude.",
           "Target MSE"),
-    Field("target_error", "Target relative error instead, 0.001 or 0.1%; an RMS error requires --sigma.",
+    Field("target_error", "Target relative error instead, 0.001 or 0.1%; an RMS error needs a process or --sigma.",
           "Target relative error", read=parse_share),
 )  # fmt: skip
-SIGMA = Field("sigma", "Standard deviation of log A over the points.", "Standard deviation of log A", hint="not known")
+POINTS = Field(
+    "points", "Number of training points instead; the answer is the precision that they reach.", "Training points",
+    said="number of points",
+)  # fmt: skip
+SIGMA = Field("sigma", "Standard deviation of log A over the points; by default that of the trained cells of the "
+              "process.", "Standard deviation of log A", hint="that of the process")  # fmt: skip
 LAW = (
     Field("process", "Published process instead: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg."),
     Field("axis", "The axis of the published law: D (the usual one), C or N."),
@@ -64,7 +71,8 @@ def read_plan(
 ) -> AmplitudePlan:
     """Return the plan for ``n_f`` final-state particles. ``texts`` are the typed texts, keyed by option name.
 
-    The plan is computed from the trained cells of the process ``trained``, from the published law of ``process``, or
+    If ``texts`` contain a number of points instead of a target, the plan is for the precision that they reach. The plan
+    is computed from the trained cells of the process ``trained``, from the published law of ``process``, or
     from ``anchors``. Raises PlannerError if an input cannot be read, if inputs exclude each other, or if there is no
     plan.
     """
@@ -74,20 +82,27 @@ def read_plan(
         FLOOR.value(texts["floor"], place),
         check_kind(texts["error"], f"Option {option_name('error', place)}"),
     )
-    if kind != "rms" and not texts.get(ERROR.name):
+    if kind != "rms" and not (texts.get(ERROR.name) or texts.get(POINTS.name)):
         refuse_alone("error", ERROR.name, place)
+    plan: Callable[[Precision], AmplitudePlan]
+    known: float | None = None
     if trained:
         points = most_anchors(by_error(sources.cells(), kind), trained)
-        goal = _read_target(texts, kind, place, spread_of(points))
-        return plan_trained(n_f, goal, points, sources.best, floor)
-    if process:
+        known = spread_of(points)
+        plan = partial(plan_trained, n_f, found=points, published=sources.best, floor=floor)
+    elif process:
         network = texts.get("network", "")
         place_of_law = (texts.get("axis") or "D", texts.get("held", ""), *([network] if network else []))
         law = sources.find_law(process, *place_of_law)
-        goal = _read_target(texts, kind, place)
-        return plan_amplitude(n_f, goal, (), law, sources.best, floor=floor, fixed_energy=fixed_energy)
-    goal = _read_target(texts, kind, place)
-    return plan_fitted("", n_f, goal, anchors, sources.best, floor=floor, fixed_energy=fixed_energy)
+        known = None if law.raw else spread_of_process(sources.cells(), process)
+        plan = partial(plan_amplitude, n_f, law=law, published=sources.best, floor=floor, fixed_energy=fixed_energy)
+    else:
+        anchored = {"anchors": anchors, "published": sources.best, "floor": floor, "fixed_energy": fixed_energy}
+        plan = partial(plan_fitted, "", n_f, **anchored)
+    if count := _read_points(texts, place):
+        spread = SIGMA.value(texts[SIGMA.name], place) if texts.get(SIGMA.name) else known
+        return precision_of(count, plan, spread, kind)
+    return plan(target=_read_target(texts, kind, place, known))
 
 
 def _check_evidence(texts: Texts, anchored: bool, fixed_energy: bool, place: Place) -> None:
@@ -112,11 +127,24 @@ def _read_target(texts: Texts, kind: Kind, place: Place, known: float | None = N
     """Read the target. ``known`` is the standard deviation of log A that is used if the user types none."""
     mse, error, sigma = (texts.get(field.name, "") for field in (MSE, ERROR, SIGMA))
     if bool(mse) == bool(error):
-        if place == "terminal":
-            raise PlannerError(f"Ask one question: give either {MSE.option} or {ERROR.option}.")
-        raise PlannerError(f"Options {MSE.name}, {ERROR.name}: give exactly one of them.")
+        raise PlannerError(_one_question(place))
     spread = SIGMA.value(sigma, place) if sigma else known
     return of_mse(MSE.value(mse, place), spread) if mse else of_error(ERROR.value(error, place), spread, kind)
+
+
+def _read_points(texts: Texts, place: Place) -> float | None:
+    """Read the number of points whose precision the user asks for; None if the user gives a target instead."""
+    if not texts.get(POINTS.name):
+        return None
+    if texts.get(MSE.name) or texts.get(ERROR.name):
+        raise PlannerError(_one_question(place))
+    return POINTS.value(texts[POINTS.name], place)
+
+
+def _one_question(place: Place) -> str:
+    if place == "terminal":
+        return f"Ask one question: give either {MSE.option}, {ERROR.option} or {POINTS.option}."
+    return f"Options {MSE.name}, {ERROR.name}, {POINTS.name}: give exactly one of them."
 
 
 def read_anchor(texts: Mapping[str, str], option: str, usage: str) -> Anchor:

@@ -135,7 +135,8 @@ class AmplitudePlan:
     are the inputs. If a law was fitted to anchors or to trained cells of ``process``, ``change`` describes its effect
     on the plan, and ``measured`` contains the errors of the cells. If the runs do not support an answer, ``stopped`` is
     a sentence that replaces the answer, and D, N and C are unknown. ``reached`` is True if the answer consists of
-    trained cells that reach the target.
+    trained cells that reach the target. If the user gave ``points`` instead of a target, ``target`` is the precision
+    that this number of points reaches by the conservative end of D, and ``best`` by the optimistic end.
     """
 
     n_f: int
@@ -157,6 +158,8 @@ class AmplitudePlan:
     measured: str = ""
     stopped: str = ""
     reached: bool = False
+    points: float | None = None
+    best: Precision | None = None
 
     @property
     def runs(self) -> str:

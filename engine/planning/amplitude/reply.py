@@ -11,7 +11,8 @@ from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.amplitude.evidence import Anchor
 from isoplan.engine.planning.amplitude.needs import Exponent, Need
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan, Size
-from isoplan.engine.planning.amplitude.precision import Precision, asked, number, relative_error
+from isoplan.engine.planning.amplitude.precision import Precision, asked, lower_first, number, relative_error
+from isoplan.engine.planning.amplitude.reached import SAME
 from isoplan.engine.planning.answer.document import Document, Line, warned
 from isoplan.engine.planning.answer.format import aligned, decades
 from isoplan.engine.planning.answer.quantity import OUT_OF_REACH, Quantity
@@ -34,8 +35,7 @@ LABELS = {"D": "Training points D", "N": "Model size N", "C": "Compute C"}
 def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
     """Return the rows of the table of a plan (quantity, range, unit, source) for target, exponents and sizes."""
     found = [
-        (f"Target {plan.target.measure}", f"{plan.target.mse:.3g}", "", ""),
-        (f"Target {plan.target.name}", relative_error(plan.target), "", _why_relative(plan.target)),
+        *(row for word, target in _targets(plan) for row in _precision_rows(word, target)),
         *([("Measured errors", plan.measured, "", f"trained cells of {plan.process}")] if plan.measured else []),
         ("Dimension d of the phase space", f"{plan.dimension}", "", phase_space(plan)),
         *((label, f"{exponent.value:.3g}", "", exponent.source) for label, exponent in _exponents(plan)),
@@ -43,6 +43,22 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
     sizes = [(label, getattr(plan, name)) for name, label in LABELS.items()]
     found += [(label, span(size), "" if _unbounded(size) else size.unit, size.note) for label, size in sizes]
     return tuple(found)
+
+
+def _targets(plan: AmplitudePlan) -> list[tuple[str, Precision]]:
+    """Return the precisions of the plan by the word before their names: the target, or those that points reach."""
+    if plan.points is None or plan.best is None:
+        return [("Target", plan.target)]
+    if plan.best.mse > plan.target.mse * (1 - SAME):
+        return [("Reached", plan.target)]
+    return [("Optimistic", plan.best), ("Conservative", plan.target)]
+
+
+def _precision_rows(word: str, target: Precision) -> list[tuple[str, str, str, str]]:
+    return [
+        (f"{word} {target.measure}", f"{target.mse:.3g}", "", ""),
+        (f"{word} {target.name}", relative_error(target), "", _why_relative(target)),
+    ]
 
 
 def _exponents(plan: AmplitudePlan) -> list[tuple[str, Exponent]]:
@@ -69,12 +85,24 @@ def sentence(plan: AmplitudePlan) -> str:
     """Return the answer in one sentence, or the reason why the runs do not support an answer."""
     if plan.stopped:
         return plan.stopped
+    if plan.points is not None:
+        return _reached(plan, plan.points)
     known = [_amount(size) for size in (plan.D, plan.N, plan.C) if size.most is not None]
     first, *others = known
     rest, goal = " and ".join(others), f"{asked(plan.target)} for {plan.n_f} final-state particles"
     if plan.reached:
         return f"{goal} is reached by trained cells with {first}, {rest}."
     return f"{goal} needs {first}{f', with {rest}' if rest else ''}{_extrapolated(plan)}."
+
+
+def _reached(plan: AmplitudePlan, points: float) -> str:
+    """Return the precision that ``points`` training points reach as one sentence."""
+    worst, best = lower_first(asked(plan.target)), plan.best
+    span = worst
+    if best is not None and best.mse < plan.target.mse * (1 - SAME):
+        span = f"{lower_first(asked(best))} (optimistic) to {worst} (conservative)"
+    given = f"{number(points, plan.D.unit)} {plan.D.unit} of {plan.n_f} final-state particles"
+    return f"{given} reach {span}{_extrapolated(plan)}."
 
 
 def _extrapolated(plan: AmplitudePlan) -> str:
@@ -106,7 +134,9 @@ def to_json(plan: AmplitudePlan) -> dict[str, Any]:
             "raw": plan.target.raw,
             "sigma": plan.target.sigma,
             "error": plan.target.kind,
+            **({} if plan.points is None else {"points": plan.points}),
         },
+        **({} if plan.best is None else {"optimistic": {"mse": plan.best.mse, "relative_error": plan.best.relative}}),
         "answered": not plan.stopped,
         "relative_error": plan.target.relative,
         "dimension": plan.dimension,
@@ -155,7 +185,7 @@ def _why_relative(target: Precision) -> str:
         return "needs a law of log amplitudes" if target.raw else "needs sigma(log A)"
     if target.kind != "rms":
         return "of |A_NN / A - 1| on test points; it falls with half the exponents"
-    return f"sigma(log A) sqrt(MSE) with sigma(log A) = {target.sigma:g}; it falls with half the exponents"
+    return f"sigma(log A) sqrt(MSE) with sigma(log A) = {target.sigma:.4g}; it falls with half the exponents"
 
 
 def _size(size: Size) -> dict[str, Any]:
@@ -181,10 +211,14 @@ def document(plan: AmplitudePlan) -> Document:
 
 
 def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
-    target = plan.target
+    note = "given" if plan.points is None else ""
+    precisions: list[Line] = []
+    for word, target in _targets(plan):
+        precisions.append((f"{word} {target.measure}", Quantity(target.mse, note=note)))
+        if target.relative is not None:
+            precisions.append((f"{word} {target.name}", Quantity(target.relative)))
     return (
-        (f"Target {target.measure}", Quantity(target.mse, note="given")),
-        *([] if target.relative is None else [(f"Target {target.name}", Quantity(target.relative))]),
+        *precisions,
         *([("Measured errors", plan.measured)] if plan.measured else []),
         ("Dimension d of the phase space", f"{plan.dimension} ({phase_space(plan)})"),
         *((label, Quantity(exponent.value, note=exponent.source)) for label, exponent in _exponents(plan)),
@@ -245,4 +279,6 @@ def answer(plan: AmplitudePlan) -> Answer:
 
 def _name(plan: AmplitudePlan) -> str:
     mse = plan.target.mse
+    if plan.points is not None:
+        return f"{number(plan.points, plan.D.unit)} points, {plan.n_f} particles"
     return f"MSE {f'{mse:.3g}' if SMALLEST <= mse else power10(mse)}, {plan.n_f} particles"

@@ -11,9 +11,9 @@ from isoplan.app import amplitude_cells
 from isoplan.app.figures.amplitudes import exponents as exponents_figure
 from isoplan.app.figures.style.theme import PAPER, WEB
 from isoplan.app.views.widgets.parts import escape_markdown, powers, whole
-from isoplan.data.amplitudes import best_laws, published_exponents, published_law
+from isoplan.data.amplitudes import best_laws, published_exponents, published_law, trained_cells
 from isoplan.engine.planning.amplitude.cell_laws import data_law, exponents
-from isoplan.engine.planning.amplitude.cells import most_anchors, read_cells
+from isoplan.engine.planning.amplitude.cells import most_anchors, read_cells, spread_of_process
 from isoplan.engine.planning.amplitude.evidence import Anchor
 from isoplan.engine.planning.amplitude.precision import of_error, of_mse
 from isoplan.engine.planning.amplitude.reply import sentence, span
@@ -35,7 +35,8 @@ ANCHOR = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
 def test_the_page_opens_with_a_published_law(db: Database, open_page: Open) -> None:
     at = open_page("amplitude")
     assert told(at) == ""
-    expected = plan_amplitude(4, of_mse(1e-6), (), published_law("Zggg"), best_laws())
+    spread = spread_of_process(trained_cells(), "Zggg")
+    expected = plan_amplitude(4, of_mse(1e-6, spread), (), published_law("Zggg"), best_laws())
     assert answer(at) == powers(sentence(expected))
     found = {row[0]: row[1] for row in lines(at)}
     assert found["Training points D"] == f"{span(expected.D)} phase-space points"
@@ -83,10 +84,13 @@ def test_without_a_published_law_or_a_run_the_page_asks_for_one(db: Database, op
         ({"reach": "0"}, "The target MSE is 0"),
         (
             {"reach": "50"},
-            "Target MSE: 50 is too large, because a constant prediction of the standardised log amplitude has an MSE "
+            "is too large, because a constant prediction of the standardised log amplitude has an MSE "
             "of 1. Give a smaller target.",
         ),
-        ({"stated": "a typical relative error of", "reach": "0.1%"}, "give the standard deviation of log A"),
+        (
+            {"n_f": "5", "stated": "a typical relative error of", "reach": "0.1%"},
+            "give the standard deviation of log A",
+        ),
         ({"scale": "a run of mine", "x1": "1e4", "loss1": "2", "floor": "1"}, "is below the floor 1"),
         (
             {"n_f": "3", "process": "ttH", "stated": "a typical relative error of", "reach": "0.1%", "sigma": "1"},
@@ -203,3 +207,29 @@ def test_exponents_stand_beside_the_bound_and_the_published_ones() -> None:
         assert sorted(theirs.y) == sorted(one.alpha for one in published_exponents())
     assert "Processes below the line: WZ." in drawing.alt
     assert len(drawing.data) == len(published_exponents()) + 1
+
+
+def test_an_rms_error_uses_the_spread_of_the_process(open_page: Open) -> None:
+    at = open_page("amplitude", n_f="4", process="Zggg", stated="an RMS relative error of", reach="1%")
+    assert told(at) == ""
+    assert answer(at).startswith(
+        powers("An MSE of 2.12e-05 (RMS relative error 1 %) for 4 final-state particles needs")
+    )
+
+
+def test_the_precision_of_a_number_of_points_is_answered(open_page: Open) -> None:
+    at = open_page("amplitude", n_f="4", process="Zggg", stated="the precision reached by", points="1e5")
+    assert told(at) == ""
+    assert "points of 4 final-state particles reach an MSE of 0.00013 (RMS relative error 2.5" in answer(at)
+
+
+def test_every_process_is_listed_and_a_choice_sets_the_particles(open_page: Open) -> None:
+    at = open_page("amplitude", n_f="4", reach="1e-4")
+    names = at.selectbox(key="process_choice").options
+    assert names[0] == "WZ (2 particles)"
+    assert {"ttH (3 particles)", "Zggg (4 particles)", "Zgggg (5 particles)"} < set(names)
+    at.selectbox(key="process_choice").select("ttH (3 particles)").run()
+    assert told(at) == ""
+    assert at.number_input(key="n_f").value == 3
+    at.number_input(key="n_f").set_value(4).run()
+    assert at.selectbox(key="process_choice").value == "Zggg"
