@@ -35,6 +35,7 @@ STAGE = """<style>
 .isoplan-sentence { font-size: clamp(32px, 2.4vw, 60px); line-height: 1.3; font-weight: 600; margin: 0;
   min-height: 3.9em; text-wrap: pretty; }
 .isoplan-detail { font-size: clamp(20px, 1.5vw, 36px); line-height: 1.3; margin: 0; }
+[data-testid="stMain"] [data-testid="stCaptionContainer"] p { font-size: clamp(0.875rem, 0.95vw, 1.5rem); }
 .st-key-story_head > [data-testid="stElementContainer"] { flex: 1 1 24rem; min-width: 0; }
 [data-testid="stHeading"] h1 { font-size: clamp(1.25rem, 1.6vw, 2rem); padding: 0; }
 .st-key-story_slider [data-testid="stSlider"] { display: grid; grid-template-columns: auto 1fr; align-items: center;
