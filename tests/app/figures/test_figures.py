@@ -211,7 +211,7 @@ class TestPlan:
         (star,) = traces(drawing, name="plan")
         assert star.y[0] == asked.allocation["loss"].value
         assert star.error_x.array[0] > 0
-        assert "stays within 1 %" in drawing.alt
+        assert "is within 1 %" in drawing.alt
 
     def test_a_target_shows_where_it_crosses_and_how_sure_that_is(self, fit: Fit) -> None:
         asked = replace(plan_target(fit, 2.1), p_reach=1.0)
