@@ -20,6 +20,7 @@ from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.questions.declaration import FitInput, PlannerQuestion
 from isoplan.engine.quantities import parse_number
 from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
 
 SAME_FLOOR = 0.1
 """Maximum relative difference of the floors (irreducible losses) of two laws that are assumed to describe one task."""
@@ -61,11 +62,20 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
     task = "" if one is None else task_of_fit(db, one.hash)
     if one is not None and not near and (task or not recall(second.key)):
         st.info(second.missing if task else second.lacking, icon=":material/info:")
+        _link_examples(db, second)
     elif one is not None and two is not None:
         return {first.name: one, second.name: two}
     elif one is not None and not recall(second.key):
         st.info(second.unsure, icon=":material/info:")
     return {}
+
+
+def _link_examples(db: Database, second: FitInput) -> None:
+    """Show a link to each bundled table to which the second fit can be fitted."""
+    for table in tables.all(db):
+        if table.read_only and table.name in second.examples:
+            label = f"Open the example {escape_markdown(table.name)}"
+            st.page_link("views/data.py", label=label, query_params={"table": table.id}, icon=":material/table:")
 
 
 def _say_published(name: str) -> None:

@@ -29,7 +29,7 @@ POINTS = Field(
     said="number of points",
 )  # fmt: skip
 SIGMA = Field("sigma", "Standard deviation of log A over the points; by default that of the trained cells of the "
-              "process.", "Standard deviation of log A", hint="that of the process")  # fmt: skip
+              "process.", "Standard deviation of log A", hint="of the process")  # fmt: skip
 LAW = (
     Field("process", "Published process instead: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg."),
     Field("axis", "The axis of the published law: D (the usual one), C or N."),

@@ -40,7 +40,8 @@ class FitInput:
 
     If a question needs a second fit, this fit must belong to the same task as the first. The page shows ``missing`` if
     that task has no suitable second fit. If the task of the first fit is unknown, the page shows ``lacking`` when no
-    fit is suitable. It shows ``unsure`` when some fits are suitable but the user must choose one.
+    fit is suitable. It shows ``unsure`` when some fits are suitable but the user must choose one. ``examples`` are the
+    names of bundled tables to which the fit can be fitted.
     """
 
     help: str
@@ -55,6 +56,7 @@ class FitInput:
     missing: str = ""
     unsure: str = ""
     lacking: str = ""
+    examples: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

@@ -19,8 +19,11 @@ FITS = (
              "another law of samples seen once.",
              unsure="The task of this law is not known. Choose the law of repeated samples that was fitted to runs of "
              "the same task.",
-             lacking="This table has no repeated runs: upload runs of the same task that repeat their samples to the "
-             "early stop, and fit repetition to them."),
+             lacking="This question needs a second table of the same task, with the columns unique samples U and loss. "
+             "Each run repeats its U samples until the validation loss stops decreasing; loss is its smallest "
+             "validation loss. Example line: U = 500, loss = 1.399. Upload this table on Data and fit repetition to U.",
+             examples=("Jets, repeated, widths x numbers of jets (trained)",
+                       "Jets, repeated data for four inputs (simulated)")),
     FitInput("A fit of threshold, for N and epochs.", "threshold", label="Overfitting threshold", laws=("threshold",),
              optional=True),
     FitInput("A fit of data-constrained, for few epochs.", "surface", label="A few epochs, by data-constrained",

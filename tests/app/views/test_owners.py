@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from typing import Any, cast
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -95,7 +96,9 @@ def test_a_law_of_an_unknown_task_is_not_compared_with_a_published_law(
     assert len(at.selectbox(key="one_pass_choice").options) > 1
     assert at.selectbox(key="repeated_choice").value is None
     assert not at.selectbox(key="repeated_choice").options
-    assert "This table has no repeated runs: upload runs of the same task" in said(at)
+    assert "This question needs a second table of the same task, with the columns unique samples U and loss" in said(at)
+    links = [str(one.proto.label) for one in cast(list[Any], at.get("page_link"))]
+    assert "Open the example Jets, repeated, widths x numbers of jets (trained)" in links
     assert not at.table
 
 
@@ -120,7 +123,7 @@ def test_a_power_law_of_samples_seen_is_no_law_of_repeated_samples(demo: Databas
     assert at.selectbox(key="repeated_choice").options == []
     reason = "Not offered, because these laws do not contain unique samples or repeats: Power of D."
     assert reason in captions(at)
-    assert "This table has no repeated runs" in said(at)
+    assert "This question needs a second table of the same task" in said(at)
 
 
 def test_a_link_to_another_law_of_samples_seen_once_keeps_its_target(demo: Database, open_page: Open) -> None:
