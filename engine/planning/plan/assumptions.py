@@ -78,8 +78,8 @@ def within_support(fit: Fit, task: Task, best: Point) -> tuple[Task, tuple[FitWa
     """Return ``task`` with a limit on the model size if the answer ``best`` for money is much larger than the runs.
 
     The limit is the largest N near the runs if it changes the loss by at most ``SAME``, or the cost by at most
-    ``SAME_COST``. Otherwise it is the largest N that the runs support. The task is returned unchanged if the size of the answer does not depend on prices,
-    or if the user limits the number of parameters. The warning states the limit.
+    ``SAME_COST``. Otherwise it is the largest N that the runs support. The task is returned unchanged if the size of
+    the answer does not depend on prices, or if the user limits the number of parameters. The warning states the limit.
     """
     sizes = largest_models(fit)
     priced = task.prices is not None and task.prices.machine.price is not None and task.prices.rates.weighs

@@ -99,7 +99,7 @@ def test_a_target_in_a_metric_is_the_engines_answer(jets: str, r_top: str, demo:
 
 
 def test_an_unknown_time_has_its_reason_in_the_answer(jets: str, open_page: Open) -> None:
-    at = open_page("plan", fit=jets, budget="1e14", device="H100", hour_price="2.5")
+    at = open_page("plan", fit=jets, budget="1e14", device="H100", hour_price="2.5", utilisation="50 %")
     reason = unknown_time(shown(at))
     assert reason.startswith("Time and money on 1 x H100 are not known: a model of ")
     assert reason.endswith("give the share that you measured.")
@@ -111,7 +111,10 @@ def test_units_are_typed_where_they_belong(jets: str, demo: Database, open_page:
                    max_unique="1000 M jets", max_hours="60 min", max_memory="80GB", max_money="1,5 k€", device="H100",
                    hour_price="€2,5/h", power="0.7 kW", grid="300 g/kWh", sample_price="1e-5 EUR/jet")  # fmt: skip
     plan = shown(at)
-    assert plan.prices == Prices(Machine(find_device("H100"), price=2.5, power=700.0), Simulation(1e-5), grid=300.0)
+    assert plan.prices is not None
+    share = plan.prices.machine.utilisation
+    machine = Machine(find_device("H100"), utilisation=share, price=2.5, power=700.0, assumed=True)
+    assert plan.prices == Prices(machine, Simulation(1e-5), grid=300.0)
     assert plan.question.limits == Limits(unique=1e9, hours=1.0, memory=80e9, money=1500.0)
     address = link(demo, plan)
     assert {k: address[k] for k in ("max_unique", "max_money", "sample_price", "hour_price", "power", "grid")} == {
@@ -180,11 +183,15 @@ def test_a_budget_in_money_asks_for_device_and_price_beside_it(jets: str, open_p
     at.selectbox(key="device").select("RTX4090").run()
     at.text_input(key="hour_price").set_value("50 EUR/h").run()
     assert told(at) == "" or "beyond the runs" in told(at)
-    plan_hours = 500 / 50
-    read = next(str(c.value) for c in at.caption if "Read as" in str(c.value))
-    C = plan_hours * 3600 * find_device("RTX4090").peak * 0.4
-    assert f"{C:.2e}"[:4] in read
-    assert "50 EUR per hour of RTX4090" in read
+    plan = shown(at)
+    assert plan.prices is not None
+    assert plan.question.money == 500
+    hours = 500 / 50
+    assert plan.question.value == pytest.approx(
+        hours * 3600 * plan.prices.machine.peak * plan.prices.machine.utilisation
+    )
+    steps = next(s for s in at.select_slider if s.label == "Budget as a slider [EUR]").options
+    assert (steps[0], steps[-1]) == ("50.0 EUR", "5.00 k EUR")
 
 
 def test_a_stated_plan_is_compared_below_the_answer(jets: str, demo: Database, open_page: Open) -> None:
