@@ -6,20 +6,24 @@ A cap limits the cost of a sweep. It is money with a price per device hour ("50 
 
 from __future__ import annotations
 
+import math
+import re
 from functools import cache
 
 from isoplan.data.files import listed, records
-from isoplan.engine.amounts import AN_HOUR, HOURS, MONEY, money, parse_amount
+from isoplan.engine.amounts import AN_HOUR as PER_HOUR
+from isoplan.engine.amounts import HOURS, MONEY, money, parse_amount
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.quantities import parse_number
+from isoplan.engine.quantities import leading, parse_number
 from isoplan.trainers.backend.estimate.calibration import Earlier
-from isoplan.trainers.backend.queue.sweep import Cap
+from isoplan.trainers.backend.queue.sweep import AN_HOUR, Cap, TimeUnit
 
 ON_PAGES = ("cap of the sweep", "price of a device hour")
 """Names that error messages on a page use for the two fields: the cap, and the price per device hour."""
 NO_LIMIT, NO_PRICE = "no limit", "none"
 """Words that a user can type instead of an empty cap and of an empty price."""
-DEVICE_HOURS = ("device hour", "device h", "gpu hour", "gpu h", "core hour", "core h", "cpu hour", "cpu h")
+OF_DEVICE = re.compile(r"\b(?:device|gpu|core|cpu)\s+", re.IGNORECASE)
+"""Word before a unit of time: device hours, GPU hours, ..."""
 BUNDLED = ("grids", "grids/games")
 """Folders of ``data`` with the tables of bundled cells."""
 
@@ -33,7 +37,9 @@ def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap
     cap = "" if cap.strip().lower() == NO_LIMIT else cap
     hour_price = "" if hour_price.strip().lower() == NO_PRICE else hour_price
     currency = _currency(cap) or _currency(hour_price) or "EUR"
-    price = _positive(parse_amount(hour_price, called[1], money(currency, *AN_HOUR)), called[1]) if hour_price else None
+    price = (
+        _positive(parse_amount(hour_price, called[1], money(currency, *PER_HOUR)), called[1]) if hour_price else None
+    )
     if not cap.strip():
         return Cap(None, price, currency if price else "")
     if _currency(cap):
@@ -45,7 +51,15 @@ def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap
         return Cap(amount / price, price, currency)
     if _bare(cap):
         raise PlannerError(f"The {called[0]} {cap.strip()!r} has no unit: write it like 50 EUR or 20 h.")
-    return Cap(_positive(parse_amount(_hours(cap), called[0], HOURS), called[0]), price, currency if price else "")
+    typed = OF_DEVICE.sub("", cap)
+    hours = _positive(parse_amount(typed, called[0], HOURS), called[0])
+    return Cap(hours, price, currency if price else "", _unit(typed, hours))
+
+
+def _unit(typed: str, hours: float) -> TimeUnit:
+    """Return the unit in which a time of ``hours`` was ``typed``, such as "minute"."""
+    number, _ = leading(typed, "", "")
+    return next((unit for unit, size in AN_HOUR.items() if math.isclose(hours * size, number)), "hour")
 
 
 def is_money(cap: str) -> bool:
@@ -65,12 +79,6 @@ def _bare(text: str) -> bool:
     except PlannerError:
         return False
     return True
-
-
-def _hours(text: str) -> str:
-    """Return ``text`` with a unit of device hours, such as 'GPU hours', replaced by 'h'."""
-    bare = text.strip().lower().removesuffix("s")
-    return next((f"{bare.removesuffix(word)} h" for word in DEVICE_HOURS if bare.endswith(word)), text)
 
 
 def _positive(value: float, what: str) -> float:

@@ -129,7 +129,7 @@ DOMAINS = (
 )
 """All domains in the order of the lists on pages."""
 DEMO = DOMAINS[0]
-"""Domain of the demo. Home shows the figure of this domain; the button "Open the demo" opens its table and fit."""
+"""Domain of the demo. Home shows the figure of this domain; the button "Open the demo" opens its plan."""
 
 
 def read_fits(domain: Domain) -> tuple[Fit, Fit | None]:

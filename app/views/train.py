@@ -87,8 +87,6 @@ if folder is None:
 else:
     queue = queue_of(folder)
     seen = standing.look(queue)
-    if said := st.session_state.pop("launched", ""):
-        st.toast(said, icon=":material/play_arrow:")
     if not reason:
         form.show(queue)
     if seen.groups:

@@ -20,15 +20,33 @@ from isoplan.trainers.backend.queue.sweep import Cap
         ("€50", "2 EUR/h", Cap(25.0, 2.0, "EUR")),
         ("$50", "2", Cap(25.0, 2.0, "USD")),
         ("1k USD", "4 USD per hour", Cap(250.0, 4.0, "USD")),
-        ("20 h", "", Cap(20.0)),
-        ("20 device hours", "1.5 EUR/h", Cap(20.0, 1.5, "EUR")),
-        ("2 GPU h", "", Cap(2.0)),
-        ("2 days", "3 USD", Cap(48.0, 3.0, "USD")),
-        ("90 min", "", Cap(1.5)),
+        ("20 h", "", Cap(20.0, unit="hour")),
+        ("20 device hours", "1.5 EUR/h", Cap(20.0, 1.5, "EUR", "hour")),
+        ("2 GPU h", "", Cap(2.0, unit="hour")),
+        ("2 days", "3 USD", Cap(48.0, 3.0, "USD", "day")),
+        ("90 min", "", Cap(1.5, unit="minute")),
     ],
 )
 def test_caps(cap: str, price: str, expected: Cap) -> None:
     assert read_cap(cap, price) == expected
+
+
+@pytest.mark.parametrize(
+    ("cap", "text"),
+    [
+        ("5 min", "5 device minutes"),
+        ("1 min", "1 device minute"),
+        ("90 s", "90 device seconds"),
+        ("2 days", "2 device days"),
+        ("20 GPU hours", "20 device hours"),
+        ("1k h", "1000 device hours"),
+        ("5 EUR", "5 EUR"),
+    ],
+)
+def test_a_cap_is_shown_in_the_unit_that_was_typed(cap: str, text: str) -> None:
+    shown = read_cap(cap, "2 EUR").text
+    assert shown == text
+    assert read_cap(shown, "2 EUR") == read_cap(cap, "2 EUR")
 
 
 @pytest.mark.parametrize(

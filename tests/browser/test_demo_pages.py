@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -51,16 +52,18 @@ def test_the_demo_in_one_click_and_on_every_page(server: Server, open_page: Call
     visit(page, server)
     assert_sound(page)
     button(page, "Open the demo").click()
-    expect(page.get_by_role("heading", name="Explore", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
     settle(page)
     assert_sound(page, figures=1)
     background = page.locator('[data-testid="stApp"]').evaluate("e => getComputedStyle(e).backgroundColor")
     assert background == BACKGROUND[scheme]
+    (fit,) = parse_qs(urlsplit(page.url).query)["fit"]
+    go(page, "Explore")
     views(page, *VIEWS)
     pick(page, "Optimum for", "Target")
     assert_sound(page, figures=1)
 
-    go(page, "Plan")
+    visit(page, server, f"plan?fit={fit}")  # a new session, without the target and the prices of the demo
     assert_sound(page, figures=1)
     enter(page, BUDGET, "1e-4 H200 hours")
     expect(page.get_by_text("at 40 % utilisation, assumed")).to_be_visible()

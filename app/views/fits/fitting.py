@@ -110,10 +110,12 @@ def _saved(
 
 
 def open_demo(db: Database) -> None:
-    """Open the fit of the demo on the page Explore. If the fit is not saved yet, fit the law first."""
+    """Open the page Plan with the fit, target and prices of the demo on Home. Fits that are missing are made."""
     table = next((t for t in tables.all(db) if t.name == DEMO.demo.name and t.read_only), None)
     if table is None:
         raise PlannerError("The demo table is not in this workspace: start Isoplan again to load it.")
     with st.spinner("Fitting the demo"):
-        saved = make_fit(db, table, DEMO.where, DEMO.spec)
-    st.switch_page("views/explore.py", query_params={"table": table.id, "fit": saved})
+        law = make_fit(db, table, DEMO.where, DEMO.spec)
+        map = {} if DEMO.map_spec is None else {"map": make_fit(db, table, DEMO.where, DEMO.map_spec)}
+    asked = {"ask": "Target", "target": f"{DEMO.target:g}"}
+    st.switch_page("views/plan.py", query_params={"table": table.id, "fit": law, **map, **asked, **DEMO.prices})

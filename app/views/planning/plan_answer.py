@@ -10,6 +10,7 @@ from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.reports.content import report_plan
 from isoplan.app.views.fits.sections import show_curve
 from isoplan.app.views.planning import map_forms
+from isoplan.app.views.planning.nearer_cells import nearer_cells
 from isoplan.app.views.widgets.answers import chip, show_quantities
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.parts import LEVELS, draw, escape_markdown, readable, show_table, show_warnings
@@ -36,13 +37,14 @@ from isoplan.engine.planning.plan.document import (
 from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.saving import saving_rows
+from isoplan.engine.planning.plan.support import Support
 from isoplan.engine.planning.plan.variations import variation_rows, vary
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 
 
-def show(fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> None:
+def show(db: Database, fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> None:
     """Show a plan: sentence, chip with its reliability, figure, short table, warnings, and plans for other budgets."""
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
@@ -54,12 +56,18 @@ def show(fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> 
     draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
     if plan.answers:
         show_table(map(cells, key_rows(plan)), "The most important numbers of the plan.")
-    elif plan.support is not None and plan.support.cells:
-        st.page_link("views/train.py", label="Train cells nearer to this plan", icon=":material/model_training:")
+    elif plan.support is not None and (query := _nearer(db, fit, plan.support)):
+        label = "Train cells nearer to this plan"
+        st.page_link("views/train.py", label=label, query_params=query, icon=":material/model_training:")
     show_warnings(plan.warnings)
     if others := vary(fit, plan, maps):
         st.subheader("Plans for other budgets", anchor=False)
         show_quantities(variation_rows(plan, others), "The plan, and plans for other budgets.")
+
+
+def _nearer(db: Database, fit: Fit, support: Support) -> dict[str, str]:
+    """Return the query of the page Train with cells nearer to a plan; {} if Isoplan cannot train such cells."""
+    return nearer_cells(db, fit.hash, fit.data.ranges, support.cells)
 
 
 def show_saving(plan: Plan) -> None:

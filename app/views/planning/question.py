@@ -117,7 +117,7 @@ def _ask(db: Database, fit: Fit) -> None:
     with st.expander("Compare with your plan", icon=":material/compare_arrows:", key="our_plan"):
         plan = _compare(fit, plan)
     with top:
-        plan_answer.show(fit, plan.shown, maps, runs)
+        plan_answer.show(db, fit, plan.shown, maps, runs)
     plan_answer.show_details(db, fit, plan.shown, runs)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -25,6 +25,8 @@ PRIORITY = 1000
 """Maximum absolute value of a priority that a user can enter."""
 
 
+ACTED = "cell_actions"
+"""Session key of the number of actions on cells so far."""
 STARTED = ("queued", "waiting", PREPARING, "running")
 """States of cells that run or wait to run."""
 
@@ -78,7 +80,7 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
     asked, key, root = group.sweep, group.key, queue.root
     if asked is None:
         return
-    menu = st.popover("", icon=":material/more_vert:", key=f"menu_{key}", help="The whole sweep", type="tertiary")
+    menu = _popover("", "more_vert", f"menu_{key}", "tertiary", "content", help="The whole sweep")
     with menu, sentences(), writing(root):
         if asked.waits:
             if _button("Resume the sweep", "play_arrow", key):
@@ -104,7 +106,7 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
 def _cap(queue: Queue, asked: Sweep) -> None:
     """Show the cost or time at which the sweep stops, in a field that changes it."""
     cap = asked.order.cap
-    with st.popover("Cap", icon=":material/payments:", key=f"cap_{asked.key}", type="tertiary", width="stretch"):
+    with _popover("Cap", "payments", f"cap_{asked.key}", "tertiary", "stretch"):
         typed = st.text_input(
             "Maximum cost or time", cap.text, key=f"spend_{asked.key}", placeholder="50 EUR or 20 h", max_chars=100
         )
@@ -126,16 +128,18 @@ def _button(label: str, icon: str, key: str, disabled: bool = False) -> bool:
     )
 
 
+def _popover(label: str, icon: str, key: str, kind: Type, width: Literal["stretch", "content"], **look: Any) -> Any:
+    """Return a popover that closes after each action: the action changes its key. ``look`` are further arguments."""
+    key = f"{key}_{st.session_state.get(ACTED, 0)}"
+    return st.popover(label, icon=f":material/{icon}:", key=key, type=kind, width=width, on_change="rerun", **look)
+
+
 def _width(kind: Type) -> Literal["stretch", "content"]:
     return "stretch" if kind == "tertiary" else "content"
 
 
 def _priority(root: Path, key: str, put: Callable[[int], object], now: int = 0, kind: Type = "tertiary") -> None:
-    place = st.popover(
-        "Priority", icon=":material/low_priority:", key=f"priority_{key}", type=kind,
-        width=_width(kind),
-    )  # fmt: skip
-    with place:
+    with _popover("Priority", "low_priority", f"priority_{key}", kind, _width(kind)):
         given = st.number_input(
             "Priority", -PRIORITY, PRIORITY, now, key=f"number_{key}", help="Cells with a higher priority start first."
         )
@@ -156,10 +160,7 @@ def _delete(
 
     The disk space that the deletion frees is measured only when the menu is open, because the measurement is slow.
     """
-    place = st.popover(
-        "Delete", icon=":material/delete:", key=f"delete_{key}", disabled=not names, on_change="rerun", type=kind,
-        width=_width(kind),
-    )  # fmt: skip
+    place = _popover("Delete", "delete", f"delete_{key}", kind, _width(kind), disabled=not names)
     if not place.open:
         return
     with place, sentences(), writing(queue.root):
@@ -177,5 +178,6 @@ def _delete(
 def _again(said: str) -> None:
     """Show the message ``said`` and rerun the page with the changed state of the cells."""
     changed()
+    st.session_state[ACTED] = st.session_state.get(ACTED, 0) + 1
     st.toast(escape_markdown(said))
     st.rerun()

@@ -153,13 +153,14 @@ def emphasised(text: str) -> str:
 
 
 TIME = " on this machine, "
+SIMULATE = "simulate missing samples for training, validation and test"
 
 
 def costs_text(found: Estimate, cap: Cap) -> str:
     """Return the estimate as text: ``Estimate (rough): 34 s on this machine, 0.014 device hours, 0.028 EUR.``
 
-    A cost is included only if a price is set. The text also states the finished cells, which need no time. It is "" if
-    no cell is left.
+    A cost is included only if a price is set. The text also states the time of the simulation of samples, and the
+    finished cells, which need no time. It is "" if no cell is left.
     """
     left = found.cells - found.done
     if not left or found.seconds is None or found.hours is None:
@@ -169,5 +170,8 @@ def costs_text(found: Estimate, cap: Cap) -> str:
     spent = f", {cost:.2g} {cap.currency}" if cost is not None else ""
     disk = f", {si(found.disk, 2)}B of disk" if found.disk else ""
     longest = f" The longest cell takes {duration(found.longest)}." if found.longest and left > 1 else ""
+    hours = f"{found.hours:.2g}" if found.hours < 99.5 else f"{found.hours:,.0f}"
     how = f" ({found.source})" if found.source else ""
-    return f"Estimate{how}: {duration(found.seconds)}{TIME}{found.hours:.2g} device hours{spent}{disk}.{longest}{done}"
+    text = f"Estimate{how}: {duration(found.seconds)}{TIME}{hours} device hours{spent}{disk}."
+    made = f" This includes {duration(found.simulation)} of one core to {SIMULATE}." if found.simulation else ""
+    return f"{text}{made}{longest}{done}"

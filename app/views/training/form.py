@@ -33,6 +33,8 @@ from isoplan.trainers.grid import (
 )
 from isoplan.trainers.ranges import zero_word
 
+LAUNCHES, LAUNCHED = "launches", "launched"
+"""Session keys of the number of launches, and of the TOML text and the message of the latest launch."""
 LONGEST = 2000
 """Maximum number of characters in a field. A longer list of values needs a file, GRID.toml."""
 
@@ -60,7 +62,10 @@ def show(queue: Queue) -> None:
                 _price(family, texts)
         parts.show_refusal("grid")
         place = st.container()
-        with st.expander("More settings", icon=":material/tune:", key="more_settings"):
+        # A launch changes the key. The section then closes, and the sweep below the form is visible.
+        with st.expander(
+            "More settings", icon=":material/tune:", key=f"more_settings_{st.session_state.get(LAUNCHES, 0)}"
+        ):
             _more(queue, family, texts)
             rest = st.container()
         with place, sentences():
@@ -204,6 +209,9 @@ def _offer(queue: Queue, family: Family[Any], texts: dict[str, str], rest: Any) 
         go = st.button(
             f"Launch {plural(len(found.cells), 'cell')}", type="primary", icon=":material/play_arrow:", key="launch"
         )
+        launched, message = st.session_state.get(LAUNCHED, ("", ""))
+        if launched == text:
+            st.markdown(f":green[:material/check:] {message}", width="content")
         if changed := _changed(family, grid):
             st.caption(escape_markdown(changed))
     with rest:
@@ -243,6 +251,8 @@ def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
     repeated = sum(name in before for name in made.cells)
     standing.changed()
     again = f" {plural(repeated, 'cell')} of this grid exist already." if repeated else ""
-    st.session_state["launched"] = f"Launched {plural(len(made.cells), 'cell')}.{again}"
+    message = f"Launched {plural(len(made.cells), 'cell')}.{again} The sweep is shown below."
+    st.session_state[LAUNCHED] = write_grid(grid), message
+    st.session_state[LAUNCHES] = st.session_state.get(LAUNCHES, 0) + 1
     remember("sweep", made.key)
     st.rerun()

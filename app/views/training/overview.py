@@ -30,6 +30,8 @@ MOST_BARS = 5
 """Maximum number of sweeps with a progress bar. Sweeps with unfinished cells come first, then the newest others."""
 
 
+WHERE = "Open the menu :material/more_vert: of this sweep, then Cap."
+"""Where a user changes the cap of a sweep."""
 Axes = tuple[str, str]
 """Role on the x axis of the curves, and role that colours them."""
 
@@ -76,7 +78,8 @@ def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
         with right:
             actions.of_sweep(queue, look, group)
     if group.sweep is not None and group.sweep.order.why:
-        st.warning(escape_markdown(group.sweep.order.why), icon=":material/payments:")
+        where = f" {WHERE}" if may and group.sweep.order.cap.hours is not None else ""
+        st.warning(escape_markdown(group.sweep.order.why) + where, icon=":material/payments:")
 
 
 def progress_text(found: Progress, group: Group) -> str:

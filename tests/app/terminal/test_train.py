@@ -109,7 +109,7 @@ def test_without_waiting_it_returns_at_once_and_a_cap_is_kept(root: Path) -> Non
     done = process("train", path, "--workspace", root, "--no-wait", "--cap", "2 h")
     assert done.returncode == 0, done.stderr
     (sweep,) = read_sweeps(root)
-    assert sweep.order.cap == Cap(2.0)
+    assert sweep.order.cap == Cap(2.0, unit="hour")
     wait_for(lambda cells: all(record.state == "done" for record in cells.values()), root)
 
 

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from isoplan.app.views.widgets.inputs import compute_steps
+from isoplan.app.views.widgets.stories import bundled_parts
 from isoplan.data.catalogue import DEMOS
 from isoplan.data.stories import DEMO, DOMAINS, read_fits
 from isoplan.engine.fitting import FitSpec, fit
@@ -47,9 +48,12 @@ def test_the_demo_is_one_click(demo: Database, open_page: Open) -> None:
     at = open_page("home")
     next(b for b in at.button if b.label == "Open the demo").click().run()
     assert told(at) == ""
-    assert at.title[0].value == "Explore"
-    (saved,) = results.fits(demo)
-    assert at.query_params["fit"] == saved.hash
+    assert at.title[0].value == "Plan"
+    map, saved = results.fits(demo)
+    asked = {"fit": saved.hash, "map": map.hash, "ask": "Target", "target": "5000", **DEMO.prices}
+    assert {name: at.query_params[name] for name in asked} == asked
+    sentence = at.header[0].value.replace("\N{NO-BREAK SPACE}", " ")
+    assert sentence == bundled_parts(demo, DEMO.key).plan.sentence
     assert saved.table_id == tables.by_name(demo, DEMO.demo.name).id
     pictured, _ = read_fits(DEMO)
     found = results.fit(demo, saved.hash)

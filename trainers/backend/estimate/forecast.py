@@ -62,7 +62,8 @@ class Estimate:
 
     ``seconds`` is the total time on this machine, with cells in parallel. ``hours`` is the number of device hours; a
     device is a GPU or one core. ``longest`` is the time of the slowest cell in seconds, and ``disk`` is in bytes.
-    ``basis`` is a sentence about the measurements behind the estimate, and ``source`` is its short form.
+    ``basis`` is a sentence about the measurements behind the estimate, and ``source`` is its short form. The time and
+    the device hours include ``simulation``, the core time in seconds to simulate missing samples.
     """
 
     cells: int
@@ -74,6 +75,7 @@ class Estimate:
     disk: float | None
     basis: str
     source: str = ""
+    simulation: float = 0.0
 
     def money(self, price: float | None) -> float | None:
         """Return the cost of the device hours at ``price`` per hour."""
@@ -130,7 +132,8 @@ def estimate(
     hours += sum(s * devices(machine, need) for s, need in zip(seconds, needs, strict=True)) / 3600
     whole = max(math.fsum(each), *seconds) + (made or 0.0) / machine.cores
     basis = speeds.basis + _simulated(made, left)
-    return Estimate(len(names), done, flops, whole, hours, max(seconds), speeds.disk * len(left), basis, speeds.source)
+    disk = speeds.disk * len(left)
+    return Estimate(len(names), done, flops, whole, hours, max(seconds), disk, basis, speeds.source, made or 0.0)
 
 
 def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:

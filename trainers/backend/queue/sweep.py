@@ -31,28 +31,36 @@ from isoplan.trainers.grid import Grid, cells, write_grid
 Waits = Literal["", "held", "cancelled"]
 
 
+TimeUnit = Literal["", "second", "minute", "hour", "day"]
+AN_HOUR: Mapping[TimeUnit, float] = {"second": 3600.0, "minute": 60.0, "hour": 1.0, "day": 1 / 24}
+"""Units of a cap of device time, with the length of an hour in each."""
+
+
 @dataclass(frozen=True)
 class Cap:
     """The limit of a sweep in device ``hours``; None means no limit.
 
     A device hour is one hour of a GPU, or of one core if cells run on cores. If ``price`` per device hour is set, the
-    limit is shown as an amount of money in ``currency``.
+    limit is shown as an amount of money in ``currency``. If the user typed a time, the limit is shown in its ``unit``.
     """
 
     hours: float | None = None
     price: float | None = None
     currency: str = ""
+    unit: TimeUnit = ""
 
     @property
     def text(self) -> str:
-        """The cap as text: an amount of money if an hour has a price, otherwise hours; "" if there is no cap."""
+        """The cap as text, in the unit that the user typed; "" if there is no cap."""
         return "" if self.hours is None else self.say(self.hours)
 
     def say(self, hours: float) -> str:
-        """Return device hours as text: as an amount of money if an hour has a price, otherwise in hours."""
-        if self.price:
+        """Return device hours as text: in ``unit``, otherwise as an amount of money if an hour has a price."""
+        if self.price and not self.unit:
             return f"{hours * self.price:.4g} {self.currency}"
-        return f"{hours:.4g} device hour{'s' * (f'{hours:.4g}' != '1')}"
+        unit = self.unit or "hour"
+        number = f"{hours * AN_HOUR[unit]:.4g}"
+        return f"{number} device {unit}{'s' * (number != '1')}"
 
 
 @dataclass(frozen=True)

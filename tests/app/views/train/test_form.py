@@ -98,13 +98,15 @@ def test_a_grid_of_a_million_cells_is_refused_before_it_is_made(open_page: Open)
 def test_a_launch_queues_each_cell_once_however_often_it_is_pressed(open_page: Open, root: Path) -> None:
     at = press(open_page("train", **NINE), "Launch 9 cells")
     assert told(at) == ""
-    assert [t.value for t in at.toast] == ["Launched 9 cells."]
+    launched = ":green[:material/check:] Launched 9 cells."
+    assert f"{launched} The sweep is shown below." in [m.value for m in at.markdown]
     cells = Queue(root).scan()
     assert sorted((r.cell["width"], r.cell["samples"]) for r in cells.values()) == sorted(
         (w, s) for w in (8, 16, 32) for s in (16384, 65536, 262144)
     )
     press(at, "Launch 9 cells")
-    assert [t.value for t in at.toast] == ["Launched 9 cells. 9 cells of this grid exist already."]
+    again = f"{launched} 9 cells of this grid exist already. The sweep is shown below."
+    assert again in [m.value for m in at.markdown]
     assert set(Queue(root).scan()) == set(cells)
     assert len(sweep.read_sweeps(root)) == 1
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
@@ -268,6 +270,9 @@ def test_a_cap_is_kept_with_the_sweep_and_a_wrong_one_says_so(open_page: Open, r
         (Estimate(9, 3, 5e9, 7200.0, 4.0, 3600.0, None, "", "from 3 finished cells"), Cap(2.0),
          "Estimate (from 3 finished cells): 2 h on this machine, 4 device hours. The longest cell takes 60 min. "
          "3 cells of 9 are finished already."),
+        (Estimate(2, 0, 5e9, 380.0, 0.21, 6.6, None, "", "rough", 372.0), Cap(),
+         "Estimate (rough): 6.3 min on this machine, 0.21 device hours. This includes 6.2 min of one core to simulate "
+         "missing samples for training, validation and test. The longest cell takes 6.6 s."),
         (Estimate(9, 9, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done."), Cap(),
          "All of these cells are finished already."),
         (Estimate(9, 0, None, None, None, None, None, "Not known."), Cap(), ""),
