@@ -101,7 +101,7 @@ class Machine:
         if self.watts is None:
             raise PlannerError(f"The vendor states no power for {self.device.name}: give the power of one device in W.")
         if not (math.isfinite(pue) and pue >= 1):
-            raise PlannerError(f"The power usage effectiveness {pue:g} is below 1: give 1 for the devices alone.")
+            raise PlannerError(f"The power usage effectiveness {pue:g} is below 1: give 1 to count only the devices.")
         return self.device_hours(C) * self.watts / 1e3 * pue
 
     @property

@@ -194,7 +194,7 @@ def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
         lines.append((size, *(_cell(side.allocation[size]) for side in sides)))
     for label in dict.fromkeys(label for side in sides for label in side.bill):
         lines.append((label, *(_cell(side.bill[label]) if label in side.bill else "-" for side in sides)))
-    lines.append(("Probability to reach it", *(_chance(side.risk) for side in sides)))
+    lines.append(("Probability of reaching the target", *(_chance(side.risk) for side in sides)))
     lines.append(("Beyond the runs", *(decades(s.risk.beyond) if s.risk.beyond > 0.005 else "inside" for s in sides)))
     lines.append(("Warnings", *(str(len(side.risk.warnings)) for side in sides)))
     return tuple(lines)
@@ -219,7 +219,7 @@ def sentence(found: Comparison) -> str:
 def as_text(found: Comparison) -> str:
     """Return the comparison as text for a terminal."""
     said = [text, ""] if (text := sentence(found)) else []
-    machine = [] if found.prices is None else ["", f"All priced on {found.prices.machine.text}."]
+    machine = [] if found.prices is None else ["", f"Costs of all plans on {found.prices.machine.text}."]
     notes = [f"\n{side.name}: {text}" for side in found.sides for text in side.risk.warnings]
     return "\n".join([*said, *aligned(table(found)), *machine, *notes])
 

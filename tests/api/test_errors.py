@@ -54,7 +54,7 @@ def test_wrong_options_of_a_fit_are_one_sentence(options: dict[str, Any], why: s
         ({"rows": "first"}, "Option rows: 'first' is not possible. Use one of None, 'all', 'last', 'best'."),
         ({"metric": "tokens"}, "Option metric: the better direction of 'tokens' is not known. Write "
                                "metric='tokens:min' or metric='tokens:max'."),
-        ({"rule": "6ND", "n_p": 4}, "Option n_p: the rule 6ND does not read it. Use the rule 6npND, or remove n_p."),
+        ({"rule": "6ND", "n_p": 4}, "Option n_p: the rule 6ND does not use it. Use the rule 6npND, or remove n_p."),
         ({"rule": "zetaND:zeta"}, "Option rule: 'zeta' cannot be read. Write zetaND:zeta=NUMBER."),
         ({"derive": {"X": "tokens"}}, "X: a formula can give N, D, U, C,"),
     ],

@@ -122,7 +122,7 @@ def test_figures_of_other_laws(repeated: Fit, one_pass: Fit) -> None:
     assert len(ip.plot.isoflop(minima, runs).data) > 1
     with pytest.raises(ip.PlannerError, match=r"Option runs: the figure of the law isoflop shows the runs"):
         ip.plot.isoflop(minima)
-    with pytest.raises(ip.PlannerError, match=r"The law repetition is no surface over N and D"):
+    with pytest.raises(ip.PlannerError, match=r"The law repetition is not a surface over N and D"):
         ip.plot.surface(repeated)
     with pytest.raises(ip.PlannerError, match=r"Option fit: the plan was made from the fit"):
         ip.plot.plan(ip.plan(one_pass, budget=1e21), repeated)

@@ -88,7 +88,7 @@ def test_a_sweep_that_cannot_be_fitted_complains_on_its_card_alone(server: Serve
     visit(page, server, "recommender")
     send(page, "few.csv", "\n".join(rows).encode())
     assert_sound(page, figures=1)
-    expect(page.get_by_text("6 vary K, which has no fit")).to_be_visible()
+    expect(page.get_by_text("6 vary K but cannot be fitted")).to_be_visible()
     complaint = page.get_by_text("Your runs do not determine K.")
     assert complaint.count() == card(page, "K").get_by_text("Your runs do not determine K.").count() == 1
     expect(card(page, "K").get_by_text("from published runs")).to_be_visible()

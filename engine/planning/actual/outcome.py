@@ -158,7 +158,7 @@ def _positive(measured: Fit, value: float) -> None:
     y, span = measured.spec.y, spans(measured).get("loss")
     if value > 0 or not (measured.spec.log_residuals or (span is not None and span[0] > 0)):
         return
-    runs = f"runs with a {y} from {span[0]:.3g}" if span else ""
+    runs = f"runs with a {y} of at least {span[0]:.3g}" if span else ""
     why = "a fit of its logarithm" if measured.spec.log_residuals else runs
     raise PlannerError(f"A {y} of {value:g} cannot be compared with {why}. Give a positive value.")
 

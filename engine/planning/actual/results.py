@@ -120,11 +120,11 @@ class Tally:
             return "No result has a prediction interval to compare with."
         what = "actual result lies" if self.total == 1 else "actual results lie"
         text = f"{self.inside} of {self.total} {what} inside the {100 * self.level:.0f} % prediction interval"
-        text += f", where {self.expected:.1f} are expected"
+        text += f"; {self.expected:.1f} are expected"
         if self.few:
-            return f"{text}: too few results to judge the intervals by."
-        side = "so few" if self.inside < self.expected else "so many"
-        text += f"; {side} happen by chance in {_percent(self.chance)} of cases"
+            return f"{text}. There are too few results to judge the intervals."
+        side = "fewer" if self.inside < self.expected else "more"
+        text += f". By chance, {self.inside} or {side} lie inside in {_percent(self.chance)} of cases"
         if self.chance < RARE:
             fault = "narrow" if self.inside < self.expected else "wide"
             return f"{text}, so the intervals are probably too {fault}."

@@ -112,7 +112,7 @@ def fit_cells(
     """
     places = len(np.unique(x))
     if places < 2:
-        raise PlannerError(f"A law needs cells at two values of {axis} or more: train some at another {axis}.")
+        raise PlannerError(f"A law needs cells with at least two values of {axis}: train cells at another {axis}.")
     values = {axis: np.asarray(x, float), "loss": np.asarray(loss, float)}
     runs = Runs(np.arange(len(values["loss"])), values, Roles.model_validate({axis: axis, "loss": "loss"}), {}, "cells")
     fixed = {} if floor and places >= FREE_FLOOR else {"K": 0.0}

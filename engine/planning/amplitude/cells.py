@@ -117,7 +117,7 @@ def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedC
     for i, row in enumerate(rows, 1):
         if lacks := [name for name in NEEDED if name not in row]:
             raise PlannerError(
-                f"{source} has no column {lacks[0]}: give a table of amplitude cells, which has {', '.join(NEEDED)}."
+                f"{source} has no column {lacks[0]}: give a table of amplitude cells with {', '.join(NEEDED)}."
             )
         if _text(row, "objective", "mse") != "mse" or _text(row, "data") == TOY or not _text(row, "loss"):
             continue
@@ -125,9 +125,8 @@ def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedC
             found.append(_read(row))
         except (TypeError, ValueError):
             raise PlannerError(
-                f"Row {i} of {source} is not a valid cell. Give positive numbers in {', '.join(NEEDED)}, with d = 3 "
-                f"n_f - 4 or, "
-                "at a fixed sqrt(s), 3 n_f - 5, and leave out rows without them."
+                f"Row {i} of {source} is not a valid cell. Give positive numbers in {', '.join(NEEDED)}. d must be "
+                "3 n_f - 4 or, at a fixed sqrt(s), 3 n_f - 5. Leave out rows without these numbers."
             ) from None
     return tuple(found)
 

@@ -58,8 +58,8 @@ class Anchor:
         onset = ONSET.get(self.axis, 0.0)
         if self.x < onset:
             raise PlannerError(
-                f"The anchor at {self.axis} = {self.x:g} lies before the onset of the power law: train one with "
-                f"{self.axis} of at least {onset:g} {UNITS[self.axis]}."
+                f"The anchor at {self.axis} = {self.x:g} is below the onset of the power law. Train an anchor with at "
+                f"least {onset:g} {UNITS[self.axis]}."
             )
         if self.doubled is not None and not abs(self.doubled) < LIMITED:
             raise PlannerError(_unconverged(self.axis, self.x, self.doubled))
@@ -76,11 +76,11 @@ def _unconverged(axis: Axis, x: float, fell: float) -> str:
     if fell > 0:
         return (
             f"The anchor at {axis} = {x:g} is not limited by {axis}: doubling {others} lowered its loss by "
-            f"{100 * fell:.3g} %; raise them until that is below 10 %."
+            f"{100 * fell:.3g} %. Increase {others} until the loss changes by less than 10 %."
         )
     return (
-        f"The anchor at {axis} = {x:g} is not converged: doubling {others} raised its loss by {-100 * fell:.3g} %; "
-        "lower the learning rate, or average more seeds, until the loss changes by less than 10 %."
+        f"The anchor at {axis} = {x:g} is not converged: doubling {others} raised its loss by {-100 * fell:.3g} %. "
+        "Lower the learning rate, or average more seeds, until the loss changes by less than 10 %."
     )
 
 
@@ -145,11 +145,12 @@ def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
     """
     axis = anchors[0].axis
     if any(a.loss <= floor for a in anchors):
-        raise PlannerError(f"A loss of the law is at or below the floor {floor:g}: give a lower floor.")
+        raise PlannerError(f"The loss of a run is at or below the floor {floor:g}: give a lower floor.")
     x, y = np.log([a.x for a in anchors]), np.log([a.loss - floor for a in anchors])
     if len(np.unique(x)) < 2:
         raise PlannerError(
-            f"A law needs runs at two values of {axis} or more that {axis} limits: train one at another {axis}."
+            f"All runs that {axis} limits have the same {axis}, but a law needs at least two values: train a run at "
+            f"another {axis}."
         )
     lever = float(np.sum((x - x.mean()) ** 2))
     alpha = -float((x - x.mean()) @ y) / lever

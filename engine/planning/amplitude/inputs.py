@@ -21,7 +21,7 @@ from isoplan.engine.quantities import parse_number, parse_share
 MSE, ERROR = TARGETS = (
     Field("target_mse", "Target MSE of the standardised log amplitude; for laws of ttH, of the raw amplitude.",
           "Target MSE"),
-    Field("target_error", "Target relative error instead, 0.001 or 0.1%; an RMS error needs a process or --sigma.",
+    Field("target_error", "Target relative error instead of the MSE: 0.001 or 0.1%; RMS needs a process or --sigma.",
           "Target relative error", read=parse_share),
 )  # fmt: skip
 POINTS = Field(
@@ -31,14 +31,14 @@ POINTS = Field(
 SIGMA = Field("sigma", "Standard deviation of log A over the points; by default that of the trained cells of the "
               "process.", "Standard deviation of log A", hint="of the process")  # fmt: skip
 LAW = (
-    Field("process", "Published process instead: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg."),
+    Field("process", "Published process instead of an anchor: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg."),
     Field("axis", "The axis of the published law: D (the usual one), C or N."),
     Field("held", 'Value of the other axis in the published law, "N = 1e6".'),
-    Field("network", 'Its architecture and loss, "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE".'),
+    Field("network", 'Network and loss of the published law, "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE".'),
 )
 FLOOR = Field(
     "floor", "Noise of the amplitudes [MSE].", "Floor of the loss [MSE]", start="0", default="0", said="floor",
-    tip="Noise of the amplitudes: zero at tree level, the accuracy of the integrals for loops. Or the limit of the "
+    tip="Noise of the amplitudes: zero at tree level; for loops, the accuracy of the integrals. Or the limit of the "
     "loss for infinitely many points.",
 )  # fmt: skip
 NEEDS = {"axis": "process", "held": "process", "network": "process", "cells": "trained"}

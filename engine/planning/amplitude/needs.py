@@ -70,8 +70,8 @@ class Need:
         if self.reached:
             return f"{self.axis} = {number(self.start[0], self.unit)} reaches the target"
         if self.law:
-            return f"range of the law of {self.law}"
-        return f"from the anchor at {self.axis} = {number(self.start[0], self.unit)} by the exponents"
+            return f"68 % interval of the law fitted to {self.law}"
+        return f"extrapolated with the exponents from the anchor at {self.axis} = {number(self.start[0], self.unit)}"
 
     @property
     def inside(self) -> bool:
@@ -113,7 +113,7 @@ def from_anchors(
             )
     fast = _fitted(own, floor) or _median([p for p in others if p.axis == axis])
     if fast is not None and fast.value < slow.value:
-        slow, fast = Exponent(fast.value, f"{fast.source}, slower than {slow.source}"), slow
+        slow, fast = Exponent(fast.value, f"{fast.source}, smaller than {slow.source}"), slow
     last = [math.log(a.loss) for a in own if a.x == own[-1].x]
     return _need(axis, mse, slow, fast, (own[-1].x, math.exp(math.fsum(last) / len(last))), floor)
 
@@ -160,7 +160,7 @@ def _fitted(own: Sequence[Anchor], floor: float) -> Exponent | None:
     if len({a.x for a in own}) < 2:
         return None
     line = fit_line(own, floor)
-    error = f"+- {line.alpha_error:.2g} for losses known to {100 * line.error:.0f} %"
+    error = f"+- {line.alpha_error:.2g} if each loss has an error of {100 * line.error:.0f} %"
     return Exponent(line.alpha, f"fitted to {len(own)} anchors ({error})")
 
 
@@ -170,7 +170,8 @@ def _median(published: Sequence[PublishedLaw]) -> Exponent | None:
         return None
     values = [law.alpha for law in published]
     names = ", ".join(f"{law.process} {law.alpha:.3g}" for law in published)
-    return Exponent(float(np.median(values)), f"the median of published ones with as many particles ({names})")
+    source = f"the median of the published exponents for the same number of particles ({names})"
+    return Exponent(float(np.median(values)), source)
 
 
 @dataclass(frozen=True)
@@ -197,9 +198,9 @@ def conservative(n_f: int, *, fixed_energy: bool = False) -> Exponent:
     if n_f == 2:
         return Exponent(
             TWO_PARTICLES,
-            f"{TWO_PARTICLES:g}, below every published exponent of two particles: the bound 4/d = {bound:g} fails "
-            "there, because many points lie close to the forward and backward singularities, where a network does not "
-            "learn the local slope. If few points lie there, the exponent may be even smaller; a second anchor "
-            "measures it",
+            f"{TWO_PARTICLES:g}, below every published exponent for two particles. The bound 4/d = {bound:g} does not "
+            "hold for two particles, because many points lie close to the forward and backward singularities. A "
+            "network does not learn the local slope at these points. If only a few points are close to a singularity, "
+            "the exponent can be even smaller. A second anchor measures the exponent",
         )
     return Exponent(bound, f"the bound 4/d with d = {d}")

@@ -88,7 +88,7 @@ def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str
             sizes[axis] = Size(None, None, unit, why[axis])
     if "N" not in found and "D" in found:
         kept = laws["D"].held_value
-        sizes["N"] = Size(kept, kept, UNITS["N"], "that of the networks behind the published law against D")
+        sizes["N"] = Size(kept, kept, UNITS["N"], "fixed size of the networks behind the published law against D")
     return sizes["D"], sizes["N"], sizes["C"]
 
 
@@ -104,7 +104,7 @@ def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[S
     N = ranges.get("N", Size(None, None, UNITS["N"], "not known: give the N of an anchor limited by D"))
     if "N" not in ranges and last is not None and last.N is not None:
         kept = max(last.N, SMALLEST_N)
-        why = "that of the anchor" if kept == last.N else f"raised from the anchor's to {SMALLEST_N:g}"
+        why = "N of the anchor" if kept == last.N else f"raised from {last.N:g} of the anchor to {SMALLEST_N:g}"
         N = Size(kept, kept, UNITS["N"], why)
     C = ranges.get("C", Size(None, None, UNITS["C"], "not known: give an anchor limited by C, or one limited by D"))
     if "C" not in ranges and last is not None:
@@ -213,8 +213,8 @@ def _in_place(plan: AmplitudePlan, need: Need) -> str:
     goal = f"{asked(plan.target)} for {plan.n_f} final-state particles"
     start_at, end = (number(x, unit) for x in (start, most))
     return (
-        f"Plans from {plan.runs} at {axis} = {start_at} {unit} are supported up to {axis} = {end}, for {down} or "
-        f"more. {goal} lies {_away(need)} beyond in {axis}. {_next(plan, need)}"
+        f"Plans from {plan.runs} at {axis} = {start_at} {unit} are supported up to {axis} = {end}, which reaches "
+        f"{down}. {goal} needs an extrapolation of {_away(need)} in {axis}. {_next(plan, need)}"
     )
 
 
@@ -239,5 +239,5 @@ def _next(plan: AmplitudePlan, need: Need) -> str:
     if enough <= start * FARTHEST:
         return f"Train a run near {axis} = {number(enough, unit)} {unit} first."
     alone = len({a.x for a in plan.anchors if a.axis == axis}) == 1
-    why = ": the exponent of two runs takes the place of the bound" if alone else ""
+    why = ": two runs measure the exponent, which then replaces the bound" if alone else ""
     return f"Train a run at {axis} = {number(SECOND * start, unit)} {unit} and ask again{why}."

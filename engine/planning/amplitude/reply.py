@@ -182,10 +182,10 @@ def _amount(size: Size) -> str:
 
 def _why_relative(target: Precision) -> str:
     if target.relative is None:
-        return "needs a law of log amplitudes" if target.raw else "needs sigma(log A)"
+        return "only laws of log amplitudes determine it" if target.raw else "sigma(log A) is not given"
     if target.kind != "rms":
-        return "of |A_NN / A - 1| on test points; it falls with half the exponents"
-    return f"sigma(log A) sqrt(MSE) with sigma(log A) = {target.sigma:.4g}; it falls with half the exponents"
+        return "of |A_NN / A - 1| on test points; its exponents are half of those of the loss"
+    return f"sigma(log A) sqrt(MSE) with sigma(log A) = {target.sigma:.4g}; its exponents are half of those of the loss"
 
 
 def _size(size: Size) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
         ("Dimension d of the phase space", f"{plan.dimension} ({phase_space(plan)})"),
         *((label, Quantity(exponent.value, note=exponent.source)) for label, exponent in _exponents(plan)),
         *(line for name, label in LABELS.items() for line in _ends(label, getattr(plan, name))),
-        *([("What the fitted law changed", plan.change)] if plan.change else []),
+        *([("Change due to the fitted law", plan.change)] if plan.change else []),
     )
 
 

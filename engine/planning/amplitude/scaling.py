@@ -46,8 +46,8 @@ from isoplan.engine.quantities import count
 WIDE = 2.0
 """Width of a range in decades above which a warning asks for another anchor."""
 RAW_TARGETS = (
-    "This law was trained on raw amplitudes, not on standardised logs (amplitudes, Tables 2 to 4), so its MSE is not "
-    "a relative error and cannot be compared with the MSE of other processes."
+    "The networks of this law were trained on raw amplitudes, not on standardised logs (amplitudes, Tables 2 to 4). "
+    "Therefore the MSE of the law is not a relative error and cannot be compared with the MSE of other processes."
 )
 UNCHECKED, WIDE_RANGE, RAW = "unchecked-anchor", "wide-range", "raw-targets"
 BOUND_FAILS, NO_OTHER, UNBOUNDED, UNSEEN = "bound-fails", "one-end", "unbounded", "beyond-published-particles"
@@ -128,7 +128,7 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
         )
     if law is not None and law.raw and target.sigma is not None:
         raise PlannerError(
-            f"The law of {law.process} describes raw amplitudes, so sigma(log A) does not convert its MSE to a "
+            f"The law of {law.process} describes raw amplitudes, so sigma(log A) cannot convert its MSE to a "
             f"relative error. Give a target MSE of the raw amplitude, without sigma."
         )
     check_worth(replace(target, raw=law is not None and law.raw))
@@ -151,15 +151,15 @@ def _notes(
     if seen and not min(seen) <= n_f <= max(seen):
         text = (
             f"The published processes have {min(seen)} to {max(seen)} final-state particles: for {n_f} the exponent "
-            f"{slow.value:.3g} is extrapolated, and no published run has checked it."
+            f"{slow.value:.3g} is extrapolated and is not tested by any published run."
         )
         notes.append(FitWarning(UNSEEN, text))
     if law is not None and law.raw:
         notes.append(FitWarning(RAW, RAW_TARGETS))
     if law is not None and len(found) > 1:
         text = (
-            f"{' and '.join(found)} each come from a separate published law, measured at large values of the other "
-            f"axes. The least values of all axes together reach a higher loss."
+            f"{' and '.join(found)} are each computed from a separate published law, which was measured at large "
+            f"values of the other axes. If all axes have these values at once, the loss is higher than the target."
         )
         notes.append(FitWarning(ONE_BY_ONE, text))
     return [*notes, *unchecked(anchors), *said_of(n_f, found, anchors)]
@@ -168,8 +168,8 @@ def _notes(
 def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
     """Return a note for each anchor for which no test has shown that its axis limits the loss."""
     text = (
-        "It is not tested whether {axis} limits the anchor at {axis} = {x:g}. Double the other axes: its loss must "
-        "change by less than 10 %."
+        "It is not tested whether {axis} limits the anchor at {axis} = {x:g}. Double the other axes: the loss of the "
+        "anchor must change by less than 10 %."
     )
     return [FitWarning(UNCHECKED, text.format(axis=a.axis, x=a.x)) for a in anchors if a.doubled is None]
 
@@ -179,14 +179,12 @@ def said_of(n_f: int, found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> 
     notes = []
     for axis, need in found.items():
         if need.fast is None:
-            text = (
-                f"No optimistic exponent of {axis} is known for {n_f} particles: the conservative one alone is shown."
-            )
+            text = f"No optimistic exponent of {axis} is known for {n_f} particles: only the conservative end is shown."
             notes.append(FitWarning(NO_OTHER, text))
         if not math.isfinite(need.most):
             text = (
-                f"By {need.slow.source} no finite {axis} reaches the target: ask for a higher one, or give another "
-                "anchor."
+                f"With an exponent of {need.slow.value:.3g}, no finite {axis} reaches the target: ask for a higher "
+                "target MSE, or give another anchor."
             )
             notes.append(FitWarning(UNBOUNDED, text))
         elif need.decades > WIDE:
@@ -254,7 +252,7 @@ def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: f
     reached = floor + at_first <= mse
     least, most = (first, first) if reached else (max(x, first) for x in line.solve(mse - floor))
     law = f"{line.n} cells of {process}" if process else f"{line.n} anchors"
-    said = f"of the law of {law} ({line.alpha:.3g} ± {line.alpha_error:.2g})"
+    said = f"of the exponent fitted to {law} ({line.alpha:.3g} ± {line.alpha_error:.2g})"
     slow = Exponent(line.alpha - line.alpha_error, f"the lower 68 % end {said}")
     fast = Exponent(line.alpha + line.alpha_error, f"the upper 68 % end {said}")
     least_most = last * (at_last / (mse - floor)) ** (1 / bound.value)
@@ -284,12 +282,12 @@ def _change(first: AmplitudePlan, need: Need, line: Line) -> str:
     by = "the bound 4/d" if first.n_f > 2 else "the exponent for two particles"
     cheapest = "anchors" if sum(anchor.axis == "D" for anchor in first.anchors) > 1 else "anchor"
     far = first.needs[0].beyond > ANSWERED
-    asked = "asked for points too far beyond" if far else f"asked for at most {_number(old)} {unit}"
+    asked = "gives a D too far beyond the runs" if far else f"gives at most {_number(old)} {unit}"
     and_bound = f", continued with {need.slow.source}" if need.slow.value == first.exponent.value else ""
     said = (
-        f"From the cheapest {cheapest} alone, at D = {number(first.anchors[0].x, unit)}, {by} = "
-        f"{first.exponent.value:.3g} {asked}; the law of {need.law}, with the exponent "
-        f"{line.alpha:.3g} ± {line.alpha_error:.2g}{and_bound}, asks for at most {_number(new)}"
+        f"Extrapolation from the {cheapest} at D = {number(first.anchors[0].x, unit)} alone, with {by} = "
+        f"{first.exponent.value:.3g}, {asked}. The law fitted to {need.law}, with the exponent "
+        f"{line.alpha:.3g} ± {line.alpha_error:.2g}{and_bound}, gives at most {_number(new)}"
     )
     if far:
         return f"{said} {unit}."
@@ -299,7 +297,7 @@ def _change(first: AmplitudePlan, need: Need, line: Line) -> str:
 
 
 def _number(x: float) -> str:
-    return number(x, UNITS["D"]) if math.isfinite(x) else "any number of"
+    return number(x, UNITS["D"]) if math.isfinite(x) else "infinitely many"
 
 
 def _scatter(line: Line) -> list[FitWarning]:

@@ -91,9 +91,9 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
     place = "above" if K >= target.mse else "near"
     ends = [power10(x, 2) if target.kind == "rms" else percent(math.sqrt(x)) for x in (near, far)]
     return (
-        f"The trained cells of {found[0].cell.process} do not determine which D reaches {lower_first(asked(target))}: "
-        f"the law through them levels off {place} it, at {lower_first(asked(replace(target, mse=K)))}, 68 %: "
-        f"{ends[0]} to {ends[1]}. Train cells with twice the N at D = {number(last, UNITS['D'])}{lower}."
+        f"The trained cells of {found[0].cell.process} do not determine which D reaches {lower_first(asked(target))}. "
+        f"Their law levels off {place} this target, at {lower_first(asked(replace(target, mse=K)))} (68 %: "
+        f"{ends[0]} to {ends[1]}). Train cells with twice the N at D = {number(last, UNITS['D'])}{lower}."
     )
 
 
@@ -155,8 +155,9 @@ def _left_out(found: Sequence[Point]) -> list[FitWarning]:
         "rises": "rises by 10 % or more, so D does not limit it (train with a lower learning rate)",
         "not doubled": "is not known (train with twice the compute too)",
     }
-    counted = ", ".join(f"the loss of {states.count(state)} {text}" for state, text in why.items() if state in states)
-    text = f"Cells of {found[0].cell.process} left out: {len(states)}. With twice the compute {counted}."
+    counts = {text: states.count(state) for state, text in why.items() if state in states}
+    counted = ", ".join(f"the loss of {n} of them {text}" for text, n in counts.items())
+    text = f"Cells of {found[0].cell.process} left out: {len(states)}. With twice the compute, {counted}."
     return [FitWarning(FALLING, text)]
 
 

@@ -198,7 +198,7 @@ def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
 
 def _needs_plane(fit: Fit) -> None:
     if set(fit.law.axes) != {"N", "D"}:
-        raise PlannerError(f"The law {fit.law.name} is no surface over N and D: fit chinchilla to see one.")
+        raise PlannerError(f"The law {fit.law.name} is not a surface over N and D: fit chinchilla to see a surface.")
 
 
 def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:

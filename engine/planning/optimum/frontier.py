@@ -91,7 +91,7 @@ def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Float
         if term.axis is not None:
             found[term.axis].append(term)
     if any(len(terms) != 1 for terms in found.values()):
-        raise PlannerError(f"The law {law.name} has no frontier under such a rule: use the rule 6ND or 6npND.")
+        raise PlannerError(f"The law {law.name} has no frontier under this compute rule: use the rule 6ND or 6npND.")
     (n,), (d,) = found["N"], found["D"]
     return (n.linear(values), values[str(n.exponent)]), (d.linear(values), values[str(d.exponent)])
 

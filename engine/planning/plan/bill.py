@@ -21,7 +21,7 @@ from isoplan.engine.planning.scenario.limits import LimitName
 from isoplan.engine.planning.scenario.prices import Line, Part, Prices
 from isoplan.engine.quantities import count
 
-UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"
+UNPOWERED = "kWh and CO2 are left out: the vendor does not publish the power of {}; give the power of one device in W"
 OF = {"training": "C", "inference": "N", "simulation": "D"}
 """Quantity of the plan that determines the cost of each part of the bill."""
 
@@ -29,7 +29,7 @@ SMALL_MODEL = "small-model"
 PRICE = "The price of a FLOP"
 OF_TIME = ("time", "device hours", "money", "energy", "CO2")
 """Kinds of cost that are computed from the time on a machine."""
-FOLLOWS = "not known: it follows from the time"
+FOLLOWS = "not known: it is computed from the time, which is not known"
 
 
 def bill(fit: Fit, best: Point, draws: Point, prices: Prices | None, spent: bool = False) -> tuple[CostLine, ...]:
@@ -133,7 +133,7 @@ def small_model(machine: Machine | None, N: float | None, what: str) -> tuple[Fi
     """
     if machine is None or N is None or not N < machine.least:
         return ()
-    return (FitWarning(SMALL_MODEL, f"{what} counts on {machine.share}; {_because(machine, N, 'it')}."),)
+    return (FitWarning(SMALL_MODEL, f"{what} assumes {machine.share}; {_because(machine, N, 'this share')}."),)
 
 
 def why_unknown(machine: Machine | None, N: float | None) -> str:
@@ -149,6 +149,6 @@ def why_unknown(machine: Machine | None, N: float | None) -> str:
 def _because(machine: Machine, N: float, what: str) -> str:
     most = machine.utilisation * math.sqrt(N / machine.least)
     return (
-        f"a model of {count(N)} parameters does not reach {what} (about {100 * most:.2g} % at most); give the share "
+        f"a model of {count(N)} parameters does not reach {what} (at most about {100 * most:.2g} %); give the share "
         "that you measured"
     )

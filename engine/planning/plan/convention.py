@@ -52,8 +52,8 @@ class Recost:
     def sentence(self) -> str:
         """Sentence that compares the two costs of a single plan (arrays of shape ())."""
         paid = float(self.other_D)
-        instead = f"{flops(float(self.C))} then pay for {count(paid)} samples, not {count(float(self.D))}"
-        ending = instead if np.isfinite(paid) else f"{flops(float(self.C))} then pay for no sample"
+        instead = f"{flops(float(self.C))} then pay for {count(paid)} samples instead of {count(float(self.D))}"
+        ending = instead if np.isfinite(paid) else f"{flops(float(self.C))} then do not pay for one sample"
         return f"By {self.other.text} the same plan costs {float(self.factor):.2f} times as much; {ending}."
 
 
@@ -97,11 +97,11 @@ def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
         share = float(rule.flops_anywhere(fitted.N, fitted.D) / best.C)
     off = np.isfinite(share) and abs(share - 1) > COSTS_APART
     if rule == fit.compute:
-        text = f"N* and D* were fitted separately and cost {share:.3g} times the budget by {rule.text}."
+        text = f"N* and D* were fitted separately. By {rule.text} they cost {share:.3g} times the budget."
         return (FitWarning(APART, text),) if off else ()
-    text = f"N* comes from the frontier and D from the rule in use, {rule.text}"
+    text = f"N* is computed from the frontier, D from the compute rule {rule.text}"
     unit = sample_unit(fit)
-    more = f"; by it the fitted D* of {count(float(fitted.D), 3)} {unit} would cost {share:.3g} times the budget"
+    more = f". By this rule, the fitted D* of {count(float(fitted.D), 3)} {unit} costs {share:.3g} times the budget"
     return (FitWarning(IN_USE, text + (more if off else "") + "."),)
 
 
@@ -113,7 +113,7 @@ def recost(N: ArrayLike, D: ArrayLike, rule: ComputeRule, other: ComputeRule) ->
     sizes = np.asarray(N, float), np.asarray(D, float)
     for name, x in zip("ND", sizes, strict=True):
         if np.any(x <= 0):
-            raise PlannerError(f"{name} = {float(np.nanmin(x)):g} cannot be costed: give a positive {name}.")
+            raise PlannerError(f"{name} = {float(np.nanmin(x)):g} is not positive: give a positive {name}.")
     n, d = np.broadcast_arrays(*sizes)
     C = rule.flops_anywhere(n, d)
     return Recost(rule, other, d, C, other.flops_anywhere(n, d), other.samples(C, n))

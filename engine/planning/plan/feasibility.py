@@ -119,13 +119,13 @@ def _contradicts(fit: Fit, task: Task, goal: Goal, map: Through | None) -> str:
         v = fit.values | ({"U": left.U} if "unique" in sizes else {})
         best = float(loss_at(fit.law, v, np.minimum(left.N, ENDLESS), np.minimum(left.D, ENDLESS)))
         y, value = (map.map.spec.y, map.at(best)) if map else (fit.spec.y, fit.sign * best)
-        allow = "they allow" if len(most) > 1 else "it allows"
+        allow = "these limits allow" if len(most) > 1 else "this limit allows"
         return f"{contradicts}: {allow} {y} {rounded(value)} at best, with any amount of compute; {instead}"
-    within = f"with at most {listed(sizes, task.prices)} it" if sizes else "it"
+    within = f"with at most {listed(sizes, task.prices)}, the target" if sizes else "the target"
     if len(others) > 1:  # each limit alone allows the goal, so the text must name several limits
-        return f"{contradicts}: {within} can be reached within each of them, but not within both; {instead}"
+        return f"{contradicts}: {within} can be reached within each of these limits, but not within both; {instead}"
     takes = _takes(fit, task, goal, sizes, next(iter(others)))
-    return f"{contradicts}: {within} takes at least {takes}; {instead}"
+    return f"{contradicts}: {within} needs at least {takes}; {instead}"
 
 
 def _takes(fit: Fit, task: Task, goal: Goal, sizes: Mapping[LimitName, float], of: LimitName) -> str:
@@ -162,7 +162,7 @@ def reachability(
     text = f"A run of the table already has {best_run}."
     if found.verdict == "reachable":
         return found if found.probability is None else replace(found, probability=None, text=text)
-    return Reachability("not determined", None, f"{text} The law does not determine whether others reach {asked}.")
+    return Reachability("not determined", None, f"{text} The law does not determine whether other runs reach {asked}.")
 
 
 def _by_law(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) -> Reachability:
@@ -234,11 +234,13 @@ def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, f
     if both are at most 5 %, otherwise "not determined".
     """
     name, floors = known.name, f"{rounded(float(fit.values[known.name]))} and {rounded(known.upper(0.5))}"
-    text = f"The objective {fit.spec.objective} and least squares differ about the floor {name}: {floors}."
+    text = f"The objective {fit.spec.objective} and least squares give different floors {name}: {floors}."
     if min(both) >= SURE:
-        return Reachability("reachable", None, f"{text} {asked[:1].upper()}{asked[1:]} can be reached with either.")
+        return Reachability(
+            "reachable", None, f"{text} {asked[:1].upper()}{asked[1:]} can be reached with both floors."
+        )
     if max(both) <= 1 - SURE:
-        return Reachability("out of reach", None, f"{text} Either excludes {asked} (95 %).")
+        return Reachability("out of reach", None, f"{text} Both floors exclude {asked} (95 %).")
     return Reachability(
         "not determined",
         None,

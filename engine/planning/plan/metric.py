@@ -101,14 +101,14 @@ def through(law: Fit, map: Fit, name: str = "") -> Through:
     """
     metric, axes = map.spec.y, map.law.axes
     if name and name != metric:
-        raise PlannerError(f"The map describes {metric}, not {name}: fit one of {name}, or ask for {metric}.")
+        raise PlannerError(f"The map describes {metric}, not {name}: fit a map to {name}, or ask for {metric}.")
     if axes != (law.spec.y,):
         raise PlannerError(
-            f"The map of {metric} reads {' and '.join(axes)}, but the law describes {law.spec.y}: fit a metric-map on "
+            f"The map of {metric} uses {' and '.join(axes)}, but the law describes {law.spec.y}: fit a metric-map on "
             f"{law.spec.y}."
         )
     if not map.n or law.spec.y not in map.data.ranges:
-        raise PlannerError(f"The metric {metric} has no runs behind its map: fit the map to runs that measured it.")
+        raise PlannerError(f"The map of {metric} contains no runs: fit a map to runs with measured values of {metric}.")
     _monotone(law, map)
     r = min(len(law.resamples), len(map.resamples))
     rows = map.resamples[kept(len(map.resamples), r)] if r else map.resamples[:0]
@@ -144,8 +144,9 @@ def _monotone(law: Fit, map: Fit) -> None:
     if len(turns):
         where = rounded(float(at[turns[0]]))
         raise PlannerError(
-            f"The map from {y} to {metric} is not monotone: it turns at {y} = {where}, within its runs, so a "
-            "target has more than one answer; fit a metric-map, or only the runs on one side."
+            f"The map from {y} to {metric} is not monotone: its slope changes sign at {y} = {where}, in the "
+            "range of its runs. A target can therefore have more than one answer. Fit a metric-map, or fit only the "
+            "runs on one side of this value."
         )
     better = float(np.sum(steps)) * (-_direction(law)) * (1.0 if map.larger_is_better else -1.0)
     if better <= 0:

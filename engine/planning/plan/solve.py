@@ -93,8 +93,8 @@ class Task:
         found = paid(fit, at, self.rule)
         if np.isnan(found.N) and np.isfinite(at.N):
             raise PlannerError(
-                f"By {self.rule.text} {flops(float(at.C))} pay for no sample at N* = {count(float(at.N))}: give more "
-                "compute, or another rule."
+                f"By {self.rule.text}, {flops(float(at.C))} do not pay for one sample at N* = {count(float(at.N))}: "
+                "give more compute, or another rule."
             )
         return found
 
@@ -187,7 +187,9 @@ def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None
             raise PlannerError(f"A limit on {WORDS[name]} needs a machine: name the device that trains.")
     asked = [name for name in limits if name not in ("budget", "hours")]
     if law.repeats and law.frontier is None and "unique" not in limits:
-        raise PlannerError(f"The law {law.name} reads U, so a plan needs a limit on the unique samples: give one.")
+        raise PlannerError(
+            f"The law {law.name} depends on U, the number of unique samples: give a limit on the unique samples."
+        )
     if law.is_surface or set(limits) <= {"budget"}:
         return
     if law.frontier is None:

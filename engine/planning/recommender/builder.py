@@ -85,7 +85,7 @@ class Job:
         """
         missing = next((name for name in needed if name not in self.runs), None)
         if missing is not None:
-            raise PlannerError(f"{missing}: the table has no such column. Add it, or name the column that holds it.")
+            raise PlannerError(f"{missing}: the table has no such column. Add it, or name the column that contains it.")
         there = np.all([np.isfinite(self.runs[name]) for name in (metric.column, *needed)], axis=0)
         if not there.any():
             raise PlannerError(f"{metric.column}: no run of this sweep has a value. Choose another metric.")
@@ -205,7 +205,7 @@ def _asked(job: Job) -> Mapping[str, Metric]:
     """Return the requested metrics that the table contains, by name. Raises PlannerError if there are none."""
     if not job.metrics:
         known = ", ".join(job.table.columns.metrics) or "no column that is known as a metric"
-        raise PlannerError(f"{job.served}: no column of the table measures it. The table has {known}.")
+        raise PlannerError(f"{job.served}: no column of the table contains this metric. The table has {known}.")
     return job.metrics
 
 
@@ -288,7 +288,7 @@ def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
         return Evidence(batch=_each(job, lambda name, metric: _from_curves(job, over, name, metric))), ()
     if "updates" not in job.table.columns.settings:
         raise PlannerError(
-            "B_crit: the table has no training steps to a target. Add a column of them, or the training "
+            "B_crit: the table has no column of training steps to a target. Add such a column, or the training "
             "curves of the runs."
         )
     counted = Metric(column=job.table.columns.settings["updates"], direction="min")
@@ -318,7 +318,7 @@ def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
     made = fit(job.spec("critical-batch", metric.column, over), runs, curves=job.curves(runs))
     rising = next((warning.text for warning in made.warnings if warning.code == RISES), None)
     if rising:
-        raise PlannerError(f"The training steps to a value of {name} follow no law of S(B). {rising}")
+        raise PlannerError(f"The training steps to a value of {name} do not follow the law S(B). {rising}")
     return made
 
 

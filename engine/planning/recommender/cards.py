@@ -43,7 +43,7 @@ class Badge(Enum):
     OWN = "from your runs"
     PUBLISHED = "from published runs"
     BORROWED = "borrowed"
-    MEMORY = "limit of the memory"
+    MEMORY = "memory limit"
     GUESS = "guess"
     TYPED = "typed"
     UNKNOWN = "not known"
@@ -102,7 +102,7 @@ class Card:
         if self.least:
             return "a lower limit has no interval"
         if self.badge is Badge.MEMORY:
-            return "the memory of the devices gives this value"
+            return "the memory of the devices determines this value"
         if self.badge is Badge.GUESS and self.setting != "lr":
             return "too far beyond the runs for an interval"
         note = next((part for part in self.value.note.split("; ") if part.startswith("no ")), "")
@@ -303,7 +303,7 @@ def _size(recipe: Recipe, choice: Choice, evidence: Evidence) -> str:
         return f"{costs(choice)}."
     half = choice.value.value / 2
     events = f"{_counted(plan.compute.samples(C, half))} {unit}"
-    return f"Half of N: {events} for the same FLOPs; its cost is not known."
+    return f"Half of N: {events} for the same FLOPs; the effect on the metric is not known."
 
 
 def _counted(x: ArrayLike) -> str:
@@ -313,7 +313,7 @@ def _counted(x: ArrayLike) -> str:
 def _negatives(answer: Recommendation, recipe: Recipe, choice: Choice, evidence: Evidence) -> str:
     """Return what limits the number of negatives K, or why K is smaller than at a smaller budget."""
     if recipe.binds == "memory":
-        return "Memory limits K: a larger model leaves less memory, so K falls with the budget."
+        return "Memory limits K: a larger model leaves less memory for negatives, so K decreases with the budget."
     if recipe.binds == "sweep":
         return "The runs still improve at the largest K of the sweep."
     if falls := _falling(evidence, choice.borrowed or recipe.metric, answer.budget):
@@ -337,4 +337,4 @@ def _falling(evidence: Evidence, metric: str, C: float) -> str:
         return f"{before}: the optima scatter and have no interval."
     if at.x.ci68[1] >= last.x.ci68[0]:
         return f"{before}: the intervals overlap, so this may be chance."
-    return f"{before}: each negative costs FLOPs that the model and the events then lack."
+    return f"{before}: each negative costs FLOPs, so fewer remain for the model and the events."

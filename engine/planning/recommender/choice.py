@@ -12,7 +12,7 @@ Setting = Literal["s", "B", "N", "D", "K", "lr"]
 SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
 FAILED = "Your runs do not determine"
 """First words of a remark that the user's runs of a setting cannot be fitted."""
-NOT_LOCATED = "Your sweep does not locate it."
+NOT_LOCATED = "Your sweep does not locate the optimum."
 """Remark on a published value that replaces the user's sweep, because the sweep has no optimum."""
 
 

@@ -82,7 +82,11 @@ def document(
 
 def _lines(answer: Recommendation) -> tuple[Line, ...]:
     recipe = answer.recipe
-    cap = Quantity(None if recipe.cap is None else float(recipe.cap), unit="negatives", note="what the devices hold")
+    cap = Quantity(
+        None if recipe.cap is None else float(recipe.cap),
+        unit="negatives",
+        note="largest number that fits into the memory of the devices",
+    )
     others = [
         (f"{LABELS[setting]} for {metric}", shown(each.choices[setting]))
         for metric, each in answer.recipes.items()
@@ -92,7 +96,7 @@ def _lines(answer: Recommendation) -> tuple[Line, ...]:
     return (
         *lines(recipe),
         ("Most extra negatives", cap),
-        ("K is bound by", recipe.binds),
+        ("K is limited by", recipe.binds),
         *others,
     )
 

@@ -146,14 +146,14 @@ def summary(sweeps: Table, built: Built) -> str:
     located = {"s": built.evidence.share, "K": built.evidence.negatives}
     adrift = [name for name, found in located.items() if found and not any(one.located for one in found)]
     parts = [
-        f"{sweeps.counts[setting]} vary {SAID[setting]}, which they do not locate"
+        f"{sweeps.counts[setting]} vary {SAID[setting]} but do not locate the optimum"
         if setting in adrift
         else f"{sweeps.counts[setting]} determine {SAID[setting]}"
         for setting in ORDER_SAID
         if setting in built.runs
     ]
     parts += [
-        f"{sweeps.counts[setting]} vary {SAID[setting]}, which {'have' if setting == 'N' else 'has'} no fit"
+        f"{sweeps.counts[setting]} vary {SAID[setting]} but cannot be fitted"
         for setting in ORDER_SAID
         if setting in built.errors and setting in sweeps.counts
     ]
@@ -176,7 +176,7 @@ def left_out(sweeps: Table) -> list[str]:
     if sweeps.rivals is not None:
         question, used = sweeps.rivals.question, sweeps.rivals.used
         other = next(value for value in question.counts if value != used)
-        ways = f"{option(question.only(other))}, or --pool {shlex.quote(question.column)} for all as one"
+        ways = f"{option(question.only(other))}, or --pool {shlex.quote(question.column)} to use all datasets together"
         said.append(f"{sweeps.rivals.sentence} Choose another with {ways}.")
     return said + [f"{question.text} All runs are used: {ways_of(question)}." for question in sweeps.questions]
 

@@ -300,7 +300,7 @@ def _notes(choices: Mapping[Setting, Choice], settings: Settings, cap: int | Non
         text = "The memory of the devices is not known, so it does not limit K. Give a device and the embedding width."
         notes.append(FitWarning(NO_MEMORY, text))
     elif cap is None:
-        text = "K is not capped by memory, because the batch or the model size is not known."
+        text = "The memory limit of K is not computed, because the batch size or the model size is not known."
         notes.append(FitWarning(NO_MEMORY, text))
     return notes
 

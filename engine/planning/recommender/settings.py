@@ -33,7 +33,7 @@ from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_o
 from isoplan.engine.quantities import count, power10
 
 NO_PLATEAU = (
-    "no plateau: training steps still decrease at the largest batch of the sweep, so it determines no critical batch"
+    "no plateau: training steps still decrease at the largest batch of the sweep, so no critical batch is determined"
 )
 Binds = Literal["FLOPs", "memory", "sweep", "unknown"]
 CHUNK = 4096
@@ -129,7 +129,7 @@ def said_off(far: float) -> str:
 
     The text is empty if ``far`` is close to 0.
     """
-    return f"; the budget lies {decades(far)} beyond theirs" if far > 0.005 else ""
+    return f"; the budget lies {decades(far)} beyond the budgets of the sweeps" if far > 0.005 else ""
 
 
 def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
@@ -144,7 +144,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
         why = missing(evidence, "B", metric, "training steps to a target at several batch sizes")
         return Choice("B", Quantity(None, note=why), None, why, quoted=quoted)
     if not found.law.counts_updates:
-        raise PlannerError(f"The batch size comes from a fit of critical-batch and this one is of {found.law.key}.")
+        raise PlannerError(f"The batch size requires a fit of critical-batch, but this fit is of {found.law.key}.")
     at, draws = float(critical(found.values)), critical(found.draws)
     if not math.isfinite(at):
         return Choice("B", Quantity(None, unit="sequences", note=NO_PLATEAU), "not located", NO_PLATEAU, quoted=quoted)
@@ -166,7 +166,7 @@ def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
     """
     B = batch_choice.value
     if B.value is None:
-        return Choice("lr", Quantity(None, note="follows from B, which is not known"), None, "follows from B")
+        return Choice("lr", Quantity(None, note="computed from B, which is not known"), None, "computed from B")
 
     def of(x: float) -> float:
         return scaling.rate * math.sqrt(x / scaling.batch)
@@ -216,18 +216,18 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
         star = Quantity(at.x.value, at.x.ci68, at.x.ci95, "negatives", at.x.beyond, at.x.note)
         if cap is None or at.x.value <= cap:
             return star, at.place, f"optimum of {where}", "FLOPs"
-        note = f"optimum {count(at.x.value)} of {where}, capped by memory"
+        note = f"optimum {count(at.x.value)} of {where}, limited by memory"
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
     if at.place == "outside left":
-        note = (
-            f"outside {where}: fewer negatives than its smallest K, {count(at.low)}, may be better, so sweep smaller K"
-        )
+        note = f"outside {where}: a K below its smallest value, {count(at.low)}, may be better, so sweep smaller K"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if at.place != "outside right":
         note = at.why or f"not located by {where}"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap is None:
-        note = f"outside {where}: at least its largest K, {count(at.high)}, if it fits into the memory of the devices"
+        note = (
+            f"outside {where}: K is at least {count(at.high)}, its largest value, if this K fits into the device memory"
+        )
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap < at.high:
         note = f"outside {where}, which ends at {count(at.high)}; this value is the largest that fits into memory"
@@ -285,7 +285,7 @@ def missing(evidence: Evidence, setting: str, metric: str, what: str) -> str:
     runs to add.
     """
     printed = evidence.missing.get(setting, "")  # type: ignore[call-overload]
-    return f"{printed or f'No curve determines it for {metric}.'} Give {what} that measures {metric}."
+    return f"{printed or f'No curve determines this setting for {metric}.'} Give {what} that measures {metric}."
 
 
 def _pooled(inside: Sequence[Optimum], values: Sequence[float]) -> Quantity:
@@ -317,7 +317,7 @@ def _possible(share: Quantity, budgets: int = 0) -> Quantity:
         ends = getattr(share, name)
         if ends is not None and ends[1] > 1:
             few = f" of {budgets} budgets" if budgets else ""
-            found[name] = f"no {level} % interval: the spread{few} does not bound the share below 100 %"
+            found[name] = f"no {level} % interval: the spread{few} also allows shares above 100 %"
     lost: dict[str, Any] = dict.fromkeys(found)
     return replace(share, note="; ".join(filter(None, (share.note, *found.values()))), **lost)
 

@@ -100,7 +100,7 @@ def one_sweep(swept: Swept, x: Floats, budgets: Floats) -> Sweep:
 
 
 def _one_value(C: float, swept: Swept) -> str:
-    return f"Budget {power10(C)} left out: {swept} has one value."
+    return f"Budget {power10(C)} left out: {swept} has only one value."
 
 
 def count_runs(sweeps: Mapping[Swept, Sweep], n: int) -> tuple[dict[Swept, int], Bools]:
@@ -131,7 +131,7 @@ def unused(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = None
     _, seen = count_runs(sweeps, n)
     others = 0 if elsewhere is None else int(np.sum(elsewhere & ~seen))
     rest = n - int(seen.sum()) - others
-    clauses = [f"{others} {'is' if others == 1 else 'are'} of another data set"] if others else []
+    clauses = [f"{others} {'is' if others == 1 else 'are'} of another dataset"] if others else []
     clauses += [f"{rest} {'belongs' if rest == 1 else 'belong'} to no sweep"] if rest else []
     return tuple(clauses)
 
@@ -241,7 +241,7 @@ def _with_left_out(
         rows, others = used[swept]
         counted, remarks = rows.copy(), []
         for C, k in sorted(others.items()):
-            remarks.append(f"{k} {'run' if k == 1 else 'runs'}{_named(C)} left out: other settings differ.")
+            remarks.append(f"{k} {'run' if k == 1 else 'runs'}{_named(C)} left out: they differ in other settings.")
         swept_at = np.unique(budgets[rows])
         for C in np.unique(budgets[free & np.isfinite(budgets) & np.isfinite(values[swept])]):
             alone = free & (budgets == C) & np.isfinite(values[swept])

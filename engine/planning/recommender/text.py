@@ -80,7 +80,7 @@ def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
     """
     metrics = tuple(answer.recipes)
     lines = [tuple(_cell(answer.recipes[m].choices[setting]) for m in metrics) for setting in SETTINGS]
-    binds = ("K is bound by", *(answer.recipes[m].binds for m in metrics))
+    binds = ("K is limited by", *(answer.recipes[m].binds for m in metrics))
     return (("", *metrics), *((LABELS[k], *line) for k, line in zip(SETTINGS, lines, strict=True)), binds)
 
 
@@ -96,8 +96,8 @@ def sentence(answer: Recommendation) -> str:
     parts = {
         "N": f"train {said.get('N')} on {said.get('D')}{marked_plan(recipe.plan, recipe.choices['N'].borrowed)}",
         "s": f"put {said.get('s')} into the embedder{marks['s']}",
-        "B": f"take batches of {said.get('B')}{rate}",
-        "K": f"score {least}{said.get('K')} beside the batch{most}{marks['K']}",
+        "B": f"use batches of {said.get('B')}{rate}",
+        "K": f"score {least}{said.get('K')} in addition to the batch{most}{marks['K']}",
     }
     found = [words for setting, words in parts.items() if setting in said] or ["nothing is known"]
     missing = [
@@ -125,12 +125,18 @@ def remarks(recipe: Recipe) -> tuple[str, ...]:
 
 def binding(recipe: Recipe) -> str:
     """Return a sentence on what limits K, the number of extra negatives; empty if the limit is not known."""
-    room = "" if recipe.cap is None else f" The devices hold {count(float(recipe.cap), 3)} negatives."
+    room = (
+        ""
+        if recipe.cap is None
+        else f" At most {count(float(recipe.cap), 3)} negatives fit into the memory of the devices."
+    )
     if recipe.binds == "memory":
         more = (
-            f" Scored {CHUNK:,} at a time they would hold {count(float(recipe.chunked), 3)}." if recipe.chunked else ""
+            f" With {CHUNK:,} candidates scored at a time, {count(float(recipe.chunked), 3)} fit."
+            if recipe.chunked
+            else ""
         )
-        return f"Memory binds K.{room}{more}"
+        return f"Memory limits K.{room}{more}"
     if recipe.binds == "sweep":
         return f"No limit of K was found: the runs still improve at the largest K that was tried.{room}"
     return f"FLOPs limit K: more negatives leave fewer training steps.{room}" if recipe.binds == "FLOPs" else ""

@@ -30,12 +30,12 @@ STAGE2 = (
 at 1e18 FLOPs.
 """
 TRAINING = (
-    Field("batch_size", "Batch size in sequences, instead of the critical one.", "Batch size B",
+    Field("batch_size", "Batch size in sequences, instead of the critical batch size.", "Batch size B",
           hint="the critical one", said="batch size"),
     Field("rate", "Learning rate at --rate-batch; it increases as the square root of the batch.", "Learning rate",
           start="2e-3"),
     Field("rate_batch", "Batch size at which --rate applies.", "at a batch of", start="512", said="batch of the rate",
-          tip="It scales with the square root of the batch."),
+          tip="The learning rate scales with the square root of the batch size."),
 )  # fmt: skip
 SETTINGS = {field.name: field for field in (DEVICE, *STAGE2, *TRAINING)}
 """All fields by name, in the order of the terminal."""
@@ -72,7 +72,7 @@ def _stage2(texts: Texts, place: Place) -> Stage2 | None:
     devices, width, length, precision, chunk = (_value(texts, one.name, place) for one in STAGE2)
     if width < 1:
         name = option_name("width", place)
-        raise PlannerError(f"Option {name}: the memory of the device limits K by the width of embeddings. Add {name}.")
+        raise PlannerError(f"Option {name}: the memory limit of K depends on the embedding width. Add {name}.")
     return Stage2(find_device(texts["device"]), width, devices, length, precision, chunk or None)
 
 

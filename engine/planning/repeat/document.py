@@ -59,9 +59,9 @@ def document(
 def _between(few: Between, unit: str, money: str) -> list[Line]:
     """Return the table lines of the cheapest intermediate regime. Its numbers have no intervals."""
     units = {"unique": unit, "epochs": "passes", "N": "parameters", "C": "FLOPs", "money": money}
-    labels = {"unique": "unique samples", "epochs": "passes over them", "N": "model size N", "C": "compute C"}
+    labels = {"unique": "unique samples", "epochs": "passes over the samples", "N": "model size N", "C": "compute C"}
     return [
-        (f"In between: {labels.get(name, 'total, money')}",
+        (f"A few epochs: {labels.get(name, 'total, money')}",
          Quantity(float(getattr(few, name)[few.best]), unit=u, note="best fit of data-constrained"))
         for name, u in units.items()
     ]  # fmt: skip
@@ -72,7 +72,7 @@ def _worth(worth: Worth) -> list[Line]:
     return [
         (f"{y} of the samples at hand, seen once", replace(worth.once, unit="")),
         (f"{y} of the samples at hand, repeated", replace(worth.repeated, unit="")),
-        ("Samples seen once that reach the same", worth.equivalent),
+        ("Samples seen once that reach the loss of the repeated samples", worth.equivalent),
     ]
 
 

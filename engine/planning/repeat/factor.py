@@ -66,12 +66,13 @@ def fit_factor(
     kept = _counted(measured(curves, "loss"), rule)
     for role in ("N", "U", "C"):
         if role not in kept or not np.isfinite(kept[role]).all():
-            raise PlannerError(f"kappa needs {role} along the training curves: map a column to it.")
+            raise PlannerError(f"kappa needs {role} in the training curves: map a column to {role}.")
     stops = _early_stops(kept, smoothing)
     if len(stops) < FEWEST_SETS:
         raise PlannerError(
-            f"Models overfit on {len(stops)} of {len(np.unique(kept['U']))} data sets and kappa needs {FEWEST_SETS}: "
-            f"add a column {OVERFITS} (1 where a run overfits) to the run table, train longer, or give kappa."
+            f"Models overfit on only {len(stops)} of {len(np.unique(kept['U']))} datasets, but kappa needs at "
+            f"least {FEWEST_SETS}: add a column {OVERFITS} (1 where a run overfits) to the run table, train longer, or "
+            "give kappa."
         )
     spent, loss = (np.array(x) for x in zip(*stops, strict=True))
 
@@ -88,7 +89,7 @@ def fit_factor(
     if not np.isfinite(best).all():
         raise PlannerError(
             f"The one-pass law cannot reach the loss {loss[~np.isfinite(best)][0]:.4g} that repeated training reached: "
-            "check that both tables hold the same loss."
+            "check that both tables contain the same loss."
         )
     ratios, weight = log_ratio(one_pass.draws), counts(len(spent), seed, 0, len(one_pass.resamples))
     draws = np.exp(np.sum(weight * ratios, axis=1) / np.sum(weight, axis=1)) if len(ratios) else np.empty(0)

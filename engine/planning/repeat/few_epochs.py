@@ -64,8 +64,8 @@ def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule |
     """
     if surface.law.name != "data-constrained":
         raise PlannerError(
-            f"A few epochs are priced by the law data-constrained alone and this fit is {surface.law.key}: fit it to "
-            "runs of one epoch and of many."
+            f"Only the law data-constrained determines the cost of a few epochs, but this fit is {surface.law.key}: "
+            "fit data-constrained to runs with one epoch and with many epochs."
         )
     bound = float(floor(surface.law, surface.values))
     if not target > bound:
@@ -73,7 +73,7 @@ def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule |
     rule = rule or surface.compute
     once = least_compute(surface.law, surface.values, np.asarray(float(target)), rule)
     if not math.isfinite(float(once.D)):
-        raise PlannerError("This fit of data-constrained has no compute-optimal point there: ask for another target.")
+        raise PlannerError("This fit has no compute-optimal point at this target: ask for another target.")
     unique = float(once.D) * np.geomspace(FEWEST, 1.0, POINTS)
     N, D, C = _cheapest(surface.values, unique, target, float(once.N), rule)
     kept = np.isfinite(C)

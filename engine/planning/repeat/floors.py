@@ -132,7 +132,7 @@ def _cut(how: Resampling, rows: Ints, total: int) -> Resampling:
 def _one_pass(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
     if not set(ONE_PASS) <= set(fit.law.names):
         raise PlannerError(
-            f"The one-pass law must be a surface over N and D and this fit is {fit.law.key}: fit chinchilla."
+            f"The one-pass law must be a surface over N and D, but this fit is {fit.law.key}: fit chinchilla."
         )
     _of_a_loss(fit)
     return {n: fit.values[n] for n in ONE_PASS}, {n: fit.draws[n] for n in ONE_PASS}
@@ -147,7 +147,7 @@ def _repeated(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
     read = fit.law.repetition
     if read is None:
         raise PlannerError(
-            f"The law of repeated samples must be repetition over unique samples and this fit is {fit.law.key}: "
+            f"The law of repeated samples must be repetition over unique samples, but this fit is {fit.law.key}: "
             "fit repetition to runs trained until the loss stops falling."
         )
     return read(fit.values), read(fit.draws)
@@ -204,7 +204,7 @@ def mismatch(laws: Laws, why: str) -> FitWarning:
     ``why`` is the reason. The warning also states the floors of both laws.
     """
     floors = "" if laws.shared else f" (floors {' and '.join(rounded(x) for x in laws.alone)})"
-    return FitWarning(NO_SAVING, f"The two laws do not belong together{floors}: {why}. Choose laws of the same task.")
+    return FitWarning(NO_SAVING, f"The two laws are not of one task{floors}: {why}. Choose laws of the same task.")
 
 
 def _floor(laws: Laws, target: float, alone: Mapping[str, Quantity] | None) -> FitWarning | None:
@@ -212,7 +212,8 @@ def _floor(laws: Laws, target: float, alone: Mapping[str, Quantity] | None) -> F
     if laws.floor is not None:
         return FitWarning(
             ONE_FLOOR,
-            f"{floor_text(laws.floor)} Alone, the one-pass runs give E = {one} and the repeated runs L_inf = {other}. "
+            f"{floor_text(laws.floor)} Separate fits give E = {one} (one-pass runs) and L_inf = {other} (repeated "
+            f"runs). "
             f"{_plan(target, alone)}",
         )
     if laws.shared:
@@ -221,7 +222,7 @@ def _floor(laws: Laws, target: float, alone: Mapping[str, Quantity] | None) -> F
         why = f"The floors of the two laws differ ({one} and {other}) and {REJECTED}"
     else:
         why = f"Each law keeps its own floor ({one} and {other}), because {laws.apart}"
-    return FitWarning(FLOORS_APART, f"{why}. omega is computed from both laws at this target and is valid only there.")
+    return FitWarning(FLOORS_APART, f"{why}. omega is computed from both laws and is valid only at this target.")
 
 
 def floor_text(floor: Parameter) -> str:
@@ -234,7 +235,7 @@ def _plan(target: float, alone: Mapping[str, Quantity] | None) -> str:
     if alone is None or (alone["D"].value is None and alone["D"].note != WITHHELD):
         return f"A plan by the one-pass runs alone does not reach {target:g}."
     if alone["D"].value is None:
-        return "A plan by the one-pass runs alone lies too far beyond them to be an answer."
+        return "A plan by the one-pass runs alone lies too far beyond these runs to be an answer."
     N, D, C = (f"{number(alone[name])} {alone[name].unit}" for name in ("N", "D", "C"))
     return f"A plan by the one-pass runs alone needs {N}, {D} and {C} to reach {target:g}."
 

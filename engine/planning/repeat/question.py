@@ -24,10 +24,10 @@ FITS = (
              "validation loss. Example line: U = 500, loss = 1.399. Upload this table on Data and fit repetition to U.",
              examples=("Jets, repeated, widths x numbers of jets (trained)",
                        "Jets, repeated data for four inputs (simulated)")),
-    FitInput("A fit of threshold, for N and epochs.", "threshold", label="Overfitting threshold", laws=("threshold",),
-             optional=True),
-    FitInput("A fit of data-constrained, for few epochs.", "surface", label="A few epochs, by data-constrained",
-             link="few_epochs", laws=("data-constrained",), optional=True),
+    FitInput("Fit of threshold, for N and epochs of repeated training.", "threshold",
+             label="Overfitting threshold", laws=("threshold",), optional=True),
+    FitInput("Fit of data-constrained, for the cost of a few epochs.", "surface",
+             label="A few epochs, by data-constrained", link="few_epochs", laws=("data-constrained",), optional=True),
 )  # fmt: skip
 INPUTS = (
     replace(FIELDS["target_loss"], help="Target loss.", link="reach", required=True),

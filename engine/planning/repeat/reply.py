@@ -69,9 +69,7 @@ def answer(one_pass: Fit, given: Given) -> Repeat:
     remarks = [between_text(few, costs.currency)] if few is not None else []
     if worth is not None and worth.answers and worth.mismatched:
         if not found.mismatched:
-            why = mismatch(
-                together(one_pass, repeated), "the samples at hand reach a worse loss repeated than seen once"
-            )
+            why = mismatch(together(one_pass, repeated), "the samples at hand reach a worse loss if they are repeated")
             found = replace(found, warnings=(why, *found.warnings))
         worth = None
     remarks += [worth_text(worth, found.one_pass.unique.unit)] if worth is not None else []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LABELS = {
     "N": "Model size N",
     "unique": "Unique samples",
-    "epochs": "Passes over them",
+    "epochs": "Passes over the samples",
     "C": "Compute C",
     "simulation": "Simulation, money",
     "training": "Training, money",
@@ -30,14 +30,14 @@ LABELS = {
     "time": "Training time on the machine of the runs",
 }
 """Labels of the numbers of a regime. The time can be missing."""
-SHORT = {"epochs": "Passes over the samples", "total": "Simulation and training"}
+SHORT = {"total": "Simulation and training"}
 """Labels that the short table uses in place of those in ``LABELS``."""
 COMPARED = {
-    "omega": "omega: repeated samples against samples seen once, infinite N",
-    "saving": "D / U: saving against the compute-optimal single pass",
+    "omega": "omega: samples seen once / repeated samples, at the same loss and infinite N",
+    "saving": "D / U: samples of the compute-optimal single pass / repeated samples",
     "break_even": "Break-even price of a sample",
-    "break_even_passes": "Break-even price in one-pass training costs of a sample",
-    "kappa": "kappa: compute against the single pass",
+    "break_even_passes": "Break-even price / one-pass training cost of a sample",
+    "kappa": "kappa: compute of repeated training / compute of the single pass",
 }
 ALONE = {
     "N": "One pass: Model size N of a plan by the one-pass fit alone",
@@ -109,7 +109,7 @@ def unpriced(answer: SimulateOrRepeat) -> str:
     one, other = answer.one_pass, answer.repeat
     if answer.support is not None:
         name, far = farthest(answer.placed)
-        away = f"The answer for {answer.y} {answer.target:g} lies {decades(far)} beyond them in {name}."
+        away = f"The answer for {answer.y} {answer.target:g} lies {decades(far)} beyond the runs in {name}."
         units = {name: q.unit for name, q in (("N", one.N), ("D", one.unique), ("C", one.C))}
         return in_place(answer.support, units, away)
     if one.unique.value is None or other.unique.value is None:
@@ -117,8 +117,8 @@ def unpriced(answer: SimulateOrRepeat) -> str:
     if answer.mismatched:
         return f"These two laws cannot be compared at {answer.y} {answer.target:g}."
     return (
-        f"To reach {answer.y} {answer.target:g} take {number(one.unique)} {one.unique.unit} seen once, or "
-        f"{number(other.unique)} {other.unique.unit} repeated for {number(answer.kappa)} times the compute"
+        f"To reach {answer.y} {answer.target:g}, use {number(one.unique)} {one.unique.unit} seen once, or "
+        f"{number(other.unique)} {other.unique.unit} repeated with {number(answer.kappa)} times the compute"
         f"{extrapolation(answer.placed)}.{_costs(answer)}"
     )
 
@@ -133,7 +133,7 @@ def crossing(answer: SimulateOrRepeat, priced: bool = True) -> str:
         return ""
     even = answer.break_even_passes
     if even.value is None:
-        return "Repeating saves no samples, so no price of a sample makes it cheaper."
+        return "Repeating saves no samples, so it is not cheaper at any price of a sample."
     price = answer.break_even
     if priced and price.value is not None:
         return f"Repeating is cheaper if a sample costs more than {with_interval(price)}, the break-even price."
@@ -170,20 +170,20 @@ def _costs(answer: SimulateOrRepeat) -> str:
     if not answer.unpriced:
         return ""
     simulated = " or ".join(with_interval(regime.simulation) for regime in (answer.one_pass, answer.repeat))
-    return f" Simulating them costs {simulated}. What training costs is {answer.unpriced}."
+    return f" The simulation costs {simulated}. The training cost is {answer.unpriced}."
 
 
 def worth_text(worth: Worth, unit: str) -> str:
     """Return a sentence on what loss the existing samples reach; ``unit`` is the name of a sample in the plural."""
     if not worth.answers:
         return (
-            f"What your {count(worth.U, 3)} {unit} are worth lies {decades(worth.beyond)} beyond the runs, and the "
-            f"runs do not support more than {decades(ANSWERED)}."
+            f"Your {count(worth.U, 3)} {unit} lie {decades(worth.beyond)} beyond the runs, which support at most "
+            f"{decades(ANSWERED)}, so the loss that they reach is not stated."
         )
     return (
-        f"Your {count(worth.U, 3)} {unit} reach {worth.once.unit} {_spread(worth.once)} when each is seen once and "
-        f"{_spread(worth.repeated)} when they are repeated, which takes {_spread(worth.equivalent)} "
-        f"{unit} seen once{extrapolation({'U': Quantity(worth.U, beyond=worth.beyond)})}."
+        f"Your {count(worth.U, 3)} {unit} reach {worth.once.unit} {_spread(worth.once)} if each is seen once, and "
+        f"{_spread(worth.repeated)} if they are repeated. Without repetition, the second value needs "
+        f"{_spread(worth.equivalent)} {unit}{extrapolation({'U': Quantity(worth.U, beyond=worth.beyond)})}."
     )
 
 
@@ -235,8 +235,8 @@ def between_text(few: Between, currency: str) -> str:
     """Return a sentence on the cheapest intermediate regime."""
     i = few.best
     return (
-        f"In between, the data-constrained law finds {count(float(few.unique[i]))} samples seen "
-        f"{float(few.epochs[i]):.3g} times cheapest, at {rounded(float(few.money[i]))} {currency}. {few.note}"
+        f"With a few epochs, by the data-constrained law, the lowest cost is {rounded(float(few.money[i]))} "
+        f"{currency}: {count(float(few.unique[i]))} samples, each seen {float(few.epochs[i]):.3g} times. {few.note}"
     )
 
 

@@ -93,7 +93,7 @@ LOSS = (
         "budget", "FLOPs, device hours or money to spend: 1e20, 3 ZFLOP, 5 PFLOP/s-days, 200 H200 hours, '500 EUR'.",
         "Budget", hint="1e20, 200 H200 hours, 500 EUR", said="budget", read=parse_flops,
     ),
-    Field("target_loss", "Target value of the quantity of the law.", "Target", hint="for example 2.0"),
+    Field("target_loss", "Target value of the quantity that the law predicts.", "Target", hint="for example 2.0"),
 )  # fmt: skip
 OURS = (
     Field("our_params", "Parameters of your own plan, to compare its cost.", "Your N [parameters]", amounts.PARAMETERS,
@@ -119,36 +119,37 @@ LIMITS = (
 """Fields of limits. The page offers the labels as choices. A link stores the chosen labels under the key ``limits``."""
 MACHINE = (
     Field("device", "Device for training: H100, A100 80GB, CPU node, ...", "Machine", hint="none, no prices",
-          tip="Peaks and power are the vendors'."),
+          tip="Peak speeds and power are values of the vendors."),
     Field("devices", "Number of devices.", "Number of devices", default="1", kind=int),
     Field("hour_price", "Price of one device hour.", "Price of a device hour", per=amounts.AN_HOUR,
           hint="for example 2.50"),
     Field("utilisation", "Fraction of the peak speed that training reaches, 0.4 or 40%.", "Utilisation",
           tip="Fraction of the peak speed that training reaches.", start=f"{100 * UTILISATION:g} %"),
-    Field("precision", "fp32, bf16, fp8, ...; the device's usual one by default.", "Precision", hint="the usual one"),
+    Field("precision", "fp32, bf16, fp8, ...; by default the usual one of the device.", "Precision",
+          hint="the usual one"),
     Field("power", "Power of one device in W; by default the vendor's value.", "Power of a device [W]", amounts.WATTS,
-          hint="the data sheet's"),
+          hint="data sheet value"),
     Field("currency", "Currency of all prices, EUR or USD.", "Currency of all prices", start=EUR),
     Field("grid", "Emissions of the grid in g CO2 per kWh.", "Grid [g CO₂/kWh]", amounts.GRID, hint="for example 300"),
     Field("pue", "Power usage effectiveness of the site.", "PUE of the site",
-          tip="Power usage effectiveness: 1 counts the devices alone.", start="1"),
+          tip="Power usage effectiveness: 1 counts only the devices.", start="1"),
 )  # fmt: skip
 SAMPLES = (
     Field("sample_price", "Price of one simulated sample.", "Price of a sample", per=amounts.A_SAMPLE,
           hint="for example 1e-4"),
-    Field("sample_seconds", "CPU seconds of one simulated sample.", "CPU seconds a sample", amounts.CPU_SECONDS,
+    Field("sample_seconds", "CPU seconds of one simulated sample.", "CPU seconds per sample", amounts.CPU_SECONDS,
           hint="for example 0.5", tip="CPU time of one simulated sample on one core."),
     Field("cpu_price", "Price of one CPU hour of simulation, instead of --sample-price.", "Price of a CPU hour",
-          per=amounts.AN_HOUR, hint="for example 0.02", tip="In place of the price of a sample."),
-    Field("sample_bytes", "Size of one sample on disk in bytes.", "Bytes a sample", amounts.BYTES,
+          per=amounts.AN_HOUR, hint="for example 0.02", tip="Replaces the price of a sample."),
+    Field("sample_bytes", "Size of one sample on disk in bytes.", "Bytes per sample", amounts.BYTES,
           hint="for example 4000"),
 )  # fmt: skip
 QUERIES = (
-    Field("queries", "Queries over the life of the model.", "Queries over its life", amounts.QUERIES,
+    Field("queries", "Queries over the life of the model.", "Queries over the model's life", amounts.QUERIES,
           hint="for example 1e9"),
-    Field("query_tokens", "Tokens of one query, at 2 N FLOPs each.", "Tokens a query", amounts.TOKENS, hint="1"),
-    Field("query_flops", "FLOPs of one query, instead of 2 N per token.", "FLOPs a query", amounts.FLOPS,
-          hint="2 N a token"),
+    Field("query_tokens", "Tokens of one query, at 2 N FLOPs each.", "Tokens per query", amounts.TOKENS, hint="1"),
+    Field("query_flops", "FLOPs of one query, instead of 2 N per token.", "FLOPs per query", amounts.FLOPS,
+          hint="2 N per token"),
 )  # fmt: skip
 PRICES = (*MACHINE, *SAMPLES, *QUERIES)
 SCENARIO = (*LIMITS, *PRICES)

@@ -49,15 +49,15 @@ class Limits:
         for name, most in self.given.items():
             if not (math.isfinite(most) and most > 0):
                 what = f"{most:g} bytes of memory" if name == "memory" else f"{most:g} {WORDS[name]}"
-                raise PlannerError(f"A limit of {what} is not positive. Give a positive number, or leave it out.")
+                raise PlannerError(f"A limit of {what} is not positive. Give a positive number, or remove the limit.")
         for name, most in self.given.items():
             if name in ("unique", "parameters") and most < 1:
                 raise PlannerError(f"A limit of {most:g} {WORDS[name]} is less than one: give at least 1.")
         if self.epochs is not None and self.unique is None:
-            raise PlannerError("A limit on epochs needs the number of unique samples that they pass over: give it too.")
+            raise PlannerError("A limit on epochs requires a limit on the number of unique samples. Give both limits.")
         if self.epochs is not None and self.epochs < 1:
             raise PlannerError(
-                f"At most {self.epochs:g} epochs would leave unique samples unused: lower the unique samples instead."
+                f"At most {self.epochs:g} epochs would leave unique samples unused: reduce the unique samples instead."
             )
 
     @property

@@ -44,7 +44,7 @@ class Simulation:
             (self.size, "size of one sample in bytes"),
         ):
             if value is not None:
-                positive(value, what, "leave it out to count samples alone")
+                positive(value, what, "leave it out to count only samples")
 
 
 def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | None = None) -> Simulation:
@@ -53,7 +53,7 @@ def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | Non
     ``cpu_seconds`` is the time of one core per sample, ``price_per_cpu_hour`` is in money per core hour, and ``size``
     is in bytes per sample. Raises PlannerError for a number that is not positive.
     """
-    positive(price_per_cpu_hour, "price of one CPU hour", "leave it out to count CPU hours alone")
+    positive(price_per_cpu_hour, "price of one CPU hour", "leave it out to count only CPU hours")
     return Simulation(cpu_seconds / HOUR * price_per_cpu_hour, cpu_seconds, size)
 
 
@@ -75,7 +75,7 @@ class Inference:
         positive(self.queries, "number of queries over the model's life", "leave inference out")
         positive(self.tokens, "number of tokens in a query", "give the FLOPs of a query instead")
         if self.flops is not None:
-            positive(self.flops, "number of FLOPs of a query", "leave it out to count 2 N a token")
+            positive(self.flops, "number of FLOPs of a query", "leave it out to count 2 N per token")
 
     def compute(self, N: ArrayLike) -> Floats:
         """Return the FLOPs of all queries over the life of a model of ``N`` parameters, in the shape of ``N``."""
@@ -151,7 +151,9 @@ class Prices:
     def __post_init__(self) -> None:
         check_currency(self.currency)
         if not (math.isfinite(self.pue) and self.pue >= 1):
-            raise PlannerError(f"The power usage effectiveness {self.pue:g} is below 1: give 1 for the devices alone.")
+            raise PlannerError(
+                f"The power usage effectiveness {self.pue:g} is below 1: give 1 to count only the devices."
+            )
         if self.grid is not None:
             co2(0.0, self.grid)
 

@@ -46,7 +46,7 @@ def read_typed_rule(rule: str, n_p: str, place: Place, option: str = "rule") -> 
     if (colon or name != "6npND") and name in FIELDS:
         return rule_of(name, _read_numbers(name, numbers, n_p, option_name(option, place)), {})
     if rule == "6ND" and n_p:
-        raise PlannerError(f"Option {tokens}: the rule 6ND does not read it. Use the rule 6npND, or remove {tokens}.")
+        raise PlannerError(f"Option {tokens}: the rule 6ND does not use it. Use the rule 6npND, or remove {tokens}.")
     if rule == "6npND" and not n_p:
         raise PlannerError(f"Option {tokens}: the rule 6npND needs the tokens per sample. Add it, as in {tokens}=40.")
     value = parse_number(n_p, f"option {tokens}") if n_p else 1.0
@@ -96,7 +96,7 @@ def choose_rule(
         return read_typed_rule(rule, n_p, place, option)
     named, tokens = option_name(option, place), option_name("n_p", place)
     if n_p:
-        raise PlannerError(f"Option {tokens}: the {option} {MEASURED} does not read it. Remove {tokens}.")
+        raise PlannerError(f"Option {tokens}: the {option} {MEASURED} does not use it. Remove {tokens}.")
     if read_runs is None:
         with_runs = option_name("runs", place)
         raise PlannerError(f"Option {named}: {MEASURED} needs runs with a column of C. Add {with_runs}.")

@@ -45,7 +45,7 @@ TALLEST = 2.6
 """Upper end of the cost axis of the lifetime chart, divided by the least cost."""
 PARTS: tuple[Colour, ...] = ("training", "simulation", "inference")
 UNSERVED = (
-    "Give the queries over its life under Machine and prices to see which size trains and answers them at least cost."
+    "Enter the number of queries under Machine and prices to find the size that costs least for training and inference."
 )
 
 
@@ -91,7 +91,7 @@ def _sizes(curve: SameLoss, life: Lifetime | None) -> tuple[Part, ...]:
         return ()
     head, *rows = size_rows(curve)
     table = Table((*head[:-1], "Note"), tuple(rows), "Models of the same loss in numbers.")
-    dashed = "" if curve.beyond.max() <= 0.005 else "; what is dashed lies beyond the runs"
+    dashed = "" if curve.beyond.max() <= 0.005 else "; the dashed part of the line lies beyond the runs"
     caption = f"The star is the best size for training; the tint is the 68 % interval{dashed}."
     cheapest = life.fraction.value if life is not None and life.answers else None
     return (Part(table, partial(chart_overhead, curve, cheapest), caption=caption),)
@@ -205,11 +205,11 @@ def _forbidden(curve: SameLoss, low: float) -> tuple[Shade, ...]:
 
 def _overhead_alt(curve: SameLoss) -> str:
     half = float(np.interp(0.5, curve.fraction, curve.overhead))
-    said = f"Half of it takes {100 * half:.2g} % more. " if curve.fraction[0] < 0.5 else ""
+    said = f"Half the best size needs {100 * half:.2g} % more compute. " if curve.fraction[0] < 0.5 else ""
     return (
         f"Additional compute of models of other sizes at the same loss {float(abs(curve.best.loss)):.4g}; the best "
-        f"has {count(float(curve.best.N))} parameters. {said}Below {number(curve.smallest)} of it no "
-        "number of samples is enough."
+        f"has {count(float(curve.best.N))} parameters. {said}Models below {number(curve.smallest)} "
+        "of the best size do not reach this loss with any number of samples."
     )
 
 

@@ -40,7 +40,7 @@ LINES = {
     "D": "Training samples D",
     "C": "Training compute C",
     "total": "Training and inference",
-    "training_alone": "The same of the best for training",
+    "training_alone": "Training and inference of the best size for training",
     "saved": "Saved",
     "fraction": "Size",
 }
@@ -84,10 +84,10 @@ def half_sentence(curve: SameLoss) -> str:
     loss, unit = f"{curve.plan.y} {float(abs(curve.best.loss)):.4g}", curve.plan.allocation["D"].unit
     i = int(np.searchsorted(curve.fraction, HALF))
     if curve.fraction[i] != HALF:
-        return f"No model of half the best size, {count(float(curve.best.N))} parameters, reaches {loss}."
+        return f"No model reaches {loss} with half of the best size of {count(float(curve.best.N))} parameters."
     if not curve.stated[i]:
         far = decades(float(curve.beyond[i]))
-        return f"Half the best size lies {far} beyond the runs, which do not support it as an answer."
+        return f"Half the best size lies {far} beyond the runs, which is too far for an answer."
     sure = _spread(curve.low68[i], curve.high68[i])
     sizes = f"{count(float(curve.N[i]))} parameters on {count(float(curve.D[i]))} {unit}"
     allowed = "" if curve.within[i] else ", but that is beyond the limits"
@@ -103,7 +103,8 @@ def smallest_sentence(curve: SameLoss) -> str:
         return ""
     smallest = curve.smallest
     spread = f" (68 %: {between(smallest, smallest.ci68)})" if smallest.ci68 else ""
-    return f"Below {number(smallest)}{spread} of the best size no number of samples reaches this loss."
+    size = f"{number(smallest)}{spread} of the best size"
+    return f"Models below {size} do not reach this loss with any number of samples."
 
 
 def same_loss_text(curve: SameLoss) -> str:
@@ -121,12 +122,12 @@ def lifetime_sentence(found: Lifetime) -> str:
     sizes = found.sizes
     if found.support is not None:
         name, far = farthest(sizes)
-        away = f"The cheapest model over its life lies {decades(far)} beyond them in {name}."
+        away = f"The cheapest model over its life lies {decades(far)} beyond the runs in {name}."
         return in_place(found.support, {name: q.unit for name, q in sizes.items()}, away)
     if found.saved.value is None:
         return (
-            f"With its inference, train {with_interval(found.N)} on {with_interval(found.D)}{extrapolation(sizes)}. "
-            f"What that saves is not known: {_why(found)}."
+            f"Including inference, the cheapest model has {with_interval(found.N)}, trained on "
+            f"{with_interval(found.D)}{extrapolation(sizes)}. The saving is not known: {_why(found)}."
         )
     if not found.saved.value:
         return (
@@ -138,8 +139,9 @@ def lifetime_sentence(found: Lifetime) -> str:
         f" (68 %: {100 * found.saved.ci68[0]:.2g} to {100 * found.saved.ci68[1]:.2g} %)" if found.saved.ci68 else ""
     )
     return (
-        f"With its inference, train {with_interval(found.N)} on {with_interval(found.D)}: that saves {saved:.2g} %"
-        f"{spread} of what the best model for training alone costs over its life{extrapolation(sizes)}."
+        f"Including inference, the cheapest model has {with_interval(found.N)}, trained on {with_interval(found.D)}. "
+        f"Over its life it costs {saved:.2g} %{spread} less than the best model for training alone"
+        f"{extrapolation(sizes)}."
     )
 
 

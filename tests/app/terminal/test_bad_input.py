@@ -48,7 +48,7 @@ from tests.app.terminal.asking import LAW, MAP, Run, one_sentence
         (("TABLE", *LAW, "--seed", "-1"), "Option --seed: -1 is not possible"),
         (("TABLE", *LAW, "--seed", "9" * 23), "Option --seed: 9999"),
         (("TABLE", *LAW, "--rule", "6*N*"), "The formula '6*N*' cannot be read"),
-        (("TABLE", *LAW, "--rule", "6ND", "--n-p", "40"), "Option --n-p: the rule 6ND does not read it"),
+        (("TABLE", *LAW, "--rule", "6ND", "--n-p", "40"), "Option --n-p: the rule 6ND does not use it"),
         (("TABLE", *LAW, "--where", "1; DROP TABLE x"), "more than one statement"),
         (("TABLE", *LAW, "--metric", "nope"), "Column 'nope' for metric is not in the table"),
         (("TABLE", *LAW, "--unknown"), "No such option: --unknown"),

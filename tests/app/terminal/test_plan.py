@@ -133,7 +133,7 @@ def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
         (("--budget", "1e20", "--query-tokens", "5"), "Give the option --queries with the option --query-tokens"),
         (
             ("--budget", "1e20", "--cpu-price", "5"),
-            "The option --cpu-price needs the option --sample-seconds, and takes",
+            "The option --cpu-price replaces the option --sample-price",
         ),
         (("--budget", "1e20", "--grid", "300"), "Give the option --device with the option --grid"),
         (("--budget", "1e20", "--devices", "8"), "Give the option --device with the option --devices"),
@@ -148,12 +148,15 @@ def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
             "Give either the option --query-tokens or the option --query-flops, not both",
         ),
         (("--budget", "1e20", "--max-params", "1e-30"), "A limit of 1e-30 parameters is less than one"),
-        (("--budget", "1e20", "--max-epochs", "4"), "A limit on epochs needs the number of unique samples"),
+        (
+            ("--budget", "1e20", "--max-epochs", "4"),
+            "A limit on epochs requires a limit on the number of unique samples",
+        ),
         (("--budget", "1e20", "--max-unique", "none"), "The option --max-unique 'none' cannot be read"),
         (("--budget", "1e20", "--max-params", "0"), "A limit of 0 parameters is not positive"),
         (
             ("--target-loss", "2.0", "--max-unique", "1e6"),
-            "contradicts the limit of 1.00 M unique samples: it allows loss",
+            "contradicts the limit of 1.00 M unique samples: this limit allows loss",
         ),
         (("--target-metric", "R=5"), "A target in a metric needs --target-metric NAME=VALUE and one --metric-map"),
         (("--target-loss", "2", "--metric-map", "MAP"), "A target in a metric needs --target-metric NAME=VALUE"),
@@ -173,7 +176,7 @@ def test_a_bad_option_is_one_sentence(
 
 def test_a_machine_whose_power_nobody_publishes_says_what_is_left_out(run: Run, fitted: Path) -> None:
     asked = ("plan", fitted, "--budget", "1e22", "--device", "TPUv5p", "--grid", "300")
-    assert "kWh and CO2 are left out: the vendor publishes no power of TPUv5p" in run(*asked).out
+    assert "kWh and CO2 are left out: the vendor does not publish the power of TPUv5p" in run(*asked).out
     bill = {(x["part"], x["what"]): x["amount"] for x in object_in(run(*asked, "--json").out)["bill"]}
     assert bill["training", "energy"]["value"] is None
     bill = {(x["part"], x["what"]): x["amount"] for x in object_in(run(*asked, "--power", 500, "--json").out)["bill"]}
@@ -256,11 +259,11 @@ def test_a_bad_compute_rule_is_one_sentence(run: Run, fitted: Path, typed: str, 
 def test_smaller_models_of_the_same_loss(run: Run, fitted: Path) -> None:
     shown = run("smaller", fitted, "--budget", "1e21", "--queries", "1e11").out
     assert shown.startswith("Models that reach the same loss 2.")
-    assert "of the best size no number of samples reaches this loss." in shown
-    assert "With its inference, train " in shown
+    assert "of the best size do not reach this loss with any number of samples." in shown
+    assert "Including inference, the cheapest model has " in shown
     far = run("smaller", fitted, "--budget", "5.76e25", "--queries", "1e12").out
     assert far.startswith("These runs support plans from C = ")
-    assert "With its inference, train" not in far
+    assert "Including inference, the cheapest model" not in far
     assert far.count("Stop: ") == 1
     assert "Size / N*" not in far
     raw = object_in(run("smaller", fitted, "--target-loss", 2.2, "--queries", "1e11", *MACHINE, "--json").out)

@@ -23,7 +23,10 @@ def test_one_table_determines_n_d_and_k(run: Run, tmp_path: Path) -> None:
     choices = object_in(answer.out)["recipes"]["recall@10"]["choices"]
     assert choices["N"]["value"] == pytest.approx(N_STAR, rel=0.05)
     assert choices["K"]["value"] == pytest.approx(K_STAR, rel=0.1)
-    assert (choices["N"]["borrowed"], choices["K"]["remarks"][0]) == (None, "Budget 10¹⁸ left out: K has one value.")
+    assert (choices["N"]["borrowed"], choices["K"]["remarks"][0]) == (
+        None,
+        "Budget 10¹⁸ left out: K has only one value.",
+    )
     renamed = mixed_csv().replace("neg_samples", "alpha").replace("recall_at_10", "beta")
     (tmp_path / "names.csv").write_text(renamed)
     named = run(*ASKED, "--runs", tmp_path / "names.csv", "--map-runs", "K=alpha,recall@10=beta", "--json")
@@ -122,10 +125,10 @@ def test_data_sets_are_never_pooled_and_the_one_that_is_read_is_named(run: Run, 
     (tmp_path / "sets.csv").write_text(data_sets_csv(column))
     (tmp_path / "mine.csv").write_text(mixed_csv())
     answer = run(*ASKED, "--runs", tmp_path / "sets.csv", "--json")
-    assert "63 runs: 20 vary N and D, 12 vary K, 31 are of another data set." in answer.err
+    assert "63 runs: 20 vary N and D, 12 vary K, 31 are of another dataset." in answer.err
     assert (
         f"Column '{column}' has 2 values: books 31, games 32 runs. Only games is used. Choose another with "
-        f"--where \"{column} = 'books'\", or --pool {column} for all as one." in answer.err
+        f"--where \"{column} = 'books'\", or --pool {column} to use all datasets together." in answer.err
     )
     found = object_in(answer.out)["recipes"]["recall@10"]["choices"]
     alone = object_in(run(*ASKED, "--runs", tmp_path / "mine.csv", "--json").out)["recipes"]["recall@10"]["choices"]
@@ -134,7 +137,7 @@ def test_data_sets_are_never_pooled_and_the_one_that_is_read_is_named(run: Run, 
         assert found[setting]["ci68"] == alone[setting]["ci68"]
     assert found["K"]["remarks"][0] == f"Only runs with {column} = games"
     books = run(*ASKED, "--runs", tmp_path / "sets.csv", "--where", f"{column} = 'books'", "--json")
-    assert "another data set" not in books.err
+    assert "another dataset" not in books.err
     K = object_in(books.out)["recipes"]["recall@10"]["choices"]["K"]["value"]
     assert K == pytest.approx(100 * K_STAR, rel=0.1)
     assert "63 runs: 40 vary N and D, 23 vary K." in run(*ASKED, "--runs", tmp_path / "sets.csv", "--pool", column).err

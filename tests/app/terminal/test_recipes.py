@@ -49,8 +49,8 @@ def test_repeat_prices_both_regimes(run: Run) -> None:
     shown = run(*REPEAT, "--device", "H100", "--hour-price", 3, "--utilisation", "0.5%", "--kappa", 10)
     assert shown.out.startswith("To reach loss 0.5 at 0.001 EUR a sample it is cheaper to repeat")
     peak = run(*REPEAT, "--device", "H100", "--hour-price", 3, "--utilisation", "40%", "--kappa", 10).out
-    assert peak.startswith("To reach loss 0.5 take ")
-    assert "What training costs is not known: a model of " in peak
+    assert peak.startswith("To reach loss 0.5, use ")
+    assert "The training cost is not known: a model of " in peak
 
 
 def test_repeat_reads_kappa_and_threshold_and_few_epochs_from_files(run: Run, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_repeat_reads_kappa_and_threshold_and_few_epochs_from_files(run: Run, tm
         (("--kappa", 10), "give either --flop-price, or --device and --hour-price"),
         (("--flop-price", 2e-18), "kappa is not known: give either --kappa"),
         (("--flop-price", 0, "--kappa", 10), "The price of one FLOP is 0: give a positive number"),
-        (("--device", "H100", "--kappa", 10), "--device needs the price of an hour of it: add --hour-price"),
+        (("--device", "H100", "--kappa", 10), "--device requires the price of a device hour: add --hour-price"),
         (("--flop-price", 2e-18, "--kappa", 10, "--hour-price", 3), "give either --flop-price, or --device"),
         (("--flop-price", 2e-18, "--kappa", 10, "--utilisation", 0.5), "give either --flop-price, or --device"),
         (("--hour-price", 3, "--kappa", 10), "Give the option --device with the option --hour-price"),
@@ -107,7 +107,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     assert raw["allocation"]["N"]["most"] == 1e5
     far = run(*AMPLITUDE, "--anchor", CHEAP)
     assert far.out.startswith(
-        "Plans from the anchor at D = 10 k phase-space points are supported up to D = 10 M, for an"
+        "Plans from the anchor at D = 10 k phase-space points are supported up to D = 10 M, which"
     )
     assert "Stop: The plan lies too far beyond the anchor to be an answer: D by 4 decades." in far.out
     shares = [run(*AMPLITUDE, "--anchor", CHEAP.replace("0.03", x), "--json").out for x in ("5%", "5 %", "0.05")]
@@ -120,7 +120,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     # Beyond the largest anchor, the plan uses the bound 4/d of the exponent; d, the intrinsic dimension, is 8.
     assert law["exponent"]["value"] == 0.5
     assert law["change"].startswith(
-        "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.5 asked for points too far beyond; the law of"
+        "Extrapolation from the anchor at D = 10 k alone, with the bound 4/d = 0.5, gives a D too far beyond"
     )
     ttH = ("amplitude", "--particles", 3, "--process", "ttH")
     one_sentence(run(*ttH, "--target-error", "0.1%", "--sigma", 1), "The law of ttH describes raw amplitudes")
@@ -130,7 +130,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--anchor", "D=500,loss=1e-3"), "lies before the onset of the power law"),
+        (("--anchor", "D=500,loss=1e-3"), "is below the onset of the power law"),
         (("--anchor", "loss=1e-3,D=1e4"), "must begin with the axis that limits the run, and needs its loss"),
         (("--anchor", "D=1e4;loss=1"), "cannot be read as a number"),
         (("--anchor", "X=3"), "--anchor cannot read 'X=3': write NAME=VALUE with one of D, N, C"),
@@ -161,7 +161,7 @@ def test_recipe_from_what_the_paper_prints(run: Run) -> None:
     assert "is read as" in shown.err
     assert (
         "on 33.3 B samples (by val_loss, extrapolated 1.5 decades in C), put 2.00 % of N into the embedder "
-        "(extrapolated 2.5 decades in C) and take batches of 540 "
+        "(extrapolated 2.5 decades in C) and use batches of 540 "
     ) in shown.out
 
 

@@ -26,7 +26,7 @@ def test_the_law_of_a_table_answers(run: Run, cells: Path) -> None:
     shown = run(*ASKED, "--trained", "Zgg", "--cells", cells)
     assert shown.code == 0, shown.err
     assert "(RMS relative error 0.15 %) for 3 final-state particles needs" in shown.out
-    assert "at D = 3.0 k, the bound 4/d = 0.8 asked for " in shown.out
+    assert "at D = 3.0 k alone, with the bound 4/d = 0.8, gives " in shown.out
     raw = object_in(run(*ASKED, "--trained", "Zgg", "--cells", cells, "--json").out)
     assert raw["exponent"]["value"] == 0.8
     assert raw["allocation"]["D"]["least"] < 10 * 1e6 ** (1 / 1.3) * 1.2 < 1.5 * raw["allocation"]["D"]["most"]

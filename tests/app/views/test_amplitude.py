@@ -48,11 +48,11 @@ def test_a_run_of_mine_and_a_relative_error(db: Database, open_page: Open) -> No
     assert told(at).startswith("The plan lies too far beyond the anchor to be an answer: D by ")
     expected = plan_amplitude(5, of_error(0.001, 1.5), [ANCHOR], None, best_laws())
     assert answer(at) == powers(sentence(expected))
-    assert "the exponent of two runs takes the place of the bound" in answer(at)
+    assert "two runs measure the exponent, which then replaces the bound" in answer(at)
     assert not any(line[1].startswith("phase") for line in lines(at))
     second = open_page("amplitude", n_f="5", anchors="2", x2="1e5", loss2="3e-4", doubled2="2 %", reach="5e-5", **RUN)
     both = plan_fitted("", 5, of_mse(5e-5), [ANCHOR, Anchor("D", 1e5, 3e-4, doubled=0.02)], best_laws())
-    assert "the law of 2 anchors, with the exponent 0.523" in both.change
+    assert "The law fitted to 2 anchors, with the exponent 0.523" in both.change
     assert answer(second) == powers(sentence(both))
     assert escape_markdown(powers(whole(both.change))) in [m.value for m in second.markdown]
 
@@ -67,7 +67,7 @@ def test_the_page_says_whether_the_energy_varies(db: Database, open_page: Open) 
 
 def test_raw_targets_and_a_failing_bound_are_flagged(db: Database, open_page: Open) -> None:
     assert "trained on raw amplitudes" in said(open_page("amplitude", n_f="3", process="ttH", reach="1e-4"))
-    assert "fails there" in said(open_page("amplitude", n_f="2"))
+    assert "does not hold for two particles" in said(open_page("amplitude", n_f="2"))
 
 
 def test_without_a_published_law_or_a_run_the_page_asks_for_one(db: Database, open_page: Open) -> None:
@@ -96,7 +96,7 @@ def test_without_a_published_law_or_a_run_the_page_asks_for_one(db: Database, op
             {"n_f": "3", "process": "ttH", "stated": "a typical relative error of", "reach": "0.1%", "sigma": "1"},
             "The law of ttH describes raw amplitudes",
         ),
-        (RUN | {"x1": "10"}, "lies before the onset of the power law"),
+        (RUN | {"x1": "10"}, "is below the onset of the power law"),
         (RUN | {"doubled1": "30 %"}, "is not limited by D"),
         (RUN | {"N1": "big"}, "The N of run 1 'big' cannot be read as a number"),
     ],
@@ -147,7 +147,8 @@ def test_the_law_of_trained_cells_replaces_the_bound(
     found = most_anchors(cells, "Zgg")
     expected = plan_trained(3, of_mse(1e-6, 1.5), found, best_laws())
     assert answer(at) == powers(sentence(expected))
-    assert any("asked for points too far beyond; the law of 12 cells of Zgg" in str(m.value) for m in at.markdown)
+    change = "gives a D too far beyond the runs. The law fitted to 12 cells of Zgg"
+    assert any(change in str(m.value) for m in at.markdown)
     error = open_page(
         "amplitude", n_f="3", scale="trained cells", cells="Zgg", stated="a typical relative error of", reach="0.1 %"
     )

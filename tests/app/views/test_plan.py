@@ -292,9 +292,12 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "target below every floor": ({"ask": "Target", "target": "0.1"}, "out of reach: no resample of this fit reaches"),
     "limits that contradict": (
         {"ask": "Target", "target": "0.5", "limits": "unique samples", "max_unique": "1e4"},
-        "contradicts the limit of 10.0 k unique samples: it allows loss",
+        "contradicts the limit of 10.0 k unique samples: this limit allows loss",
     ),
-    "epochs over nothing": ({"limits": "epochs", "max_epochs": "4"}, "needs the number of unique samples"),
+    "epochs over nothing": (
+        {"limits": "epochs", "max_epochs": "4"},
+        "requires a limit on the number of unique samples",
+    ),
     "hours without a machine": ({"limits": "hours", "max_hours": "4"}, "needs a machine"),
     "money without a price": ({"limits": "money", "max_money": "4", "device": "H100"}, "has no price"),
     "limit of zero": ({"limits": "parameters", "max_params": "0"}, "is not positive"),
@@ -315,11 +318,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "price of a sample of zero": ({"device": "H100", "sample_price": "0"}, "price of one sample is 0"),
     "two prices of a sample": (
         {"device": "H100", "sample_price": "1", "sample_seconds": "1", "cpu_price": "1"},
-        "The price of a CPU hour needs the CPU seconds a sample, and takes the place of the price of a sample",
+        "The price of a CPU hour replaces the price of a sample and requires the CPU seconds per sample",
     ),
     "tokens without queries": (
         {"device": "H100", "query_tokens": "3"},
-        "Give the queries over its life with",
+        "Give the queries over the model's life with",
     ),
     "no precision of the device": ({"device": "V100", "precision": "fp8"}, "has no peak at precision 'fp8'"),
     "utilisation above one": ({"device": "H100", "utilisation": "140 %"}, "is not a fraction of the peak"),

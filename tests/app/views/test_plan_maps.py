@@ -25,7 +25,7 @@ def test_a_map_that_turns_is_one_sentence(jets: str, demo: Database, open_page: 
     turning = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
     key = results.save_fit(demo, turning, table_id=table.id)
     at = open_page("plan", fit=jets, ask="Target", target="2000", map=key)
-    assert "is not monotone: it turns at loss =" in told(at)
+    assert "is not monotone: its slope changes sign at loss =" in told(at)
     assert len(at.error) == 1
 
 
@@ -34,7 +34,7 @@ def test_a_map_without_runs_is_one_sentence(jets: str, r_top: str, demo: Databas
     printed = replace(mapped, n=0, data=replace(mapped.data, snapshot="elsewhere", ranges={}))
     key = results.save_fit(demo, printed, table_id=tables.by_name(demo, DEMOS[0].name).id)
     at = open_page("plan", fit=jets, ask="Target", target="2000", map=key)
-    assert "The metric R_top has no runs behind its map" in told(at)
+    assert "The map of R_top contains no runs" in told(at)
     assert len(at.error) == 1
 
 

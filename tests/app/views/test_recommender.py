@@ -75,8 +75,8 @@ def test_a_metric_without_sweeps_borrows_them_from_the_loss(demo: Database, open
 
 def test_candidates_that_are_scored_at_once_leave_less_memory(demo: Database, open_page: Open) -> None:
     at = open_page("recommender", flops="1e19", chunk="0")
-    assert badge(at, "K") == "limit of the memory"
-    assert "a larger model leaves less memory, so K falls with the budget" in card(at, "K")[-1]
+    assert badge(at, "K") == "memory limit"
+    assert "a larger model leaves less memory for negatives, so K decreases with the budget" in card(at, "K")[-1]
     assert at.number_input(key="chunk").value == 0
     assert open_page("recommender").number_input(key="chunk").value == 4096
 
@@ -98,7 +98,7 @@ def test_n_and_d_beyond_the_runs_have_no_value_and_a_reason(demo: Database, open
 
 def test_no_setting_far_beyond_its_sweeps_has_a_value(demo: Database, open_page: Open) -> None:
     at = open_page("recommender", flops="1e6", metric="val_loss", sweep="Details")
-    assert "FLOPs, for val_loss: take batches of" in answer(at)
+    assert "FLOPs, for val_loss: use batches of" in answer(at)
     assert "Supported budgets: 10" in answer(at)
     assert " FLOPs for s, " in answer(at)
     reasons = {line[0][0]: line[1] for line in tables(at)[0]}

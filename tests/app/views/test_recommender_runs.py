@@ -73,7 +73,7 @@ def test_one_upload_is_sorted_and_used_for_n_d_and_k(demo: Database, open_page: 
     at.selectbox(key="column_K").select("None").run()
     assert at.query_params["columns"] == "K="
     assert (
-        "32 runs: 32 vary N and D, which have no fit, none determine K, the embedder share or the batch size."
+        "32 runs: 32 vary N and D but cannot be fitted, none determine K, the embedder share or the batch size."
         in " ".join(shown(m.value) for m in at.markdown)
     )
     assert card(at, "K")[1] != before
@@ -130,7 +130,9 @@ def test_a_sweep_that_cannot_be_fitted_complains_on_its_own_card(demo: Database,
     assert [setting for setting in ("s", "K", "B", "N", "D", "lr") if complaint in " ".join(card(at, setting))] == ["K"]
     assert badge(at, "K") == PUBLISHED
     assert badge(at, "N") == OWN
-    assert "26 runs: 20 determine N and D, 6 vary K, which has no fit" in " ".join(shown(m.value) for m in at.markdown)
+    assert "26 runs: 20 determine N and D, 6 vary K but cannot be fitted" in " ".join(
+        shown(m.value) for m in at.markdown
+    )
 
 
 def test_a_table_without_names_that_fit_is_asked_about_and_nothing_is_guessed(demo: Database, open_page: Open) -> None:
@@ -167,7 +169,7 @@ def test_one_of_several_data_sets_is_read_and_can_be_changed(demo: Database, ope
     at = open_page("recommender", runs=table.id, sweep="Details")
     assert told(at) == ""
     text = " ".join(shown(m.value) for m in at.markdown)
-    assert f"63 runs: 20 determine N and D, 12 determine K, 31 are of another data set, {NONE_OF}" in text
+    assert f"63 runs: 20 determine N and D, 12 determine K, 31 are of another dataset, {NONE_OF}" in text
     assert number_on(at, "K") == pytest.approx(own_runs.K_STAR / 1e3, rel=0.1)
     assert f"Only runs with {column} = games" in text
     assert at.selectbox(key="data_set_choice").value == "games"

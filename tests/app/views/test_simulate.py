@@ -63,9 +63,13 @@ def test_the_published_laws_with_prices(demo: Database, open_page: Open) -> None
     assert told(at) == ""
     expected = simulate_or_repeat(ONE, TWO, 0.5, COSTS, stated(10))
     found = {line[0]: line[1] for line in lines(at)}
-    assert found["D / U: saving against the compute-optimal single pass [times]"] == number(expected.saving) == "17.2"
-    assert found["omega: repeated samples against samples seen once, infinite N [times]"] == "2.73"
-    assert found["Break-even price in one-pass training costs of a sample"] == "9.55"
+    assert (
+        found["D / U: samples of the compute-optimal single pass / repeated samples [times]"]
+        == number(expected.saving)
+        == "17.2"
+    )
+    assert found["omega: samples seen once / repeated samples, at the same loss and infinite N [times]"] == "2.73"
+    assert found["Break-even price / one-pass training cost of a sample"] == "9.55"
     assert found["Repeat: Model size N"] == "–"
     totals = [number(one.total) for one in (expected.one_pass, expected.repeat)]
     assert [found[f"{name}: Total, money [EUR]"] for name in ("One pass", "Repeat")] == totals
@@ -87,8 +91,8 @@ def test_the_published_laws_with_prices(demo: Database, open_page: Open) -> None
 def test_a_share_of_the_peak_that_the_model_does_not_reach_has_no_price(demo: Database, open_page: Open) -> None:
     at = open_page("plan", question=ASKED, reach="0.5", **LAWS, **PRICES | {"utilisation": "40 %"})
     assert told(at) == ""
-    assert heads(at)[0].startswith("To reach loss 0.5 take ")
-    assert "What training costs is not known: a model of " in heads(at)[0]
+    assert heads(at)[0].startswith("To reach loss 0.5, use ")
+    assert "The training cost is not known: a model of " in heads(at)[0]
     found = {line[0]: line[1] for line in lines(at)}
     assert found["One pass: Training, money"] == found["Break-even price of a sample"] == "–"
 
@@ -111,7 +115,7 @@ def test_without_prices_only_what_needs_none(demo: Database, open_page: Open) ->
     assert heads(at)[0] == unpriced(simulate_or_repeat(ONE, TWO, 0.5, SampleCosts(1, 1), stated(10)))
     found = {line[0] for line in lines(at)}
     assert not any("money" in name or "EUR" in name for name in found)
-    assert "Break-even price in one-pass training costs of a sample" in found
+    assert "Break-even price / one-pass training cost of a sample" in found
     assert "Enter a device, its price per hour and the price of a simulated sample" in said(at)
 
 
@@ -135,10 +139,10 @@ def test_samples_at_hand_and_a_threshold(demo: Database, open_page: Open) -> Non
     expected = simulate_or_repeat(ONE, TWO, 0.5, costs, stated(8), line)
     found = {row[0]: row[1] for row in lines(at)}
     assert found["Repeat: Model size N [parameters]"] == number(expected.repeat.N)
-    assert found["Repeat: Passes over them [passes]"] == number(expected.repeat.epochs)
+    assert found["Repeat: Passes over the samples [passes]"] == number(expected.repeat.epochs)
     told_at = said_at(at)
     assert worth_text(worth_of(ONE, TWO, 2e6), "samples") in told_at
-    assert "In between, the data-constrained law finds" in told_at
+    assert "With a few epochs, by the data-constrained law, the lowest cost is" in told_at
 
 
 def test_own_fits_carry_intervals(demo: Database, jets: str, open_page: Open) -> None:
@@ -152,7 +156,7 @@ def test_own_fits_carry_intervals(demo: Database, jets: str, open_page: Open) ->
     expected = simulate_or_repeat(results.fit(demo, jets), own, 0.5, COSTS, stated(10))
     assert expected.saving.ci68 is not None
     found = {row[0]: row[1:] for row in lines(at)}
-    label = "D / U: saving against the compute-optimal single pass [times]"
+    label = "D / U: samples of the compute-optimal single pass / repeated samples [times]"
     assert found[label][0] == number(expected.saving)
     assert found[label][1] == f"{number(expected.saving, expected.saving.ci68[0])} to " + number(
         expected.saving, expected.saving.ci68[1]
@@ -170,8 +174,8 @@ def test_own_fits_carry_intervals(demo: Database, jets: str, open_page: Open) ->
         ({"reach": "0.32"}, "A target loss of 0.32 is below the floor 0.320 of the one-pass law: ask for a higher one"),
         ({"reach": "0.3"}, "A target loss of 0.3 is below the floor 0.320 of the one-pass law: ask for a higher one"),
         ({"have": "-1"}, "The number of available samples, -1, is not possible. Give zero or a positive number"),
-        ({"one_pass": TWO.hash}, "The one-pass law must be a surface over N and D and this fit is repetition"),
-        ({"repeated": ONE.hash}, "must be repetition over unique samples and this fit is chinchilla"),
+        ({"one_pass": TWO.hash}, "The one-pass law must be a surface over N and D, but this fit is repetition"),
+        ({"repeated": ONE.hash}, "must be repetition over unique samples, but this fit is chinchilla"),
         ({"repeated": "0123456789ab"}, "The fit 0123456789ab of this link is not in this workspace"),
     ],
 )

@@ -33,7 +33,7 @@ def test_sizes_of_one_loss(demo: Database, jets: str, open_page: Open) -> None:
     assert body[5][5] == "1.6 decades beyond the runs"
     assert "The answer lies beyond the runs: D by 1.6 decades" in str(warnings(at)[0].value)
     assert ["1.00", "0 %"] == [lines(at)[5][0], lines(at)[5][3]]
-    assert "Give the queries over its life" in said(at)
+    assert "Enter the number of queries" in said(at)
 
 
 def test_the_cheapest_over_its_life(demo: Database, jets: str, open_page: Open) -> None:
@@ -60,7 +60,7 @@ def test_a_loss_far_beyond_the_runs_has_no_sizes(demo: Database, jets: str, open
     at = open_page("plan", question=ASKED, fit=jets, budget="1e30", **SERVED)
     assert told(at).startswith("The plan lies too far beyond the runs to be an answer: ")
     assert len(at.table) == 0
-    assert not any("Give the queries over its life" in m.value for m in at.info)
+    assert not any("Enter the number of queries" in m.value for m in at.info)
 
 
 def test_limits_of_the_page_bound_the_sizes(demo: Database, jets: str, open_page: Open) -> None:
@@ -81,7 +81,7 @@ def test_limits_of_the_page_bound_the_sizes(demo: Database, jets: str, open_page
         ({"budget": "0"}, "The budget of 0 FLOPs is not positive"),
         ({"ask": "Target", "target": "0.1"}, "A target loss of 0.1 is out of reach"),
         ({"queries": "0", "device": "H100"}, "The number of queries over the model's life is 0"),
-        ({"queries": "1e9"}, "Give the machine with the queries over its life"),
+        ({"queries": "1e9"}, "Give the machine with the queries over the model's life"),
     ],
 )
 def test_bad_input_is_one_sentence(demo: Database, jets: str, open_page: Open, query: dict[str, str], why: str) -> None:

@@ -241,7 +241,7 @@ def test_objectives_that_differ_about_a_floor_state_no_probability() -> None:
     between = plan_target(found, (floor + curve.upper(0.5)) / 2)
     assert between.p_reach is None
     assert "can be reached is not determined" in between.sentence
-    assert "can be reached with either" in plan_target(found, 1.2 * curve.upper(0.99)).sentence
+    assert "can be reached with both floors" in plan_target(found, 1.2 * curve.upper(0.99)).sentence
 
 
 def test_an_objective_that_agrees_with_the_curve_keeps_the_probability() -> None:

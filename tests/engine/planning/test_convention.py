@@ -101,7 +101,8 @@ def test_a_law_of_minima_takes_n_from_the_frontier_and_d_from_the_rule_in_use() 
         assert "cost-mismatch" not in [w.code for w in plan.warnings]
     said = next(w.text for w in plans[0][0].warnings if w.code == "rule-in-use")
     assert said == (
-        "N* comes from the frontier and D from the rule in use, C = 6*D*(1.46*N+3*512*256*188); by it the fitted D* of "
+        "N* is computed from the frontier, D from the compute rule C = 6*D*(1.46*N+3*512*256*188). By this rule, "
+        "the fitted D* of "
         "3.83 B tokens would cost 3.15 times the budget."
     )
     # Each resample spends the budget at its own N*, so the upper end of N gives the lower end of D.
@@ -126,7 +127,7 @@ def test_a_rule_that_pays_for_no_sample_at_the_best_size_is_refused_in_a_sentenc
     fit = make_fit(MINIMA, law="isoflop")
     dear = ComputeRule(rule="formula", formula="6*N*D + 1e14*N")
     with pytest.raises(
-        PlannerError, match=r"By C = 6\*N\*D \+ 1e14\*N 10¹⁸ FLOPs pay for no sample at N\* = 43.*: give"
+        PlannerError, match=r"By C = 6\*N\*D \+ 1e14\*N, 10¹⁸ FLOPs do not pay for one sample at N\* = 43.*: give"
     ):
         plan_budget(fit, 1e18, dear)
 
@@ -183,12 +184,12 @@ def test_resamples_pass_and_a_plan_is_compared_in_words() -> None:
     said = recost(1e6, 1e8, SIX, compute_rule("6npND", 4)).sentence
     assert said == (
         "By C = 6 n_p N D with n_p = 4 the same plan costs 4.00 times as much; 6.00 × 10¹⁴ FLOPs then pay for 25 M "
-        "samples, not 100 M."
+        "samples instead of 100 M."
     )
     never = recost(1e6, 10.0, SIX, compute_rule("formula", formula="6*N*D + 1e15*N")).sentence
-    assert never.endswith("6.00 × 10⁷ FLOPs then pay for no sample.")
+    assert never.endswith("6.00 × 10⁷ FLOPs then do not pay for one sample.")
 
 
 def test_a_size_that_is_not_positive_is_refused() -> None:
-    with pytest.raises(PlannerError, match="D = 0 cannot be costed: give a positive D"):
+    with pytest.raises(PlannerError, match="D = 0 is not positive: give a positive D"):
         recost(1e6, 0.0, SIX, SIX)

@@ -275,7 +275,9 @@ def test_a_target_takes_least_money_and_none_below_it_is_enough() -> None:
     assert total_of(plan) == pytest.approx(total, rel=1e-9)
     assert worth_of(plan, "money").used == pytest.approx(total)
     assert not worth_of(plan, "money").binds
-    with pytest.raises(PlannerError, match=r"contradicts the limit of .* EUR: it takes at least .* EUR; loosen it"):
+    with pytest.raises(
+        PlannerError, match=r"contradicts the limit of .* EUR: the target needs at least .* EUR; loosen it"
+    ):
         plan_target(fit, 2.3, prices=ALL, limits=Limits(money=0.97 * total))
 
 
@@ -319,7 +321,7 @@ def test_laws_of_the_frontier_alone_keep_limits_on_compute() -> None:
         PlannerError, match="isoflop describes only the best model of each budget, so a limit on unique"
     ):
         plan_budget(fit, 1e22, limits=Limits(unique=1e9))
-    with pytest.raises(PlannerError, match="contradicts the limit of 10⁻⁶ hours: it takes at least 10²¹ FLOPs"):
+    with pytest.raises(PlannerError, match="contradicts the limit of 10⁻⁶ hours: the target needs at least 10²¹ FLOPs"):
         plan_target(fit, 1 + 10**-0.9, limits=Limits(hours=1e-6), prices=TRAINING)
     size = make_fit((0.1, 1e6, 0.4), law="power", axis="N")
     with pytest.raises(

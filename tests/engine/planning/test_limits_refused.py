@@ -29,20 +29,24 @@ TRAINING = Prices(H200)
         (
             Limits(unique=1e6),
             None,
-            r"of 2 contradicts the limit of 1.00 M unique samples: it allows loss 15.2 at best, with any",
+            r"of 2 contradicts the limit of 1.00 M unique samples: this limit allows loss 15.2 at best, with any",
         ),
-        (Limits(parameters=1e4), None, "contradicts the limit of 10.0 k parameters: it allows loss"),
+        (Limits(parameters=1e4), None, "contradicts the limit of 10.0 k parameters: this limit allows loss"),
         (
             Limits(hours=0.1),
             TRAINING,
-            r"contradicts the limit of 0.100 hours: it takes at least .* FLOPs \(.* h\); loosen it or ask",
+            r"contradicts the limit of 0.100 hours: the target needs at least .* FLOPs \(.* h\); loosen it or ask",
         ),
         (
             Limits(money=1, hours=1e9),
             TRAINING,
-            r"contradicts the limit of 1 EUR: it takes at least .* k EUR; loosen it",
+            r"contradicts the limit of 1 EUR: the target needs at least .* k EUR; loosen it",
         ),
-        (Limits(unique=1e6, parameters=1e12), None, r"contradicts the limit of 1.00 M unique samples: it allows"),
+        (
+            Limits(unique=1e6, parameters=1e12),
+            None,
+            r"contradicts the limit of 1.00 M unique samples: this limit allows",
+        ),
     ],
 )
 def test_limits_that_contradict_are_one_sentence(epoch: Fit, limits: Limits, prices: Prices | None, why: str) -> None:
@@ -55,11 +59,11 @@ def test_limits_that_contradict_are_one_sentence(epoch: Fit, limits: Limits, pri
     [
         (
             Limits(unique=1e12, parameters=2e10),
-            "the limits of 1.00 T unique samples and 20.0 B parameters: they allow loss 2.03 at best, with any",
+            "the limits of 1.00 T unique samples and 20.0 B parameters: these limits allow loss 2.03 at best, with any",
         ),
         (
             Limits(parameters=1.5e10, hours=3e4, unique=1e15),
-            "the limits of 15.0 B parameters and 30.0 k hours: with at most 15.0 B parameters it takes at least 5.55",
+            "the limits of 15.0 B parameters and 30.0 k hours: with at most 15.0 B parameters, the target needs at",
         ),
     ],
 )
@@ -80,7 +84,7 @@ def test_a_target_below_every_floor_is_out_of_reach_whatever_the_limits(epoch: F
         ({"unique": 0.0}, "A limit of 0 unique samples is not positive"),
         ({"money": -5.0}, "A limit of -5 money is not positive"),
         ({"hours": math.nan}, "A limit of nan hours is not positive"),
-        ({"epochs": 4.0}, "A limit on epochs needs the number of unique samples"),
+        ({"epochs": 4.0}, "A limit on epochs requires a limit on the number of unique samples"),
         ({"unique": 1e6, "epochs": 0.5}, "At most 0.5 epochs would leave unique samples unused"),
     ],
 )
@@ -112,9 +116,8 @@ def test_a_target_in_a_metric_that_limits_forbid_speaks_of_the_metric() -> None:
     """1e10 samples allow at best the loss E + B D^-beta = 2.274, which the map R = 4e4 e^(-4 L) + 20 takes to 24.5."""
     bare = make_fit(EPOCH)
     best = EPOCH[0] + EPOCH[2] * 1e10 ** -EPOCH[4]
-    shown = (
-        f"R of 30 contradicts the limit of 10.0 B unique samples: it allows R {4e4 * math.exp(-4 * best) + 20:.1f} at"
-    )
+    allowed = f"R {4e4 * math.exp(-4 * best) + 20:.1f} at"
+    shown = f"R of 30 contradicts the limit of 10.0 B unique samples: this limit allows {allowed}"
     with pytest.raises(PlannerError, match=shown):
         plan_target(bare, 30.0, limits=Limits(unique=1e10), map=through(bare, rejection()))
 
@@ -126,7 +129,7 @@ def test_limits_on_spending_that_contradict_only_together(epoch: Fit) -> None:
     hours = {"cheap": float(H200.hours(known(cheap))), "fast": float(H200.hours(known(fast)))}
     assert hours["cheap"] > 10 * hours["fast"]
     limits = Limits(hours=2 * hours["fast"], money=1.1 * total_of(cheap))
-    shown = "contradicts the limits of .* hours and .* EUR: it can be reached within each of them, but not within both"
+    shown = "contradicts the limits of .* hours and .* EUR: the target can be reached within each of these limits"
     with pytest.raises(PlannerError, match=shown):
         plan_target(make_fit(EPOCH), 2.3, limits=limits, prices=prices)
 

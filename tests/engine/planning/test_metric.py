@@ -135,7 +135,7 @@ def test_a_map_that_turns_within_its_runs_is_refused(epoch: Fit) -> None:
     theta = (20.0, 5.0, 3.0)
     turning = replace(rejection(), spec=spec, theta=np.array(theta), resamples=scattered(theta))
     with pytest.raises(
-        PlannerError, match=r"map from loss to R is not monotone: it turns at loss = 3.*fit a metric-map"
+        PlannerError, match=r"map from loss to R is not monotone: its slope changes sign at loss = 3.*Fit a metric-map"
     ):
         through(epoch, turning)
     inside = replace(turning.data, ranges={"loss": (2.0, 2.9), "R": (20.0, 25.0)})
@@ -146,9 +146,9 @@ def test_a_map_that_turns_within_its_runs_is_refused(epoch: Fit) -> None:
 @pytest.mark.parametrize(
     ("map", "name", "why"),
     [
-        (rejection(), "recall", "The map describes R, not recall: fit one of recall, or ask for R"),
-        (rejection(ranges={}), "", "The metric R has no runs behind its map"),
-        (replace(rejection(), n=0), "", "The metric R has no runs behind its map"),
+        (rejection(), "recall", "The map describes R, not recall: fit a map to recall, or ask for R"),
+        (rejection(ranges={}), "", "The map of R contains no runs"),
+        (replace(rejection(), n=0), "", "The map of R contains no runs"),
         (rejection(direction="min"), "", "By this map R gets worse as loss gets better"),
         (make_fit(EPOCH), "", "The map of loss reads N and D, but the law describes loss: fit a metric-map on loss"),
     ],

@@ -249,7 +249,7 @@ def test_an_isoflop_law_says_where_its_two_power_laws_miss_the_budget() -> None:
     share = 6 * 3.33e-4 * 499 * 1e21**0.03
     for plan in (plan_budget(fit, 1e21), plan_target(fit, 1 + 10**-0.9)):
         (text,) = [w.text for w in plan.warnings if w.code == "cost-mismatch"]
-        assert text == f"N* and D* were fitted separately and cost {share:.3g} times the budget by C = 6 N D."
+        assert text == f"N* and D* were fitted separately. By C = 6 N D they cost {share:.3g} times the budget."
 
 
 def test_the_ratio_has_no_interval_where_some_resamples_never_get_there() -> None:

@@ -54,7 +54,7 @@ def test_a_target_that_a_run_meets_and_the_law_may_not_has_no_probability() -> N
     assert without.p_reach == pytest.approx(0.6)
     assert plan.reach is not None
     assert (plan.p_reach, plan.reach.verdict) == (None, "not determined")
-    assert plan.reach.text == f"{RUN} The law does not determine whether others reach loss 2."
+    assert plan.reach.text == f"{RUN} The law does not determine whether other runs reach loss 2."
     assert plan.sentence.endswith(plan.reach.text)
     assert to_json(plan)["p_reach"] is None
     assert read_plan(to_json(plan)) == plan

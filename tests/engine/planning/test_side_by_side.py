@@ -200,8 +200,11 @@ def test_table_text_and_json(saved: tuple[Saved, ...]) -> None:
     lines = {line[0]: line[1:] for line in table(found)}
     assert lines[""] == ("frugal", "keen", "spent")
     assert lines["Question"] == ("target 2.2 loss", "target 2 loss", "budget 1e+22 FLOPs")
-    assert lines["Probability to reach it"] == ("more than 99 %", "more than 99 %", "-")
-    assert "All priced on 64 x H200 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H200 data sheet" in as_text(found)
+    assert lines["Probability of reaching the target"] == ("more than 99 %", "more than 99 %", "-")
+    assert (
+        "Costs of all plans on 64 x H200 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H200 data sheet"
+        in as_text(found)
+    )
     raw = object_in(json.dumps(to_json(found), allow_nan=False))
     assert raw["plans"][1]["bill"]["Training, money"]["value"] == of(found.sides[1].bill["Training, money"])
     assert "Total, money" not in {line[0] for line in table(side_by_side(saved))}

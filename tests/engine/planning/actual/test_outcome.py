@@ -216,7 +216,7 @@ def test_bad_results_are_named(epoch: Fit) -> None:
 def test_no_result_is_below_zero_beside_runs_that_are_above(epoch: Fit, value: float) -> None:
     """A result of zero or below is refused by a fit of ln loss, and by a fit of the loss to positive runs."""
     squares = replace(epoch, spec=epoch.spec.model_copy(update={"objective": "ols"}))
-    for law, why in ((epoch, "a fit of its logarithm"), (squares, "runs with a loss from 2")):
+    for law, why in ((epoch, "a fit of its logarithm"), (squares, "runs with a loss of at least 2")):
         with pytest.raises(
             PlannerError, match=f"A loss of {value:g} cannot be compared with {why}. Give a positive value"
         ):
@@ -258,15 +258,13 @@ def test_the_count_is_binomial(results: list[bool]) -> None:
 def test_the_count_in_words() -> None:
     few = tally([known(True, "a"), known(False, "b")], 0.68)
     assert few.sentence == (
-        "1 of 2 actual results lie inside the 68 % prediction interval, where 1.4 are expected: too few results to "
-        "judge the intervals by."
+        "1 of 2 actual results lie inside the 68 % prediction interval; 1.4 are expected. There are too few "
+        "results to judge the intervals."
     )
     fine = tally([known(i < 6, str(i)) for i in range(9)], 0.68)
-    assert "so few happen by chance in 59 % of cases, which agrees" in fine.sentence
+    assert "or fewer lie inside in 59 % of cases, which agrees" in fine.sentence
     off = tally([known(i < 2, str(i)) for i in range(9)], 0.68)
-    assert off.sentence.endswith(
-        "so few happen by chance in 0.64 % of cases, so the intervals are probably too narrow."
-    )
+    assert off.sentence.endswith("or fewer lie inside in 0.64 % of cases, so the intervals are probably too narrow.")
     wide = tally([known(True, str(i)) for i in range(20)], 0.68)
     assert wide.sentence.endswith("so the intervals are probably too wide.")
     assert shared(tally([known(True, "a"), known(True, "a")], 0.68)).startswith("Results of one fit share its error")

@@ -85,7 +85,7 @@ def test_data_anchor_alone_gives_n_and_compute() -> None:
     assert plan.D.least == pytest.approx(1e4 * 100 ** (1 / median))
     small = scaled(4, of_mse(1e-5), [replace(CHEAP, N=1e3, flops_per_sample=9e3)])
     assert small.N.most == 1e4
-    assert "raised from the anchor's to 10000" in small.N.note
+    assert "of the anchor to 10000" in small.N.note
     assert small.C.most == pytest.approx(9e3 / 1e3 * 1e4 * most * 1e3)
     bare = scaled(4, of_mse(1e-5), [replace(CHEAP, epochs=None)])
     assert bare.C.most is None
@@ -112,7 +112,7 @@ def test_two_anchors_fit_the_exponent_and_narrow_the_range() -> None:
     flat = Anchor("D", 1e5, 1e-3 * 10**-0.2, doubled=0.02)
     slower = scaled(5, of_mse(1e-4), [CHEAP, flat]).needs[0]
     assert slower.slow.value == pytest.approx(0.2)
-    assert "slower than the bound 4/d" in slower.slow.source
+    assert "smaller than the bound 4/d" in slower.slow.source
 
 
 def test_a_wide_range_asks_for_a_second_anchor() -> None:
@@ -148,7 +148,7 @@ def test_a_published_law_of_d_brings_n_and_the_compute_of_its_process() -> None:
     assert plan.C.least == pytest.approx(exact)
     assert plan.C.note == "by the published law against C at D = 3.86e5"
     assert (plan.N.least, plan.N.most) == (1e6, 1e6)
-    assert plan.N.note == "that of the networks behind the published law against D"
+    assert plan.N.note == "fixed size of the networks behind the published law against D"
     assert "laws-one-by-one" in codes(plan)
     raw = plan_amplitude(3, of_mse(1e-5), law=published_law("ttH"))
     assert [need.axis for need in raw.needs] == ["D", "N", "C"]
@@ -184,7 +184,7 @@ def test_laws_of_raw_amplitudes_carry_a_flag_and_no_relative_error() -> None:
     assert "raw-targets" in codes(plan)
     assert plan.target.relative is None
     assert rows(plan)[0][:2] == ("Target MSE of the raw amplitude", "1e-06")
-    assert rows(plan)[1][3] == "needs a law of log amplitudes"
+    assert rows(plan)[1][3] == "only laws of log amplitudes determine it"
     assert document(plan).lines[0][0] == "Target MSE of the raw amplitude"
     assert to_json(plan)["question"]["raw"] is True
     log = plan_amplitude(3, of_mse(1e-4), law=published_law("Zgg"))
@@ -219,7 +219,7 @@ def test_numbers_of_a_plan_are_said_without_powers_of_ten() -> None:
     )
     assert [r[1:3] for r in rows(endless) if r[0].startswith("Training points")] == [("unbounded", "")]
     (text,) = (w.text for w in endless.warnings if w.code == "unbounded")
-    assert text.startswith("By the bound 4/d with d = 56 no finite D reaches the target: ask for a higher one")
+    assert text.startswith("With an exponent of 0.0714, no finite D reaches the target: ask for a higher target")
     assert "wide-range" not in codes(endless)
     half = scaled(20, of_mse(1e-30), [CHEAP, replace(CHEAP, x=1e5, loss=1e-4)])
     assert "needs at least " in sentence(half)
@@ -228,8 +228,8 @@ def test_numbers_of_a_plan_are_said_without_powers_of_ten() -> None:
 
 def test_a_size_says_which_anchor_it_comes_from() -> None:
     plan = plan_amplitude(3, of_mse(1e-5), [CHEAP, Anchor("C", 1e14, 1e-3, doubled=0.0)])
-    assert plan.D.note == "from the anchor at D = 10 k by the exponents"
-    assert plan.C.note == "from the anchor at C = 10¹⁴ by the exponents"
+    assert plan.D.note == "extrapolated with the exponents from the anchor at D = 10 k"
+    assert plan.C.note == "extrapolated with the exponents from the anchor at C = 10¹⁴"
 
 
 @given(st.floats(1e-9, 1.0), st.floats(0.1, 10))
@@ -276,9 +276,9 @@ def test_a_plan_says_how_far_beyond_its_anchor_it_lies(decades: float, code: str
 def test_beyond_three_decades_the_anchor_supports_no_range() -> None:
     plan = plan_amplitude(4, of_mse(1e-5), [CHEAP], published=best_laws())
     assert sentence(plan) == (
-        "Plans from the anchor at D = 10 k phase-space points are supported up to D = 10 M, for an MSE of 3.16e-05 or "
-        "more. An MSE of 1e-05 for 4 final-state particles lies 4 decades beyond in D. Train a run near D = 100 k "
-        "phase-space points first."
+        "Plans from the anchor at D = 10 k phase-space points are supported up to D = 10 M, which reaches an MSE of "
+        "3.16e-05. An MSE of 1e-05 for 4 final-state particles needs an extrapolation of 4 decades in D. Train a run "
+        "near D = 100 k phase-space points first."
     )
     assert [w.code for w in plan.warnings if w.level is Level.STOP] == ["unsupported"]
     raw, made = to_json(plan), document(plan)
@@ -295,11 +295,11 @@ def test_beyond_three_decades_the_anchor_supports_no_range() -> None:
 def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None:
     plan = plan_amplitude(5, of_error(0.001, 1.5), [replace(CHEAP, loss=2e-3)], published=best_laws())
     assert sentence(plan).endswith(
-        " lies 10 decades beyond in D. Train a run at D = 100 k phase-space points and ask again: the exponent of two "
-        "runs takes the place of the bound."
+        " needs an extrapolation of 10 decades in D. Train a run at D = 100 k phase-space points and ask again: two "
+        "runs measure the exponent, which then replaces the bound."
     )
     endless = plan_amplitude(20, of_mse(1e-30), [CHEAP])
-    assert "lies more decades than can be counted beyond in D." in sentence(endless)
+    assert "needs an extrapolation of more decades than can be counted in D." in sentence(endless)
     assert "inf" not in as_text(endless)
 
 
@@ -308,16 +308,16 @@ def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None
     [
         (
             lambda: Anchor("D", 500, 1e-3),
-            "D = 500 lies before the onset of the power law: train one with D of at least",
+            "D = 500 is below the onset of the power law. Train an anchor with at least",
         ),
-        (lambda: Anchor("C", 1e11, 1e-3), "C = 1e+11 lies before the onset of the power law"),
+        (lambda: Anchor("C", 1e11, 1e-3), "C = 1e+11 is below the onset of the power law"),
         (lambda: Anchor("D", 1e4, 1e-3, doubled=0.2), "is not limited by D: doubling N and C lowered its loss by 20 %"),
         (lambda: Anchor("D", 1e4, -1.0), "The anchor's loss is -1: give a positive number"),
         (lambda: Anchor("D", -1.0, 1e-3), "The anchor's number of phase-space points is -1: give a positive number"),
         (lambda: Anchor("C", 0.0, 1e-3), "The anchor's number of FLOPs is 0: give a positive number"),
         (
             lambda: Anchor("D", 1e4, 1e-3, doubled=-0.53),
-            "The anchor at D = 10000 is not converged: doubling N and C raised its loss by 53 %; lower the",
+            "The anchor at D = 10000 is not converged: doubling N and C raised its loss by 53 %. Lower the",
         ),
         (
             lambda: Anchor("D", 1e4, 1e-3, doubled=math.nan),
@@ -348,7 +348,7 @@ def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None
         ),
         (
             lambda: plan_amplitude(3, of_error(1e-3, 1.0), law=published_law("ttH")),
-            "The law of ttH describes raw amplitudes, so sigma(log A) does not convert its MSE",
+            "The law of ttH describes raw amplitudes, so sigma(log A) cannot convert its MSE",
         ),
         (lambda: plan_amplitude(4, of_mse(1e-3), law=published_law("Zgg")), "Zgg has 3 final-state particles and the"),
         (lambda: plan_amplitude(3, of_mse(1e-3), [CHEAP], published_law("Zgg")), "each fix the scale: give one of the"),

@@ -51,7 +51,7 @@ def test_a_floor_of_zero_is_the_lower_end_and_few_places_hold_it() -> None:
     three = fit_cells("D", D[:9], (10 / D[:9]) ** 1.3)
     assert three.interval("K") == (0, 0)
     assert three.value("alpha") == pytest.approx(1.3)
-    with pytest.raises(PlannerError, match="cells at two values of D or more"):
+    with pytest.raises(PlannerError, match="cells with at least two values of D"):
         fit_cells("D", [100, 100], [0.1, 0.2])
 
 

@@ -130,7 +130,7 @@ def test_bad_tables_are_one_sentence() -> None:
         ("d", "inf"),
     ):
         with pytest.raises(
-            PlannerError, match=r"Row 2 of t.csv is not a valid cell. Give positive numbers .*, 3 n_f - 5, and"
+            PlannerError, match=r"Row 2 of t.csv is not a valid cell. Give positive numbers .*, 3 n_f - 5"
         ):
             read_cells([rows[0], rows[1] | {name: value}], "t.csv")
     with pytest.raises(PlannerError, match="no trained cells of 'WWZ': choose one of Zgg, or train some"):

@@ -35,8 +35,8 @@ def test_the_law_replaces_the_bound_and_says_what_changed() -> None:
     assert plan.D.most == pytest.approx(30_000 * (last / 1e-5) ** (1 / 0.8))
     assert bound.D.most / plan.D.most > 4
     assert plan.exponent.value == 0.8 < fit_line(anchors).alpha < (plan.needs[0].fast or plan.exponent).value
-    assert "From the cheapest anchors alone, at D = 1.0 k, the bound 4/d = 0.8 asked for at most" in plan.change
-    assert "the law of 12 cells of Zgg, with the exponent 1.3" in plan.change
+    assert "Extrapolation from the anchors at D = 1.0 k alone, with the bound 4/d = 0.8, gives at most" in plan.change
+    assert "The law fitted to 12 cells of Zgg, with the exponent 1.3" in plan.change
     assert "times fewer." in plan.change
     assert plan.change in as_text(plan)
     assert to_json(plan)["change"] == plan.change
@@ -99,11 +99,11 @@ def test_typed_anchors_at_two_places_replace_the_bound() -> None:
     assert plan.D.least == pytest.approx(fit_line(two).solve(1e-6)[0])
     assert plan.exponent.value == 0.8
     assert plan.change == (
-        "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.8 asked for points too far beyond; "
-        "the law of 2 anchors, with the exponent 2 ± 0.061, continued with the bound 4/d with d = 5, from the largest "
-        f"D = 100 k, asks for at most {count(plan.D.most)} phase-space points."
+        "Extrapolation from the anchor at D = 10 k alone, with the bound 4/d = 0.8, gives a D too far beyond the runs. "
+        "The law fitted to 2 anchors, with the exponent 2 ± 0.061, continued with the bound 4/d with d = 5, from the "
+        f"largest D = 100 k, gives at most {count(plan.D.most)} phase-space points."
     )
-    assert plan.D.note == "range of the law of 2 anchors"
+    assert plan.D.note == "68 % interval of the law fitted to 2 anchors"
     assert [w.code for w in plan.warnings] == ["unchecked-anchor", "far-extrapolated"]
     names: dict[str, object] = {}
     exec(document(plan).script.replace("print(", "("), names)
@@ -134,7 +134,7 @@ def test_a_line_too_uncertain_for_an_end_says_so() -> None:
     assert plan.D.most == math.inf
     assert "needs at least " in as_text(plan)
     (text,) = (w.text for w in plan.warnings if w.code == "unbounded")
-    assert text.startswith("By the lower 68 % end of the law of 2 anchors (0.105 ± 1.5) no finite D reaches the target")
+    assert text.startswith("With an exponent of -1.38, no finite D reaches the target")
 
 
 def test_one_place_keeps_the_bound() -> None:
@@ -204,5 +204,5 @@ def test_seeds_at_one_place_count_alike(order: tuple[int, ...]) -> None:
     most = 3e3 * (1e-4 * 3 ** (1 / 3) / 1e-6) ** (1 / 0.8)
     assert plan_fitted("", 3, of_mse(1e-6), [seeds[i] for i in order]).D.most == pytest.approx(most)
     more = plan_fitted("", 3, of_mse(1e-6), [*(seeds[i] for i in order), Anchor("D", 1e4, 2e-5, doubled=0.0)])
-    said = f"From the cheapest anchors alone, at D = 3.0 k, the bound 4/d = 0.8 asked for at most {count(most)} phase"
+    said = f"Extrapolation from the anchors at D = 3.0 k alone, with the bound 4/d = 0.8, gives at most {count(most)}"
     assert more.change.startswith(said)

@@ -58,5 +58,5 @@ def test_a_line_that_does_not_fall_is_one_sentence() -> None:
             fit_line([Anchor(axis, 1e3, 1e-3), Anchor(axis, 1e4, 1e-3)])
     with pytest.raises(PlannerError, match=r"at or below the floor 0\.01"):
         fit_line(anchors_of(of()), 0.01)
-    with pytest.raises(PlannerError, match="runs at two values of N or more that N limits: train one at another N"):
+    with pytest.raises(PlannerError, match="have the same N, but a law needs at least two values: train a run at"):
         fit_line([Anchor("N", 1e3, 1e-3)] * 2)

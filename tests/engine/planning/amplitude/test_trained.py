@@ -78,7 +78,7 @@ def test_no_headline_where_the_law_of_the_cells_levels_off_above_the_target() ->
     plan = plan_trained(3, of_error(0.001, spread_of(found)), found)
     text = sentence(plan)
     assert "needs" not in text
-    assert "levels off above it, at an MSE of 1.92e-05 (RMS relative error 0.66 %)" in text
+    assert "levels off above this target, at an MSE of 1.92e-05 (RMS relative error 0.66 %)" in text
     assert "Train cells with twice the N at D = 30 k, and cells at D = 10 k, 30 k with a lower learning rate" in text
     assert (plan.D.most, plan.N.most, plan.C.most) == (None, None, None)
     raw = json.loads(json.dumps(to_json(plan), allow_nan=False))
@@ -95,7 +95,7 @@ def test_no_headline_within_the_interval_of_where_the_cells_level_off(mse: float
     found = bundled("Zgg")
     plan = plan_trained(3, of_mse(mse), found)
     assert (
-        f"the law through them levels off {place} it, at an MSE of 1.92e-05, 68 %: 1.6 × 10⁻⁵ to 2.3 × 10⁻⁵"
+        f"Their law levels off {place} this target, at an MSE of 1.92e-05 (68 %: 1.6 × 10⁻⁵ to 2.3 × 10⁻⁵)"
         in sentence(plan)
     )
     assert (plan.D.most, plan.N.most, plan.C.most) == (None, None, None)
@@ -187,7 +187,7 @@ def test_a_coarse_target_is_answered_by_the_smallest_cells(kind: str, target: Pr
 
 def test_kinds_without_a_law_are_refused_with_what_to_do() -> None:
     median = of_error(0.001, None, "median")
-    with pytest.raises(PlannerError, match=r"Kind of error: published laws have an MSE and no median relative error"):
+    with pytest.raises(PlannerError, match=r"Kind of error: published laws have an MSE but no median relative error"):
         plan_amplitude(4, median, (), published_law("Zggg"))
     with pytest.raises(PlannerError, match="Kind of error: runs that you type have an MSE"):
         plan_fitted("", 3, median, [Anchor("D", 1e4, 1e-3)])

@@ -98,7 +98,7 @@ def test_inference_may_run_elsewhere_at_its_own_flops() -> None:
         (lambda: Simulation(price=0), "price of one sample is 0: give a positive number, or leave it out to count"),
         (lambda: Simulation(size=-1), "size of one sample in bytes is -1"),
         (lambda: by_cpu_time(0, 0.05), "price of one sample is 0"),
-        (lambda: by_cpu_time(10, 0), "price of one CPU hour is 0: .* or leave it out to count CPU hours alone"),
+        (lambda: by_cpu_time(10, 0), "price of one CPU hour is 0: .* or leave it out to count only CPU hours"),
         (lambda: Inference(0), "queries over the model's life is 0: .* or leave inference out"),
         (lambda: Inference(1e9, tokens=0), "tokens in a query is 0"),
         (lambda: Inference(1e9, flops=float("nan")), "FLOPs of a query is nan"),

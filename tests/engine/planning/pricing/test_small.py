@@ -59,10 +59,10 @@ def test_the_total_is_not_known_without_the_money_of_training(jets: Fit) -> None
 def test_the_reason_names_the_size_and_the_share_that_it_can_reach(jets: Fit) -> None:
     plan = plan_budget(jets, 1e11, prices=PRICES)
     assert amount(plan, "training", "time").note == (
-        "not known: a model of 14 k parameters does not reach 40 % of the peak of H100 (about 1.5 % at most); give "
+        "not known: a model of 14 k parameters does not reach 40 % of the peak of H100 (at most about 1.5 %); give "
         "the share that you measured"
     )
-    assert amount(plan, "training", "money").note == "not known: it follows from the time"
+    assert amount(plan, "training", "money").note == "not known: it is computed from the time, which is not known"
 
 
 def test_a_share_that_such_a_model_reaches_is_taken(jets: Fit) -> None:
@@ -131,7 +131,7 @@ def test_limits_of_time_and_money_are_a_caution(jets: Fit) -> None:
     for limits, name in ((Limits(hours=1.0), "hours"), (Limits(money=5.0), "money")):
         plan = plan_budget(jets, 1e11, limits=limits, prices=PRICES)
         (said,) = [w.text for w in plan.warnings if w.code == SMALL_MODEL]
-        assert said.startswith(f"The limit on {name} counts on 40 % of the peak of H100; a model of ")
+        assert said.startswith(f"The limit on {name} assumes 40 % of the peak of H100; a model of ")
         assert [worth.limit for worth in plan.worth] == ["budget"]
     assert all(w.code != SMALL_MODEL for w in plan_budget(jets, 1e11, limits=Limits(unique=1e9)).warnings)
 

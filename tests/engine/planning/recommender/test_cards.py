@@ -107,8 +107,11 @@ def test_a_card_says_why_k_falls_with_the_budget() -> None:
     K = [cards(C, "recall@10", settings=whole)["K"][0] for C in (1e19, 1e20)]
     assert (K[0].value.value or 0) > (K[1].value.value or 0)
     for card in K:
-        assert card.what_if == "Memory limits K: a larger model leaves less memory, so K falls with the budget."
-        assert (card.badge, card.no_interval) == (Badge.MEMORY, "the memory of the devices gives this value")
+        assert (
+            card.what_if
+            == "Memory limits K: a larger model leaves less memory for negatives, so K decreases with the budget."
+        )
+        assert (card.badge, card.no_interval) == (Badge.MEMORY, "the memory of the devices determines this value")
     swept = cards(1e17, "recall@10")["K"][0]
     assert swept.what_if == "K is smaller than at 10¹⁶ FLOPs (437 k): the optima scatter and have no interval."
 
@@ -151,7 +154,7 @@ def test_a_sweep_without_a_fit_is_named_in_the_summary_and_on_its_card(tmp_path:
     rows = [row for row in mixed_csv().splitlines() if not any(f",{K}," in row for K in ("1e+06", "1e+07", "100000"))]
     few = sweeps_of(tmp_path, "\n".join(rows))
     made = build_evidence(few, ("recall@10",), refits=20)
-    assert summary(few, made).startswith("26 runs: 20 determine N and D, 6 vary K, which has no fit, none determine")
+    assert summary(few, made).startswith("26 runs: 20 determine N and D, 6 vary K but cannot be fitted, none determine")
     evidence = with_fallback(made.evidence, PAPERS)
     found = make_cards(recommend(evidence, 1e18, "recall@10"), evidence, made.evidence)
     complaints = {setting: found[setting][0].complaint for setting in CARDS if found[setting][0].complaint}
@@ -177,9 +180,9 @@ def test_a_sweep_without_an_optimum_leaves_the_published_value_and_a_line(flat_k
     answer = reply(1e18, "recall@10", flat_k, PAPERS, Settings(stage2=H200), None)
     card = next(one for one in answer.file.body["cards"] if one["setting"] == "K")
     assert card["text"] == cards(1e18, "recall@10")["K"][0].text
-    assert (card["badge"], card["complaint"]) == ("from published runs", "Your sweep does not locate it.")
+    assert (card["badge"], card["complaint"]) == ("from published runs", "Your sweep does not locate the optimum.")
     assert "Extra negatives K: " in answer.text
-    assert "Your sweep does not locate it" in answer.text
+    assert "Your sweep does not locate the optimum" in answer.text
     alone = recommend(flat_k, 1e18, "recall@10")
     assert make_cards(alone, flat_k, flat_k)["K"][0].text == "-"
     again = with_fallback(read_evidence(evidence_json(flat_k)), PAPERS)

@@ -85,8 +85,8 @@ def test_a_mixed_table_is_sorted_by_what_varies_in_it(tmp_path: Path) -> None:
         "N": "non_emb_params", "D": "tokens", "budget": "budget", "s": "emb_share", "K": "neg_samples",
     }  # fmt: skip
     assert found.remarks["K"] == (
-        "Budget 10¹⁸ left out: K has one value.",
-        "Budget 3.00 × 10¹⁸ left out: K has one value.",
+        "Budget 10¹⁸ left out: K has only one value.",
+        "Budget 3.00 × 10¹⁸ left out: K has only one value.",
     )
     assert sweeps_of(tmp_path, mixed_csv(constant_k="")).sentence == found.sentence
 
@@ -112,7 +112,7 @@ def test_a_mixed_table_determines_k_and_n_and_d_of_its_metric(tmp_path: Path) ->
     assert recipe.choices["D"].value.value == pytest.approx(1e18 / 6 / N_STAR, rel=0.05)
     assert recipe.choices["K"].value.value == pytest.approx(K_STAR, rel=0.1)
     assert recipe.choices["N"].borrowed == ""
-    assert "Budget 10¹⁸ left out: K has one value." in recipe.choices["K"].remarks
+    assert "Budget 10¹⁸ left out: K has only one value." in recipe.choices["K"].remarks
     assert recipe.choices["s"].remarks == ()
 
 
@@ -131,7 +131,7 @@ def test_a_setting_that_cannot_be_fitted_is_a_remark_of_that_setting_alone(tmp_p
 
 def test_a_metric_that_no_column_measures_is_named(tmp_path: Path) -> None:
     made = built(tmp_path, mixed_csv(), "MRR@10")
-    assert made.errors["K"] == "MRR@10: no column of the table measures it. The table has recall@10, NDCG@10."
+    assert made.errors["K"] == "MRR@10: no column of the table contains this metric. The table has recall@10, NDCG@10."
     assert built(tmp_path, "a,b\n1,2\n3,4\n", "recall@10").evidence.metrics == ()
 
 
@@ -148,7 +148,7 @@ def test_the_largest_group_at_a_budget_is_the_sweep_and_other_runs_are_named() -
     found = sort_runs({"N": N, "K": K, "budget": np.full(8, 1e18)})
     assert set(found) == {"K"}
     assert found["K"].rows.tolist() == [True] * 5 + [False] * 3
-    assert found["K"].remarks == ("3 runs at 10¹⁸ FLOPs left out: other settings differ.",)
+    assert found["K"].remarks == ("3 runs at 10¹⁸ FLOPs left out: they differ in other settings.",)
 
 
 def test_training_stages_and_groups_are_not_compared() -> None:

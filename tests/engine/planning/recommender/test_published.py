@@ -153,7 +153,7 @@ def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
     top = max(one.budget for one in evidence.share if one.metric == "recall@10")
     assert recipe.choices["s"].value.beyond == pytest.approx(math.log10(1e21 / top))
     assert recipe.choices["K"].value.beyond == pytest.approx(2)
-    assert recipe.choices["K"].note.endswith("; the budget lies 2 decades beyond theirs")
+    assert recipe.choices["K"].note.endswith("; the budget lies 2 decades beyond the budgets of the sweeps")
     assert "The budget lies 2 decades beyond the budgets of the sweeps of K." in [w.text for w in recipe.warnings]
     among = recommend(evidence, 1e18, "recall@10", devices).recipe
     assert (among.choices["s"].value.beyond, among.choices["K"].value.beyond) == (0, 0)
@@ -170,7 +170,7 @@ def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offere
     assert answer.recipe.chunked == chunked.cap
     assert chunked.chunked is None
     assert "K" in recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=in_chunks)).changes
-    assert f"Scored 4,096 at a time they would hold {count(float(chunked.cap or 0), 3)}." in binding(answer.recipe)
+    assert f"With 4,096 candidates scored at a time, {count(float(chunked.cap or 0), 3)} fit." in binding(answer.recipe)
 
 
 def test_a_share_has_no_interval_beyond_all_of_n() -> None:
@@ -179,4 +179,4 @@ def test_a_share_has_no_interval_beyond_all_of_n() -> None:
     assert share.value.ci95 is None
     assert share.value.ci68 is not None
     assert share.value.ci68[1] < 0.06
-    assert "no 95 % interval: the spread of 2 budgets does not bound the share below 100 %" in source(share)
+    assert "no 95 % interval: the spread of 2 budgets also allows shares above 100 %" in source(share)

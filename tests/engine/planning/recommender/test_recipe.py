@@ -120,7 +120,7 @@ def test_negatives_take_the_sweep_of_the_nearest_budget_and_memory_caps_them() -
     assert capped.binds == "memory"
     assert capped.cap is not None
     assert capped.choices["K"].value.value == capped.cap < 3e5
-    assert "capped by memory" in capped.choices["K"].note
+    assert "limited by memory" in capped.choices["K"].note
     chunked = Settings(stage2=replace(H100, devices=1, chunk=4096), batch=256)
     assert recommend(whole, 1e18, "loss", chunked).recipe.binds == "FLOPs"
 
@@ -207,7 +207,7 @@ def test_text_rows_and_json_agree(story: Recommendation) -> None:
     assert chosen["s"]["place"] == "inside"
     text = as_text(story)
     assert raw["sentence"] in text
-    assert "FLOPs limit K: more negatives leave fewer training steps. The devices hold" in text
+    assert "FLOPs limit K: more negatives leave fewer training steps. At most " in text
     assert [r.quantity for r in rows(story.recipe)][:2] == ["Embedder share s", "Batch size B"]
     assert rows(story.recipe)[0].unit == "% of N"
 
@@ -244,7 +244,7 @@ def tiny() -> Settings:
         ),
         (
             lambda: recommend(Evidence(batch={"loss": make_fit((1.0, 2.0, 0.3), law="power", axis="D")}), 1e18, "loss"),
-            "The batch size comes from a fit of critical-batch",
+            "The batch size requires a fit of critical-batch",
         ),
     ],
 )  # fmt: skip

@@ -21,7 +21,7 @@ def test_no_output_states_a_setting_more_than_three_decades_beyond_its_sweeps(bu
     answer = recommend(EVIDENCE, budget, "val_loss")
     ranges = "10¹² to 10²¹ FLOPs for s, 10¹⁴ to 8 × 10²¹ FLOPs for N and D, 10¹² to 10²² FLOPs for K."
     assert sentence(answer).endswith(f"This budget lies too far beyond the runs. Supported budgets: {ranges}")
-    assert sentence(answer).startswith(f"With {power10(budget)} FLOPs, for val_loss: take batches of 570 sequences at")
+    assert sentence(answer).startswith(f"With {power10(budget)} FLOPs, for val_loss: use batches of 570 sequences at")
     paper = document(answer, EVIDENCE, published=True)
     for output in (as_text(answer), *(to(paper) for to in (to_csv, to_markdown, to_latex))):
         assert "360 k" not in output.replace("125k to 870k", "")
@@ -46,8 +46,8 @@ def test_no_output_states_a_setting_more_than_three_decades_beyond_its_sweeps(bu
 @pytest.mark.parametrize(("budget", "decades"), [(1e12, 3), (1e13, 2)])
 def test_the_sentence_gives_the_distance_of_an_extrapolated_setting(budget: float, decades: int) -> None:
     text = sentence(recommend(EVIDENCE, budget, "val_loss"))
-    assert f"put 2.10 % of N into the embedder (extrapolated {decades} decades in C), take batches of" in text
-    assert f"score 360 k negatives beside the batch (extrapolated {decades} decades in C). This budget" in text
+    assert f"put 2.10 % of N into the embedder (extrapolated {decades} decades in C), use batches of" in text
+    assert f"score 360 k negatives in addition to the batch (extrapolated {decades} decades in C). This budget" in text
     assert text.endswith("Supported budgets: 10¹⁴ to 8 × 10²¹ FLOPs for N and D.")
     assert "extrapolated" not in sentence(recommend(EVIDENCE, 1e18, "val_loss"))
     far = sentence(recommend(EVIDENCE, 1e21, "val_loss"))

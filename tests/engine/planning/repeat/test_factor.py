@@ -79,13 +79,13 @@ def test_kappa_needs_curves_that_overfit() -> None:
     flat = curves()
     small = flat.take(np.arange(len(flat)) % 3 == 0)
     with pytest.raises(
-        PlannerError, match="Models overfit on 0 of 3 data sets and kappa needs 2: add a column overfits"
+        PlannerError, match="Models overfit on only 0 of 3 datasets, but kappa needs at least 2: add a column overfits"
     ):
         fit_factor(one, small)
     bare = named({k: v for k, v in flat.values.items() if k != "U"}, flat.of)
-    with pytest.raises(PlannerError, match="kappa needs U along the training curves"):
+    with pytest.raises(PlannerError, match="kappa needs U in the training curves"):
         fit_factor(one, bare)
-    with pytest.raises(PlannerError, match=r"cannot reach the loss .* check that both tables hold the same loss"):
+    with pytest.raises(PlannerError, match=r"cannot reach the loss .* check that both tables contain the same loss"):
         fit_factor(make_fit((2.0, *JETS[1:]), rule=RULE), flat)
 
 

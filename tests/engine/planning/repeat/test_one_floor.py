@@ -187,7 +187,7 @@ def test_the_answer_states_what_a_plan_states_and_why_it_differs() -> None:
     assert found.alone == {name: plan.allocation[name] for name in ("N", "D", "C")}
     text = next(w.text for w in found.warnings if w.code == ONE_FLOOR)
     assert text.startswith("One floor is fitted to both tables together: E = L_inf = 0.24")
-    assert "Alone, the one-pass runs give E = 0.192 and the repeated runs L_inf = 0." in text
+    assert "Separate fits give E = 0.192 (one-pass runs) and L_inf = 0." in text
     sizes = [f"{number(q)} {q.unit}" for q in (plan.allocation[name] for name in ("N", "D", "C"))]
     assert sizes[1] == "1.25 M samples"
     assert text.endswith("A plan by the one-pass runs alone needs {}, {} and {} to reach 0.7.".format(*sizes))

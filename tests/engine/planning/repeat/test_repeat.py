@@ -161,7 +161,7 @@ def test_floors_apart_hold_omega_at_the_target_alone() -> None:
     assert text.startswith(
         "Each law keeps its own floor (0.320 and 0.524), because the fit of chinchilla does not contain"
     )
-    assert text.endswith("omega is computed from both laws at this target and is valid only there.")
+    assert text.endswith("omega is computed from both laws and is valid only at this target.")
     D = (7.22 / (0.6 - 0.32)) ** (1 / 0.22)
     U = (5.79 / (0.6 - 0.524)) ** (1 / 0.22)
     assert apart.omega.value == pytest.approx(D / U)
@@ -169,7 +169,7 @@ def test_floors_apart_hold_omega_at_the_target_alone() -> None:
     (caution,) = [w for w in apart.warnings if w.code == NO_SAVING]
     assert caution.level is Level.CAUTION
     assert caution.text == (
-        "The two laws do not belong together (floors 0.320 and 0.524): repeating needs more unique samples than one "
+        "The two laws are not of one task (floors 0.320 and 0.524): repeating needs more unique samples than one "
         "pass. Choose laws of the same task."
     )
     assert (apart.cheaper, crossing(apart), sentence(apart)) == (
@@ -183,7 +183,7 @@ def test_a_worse_loss_of_repeated_samples_at_hand_is_a_caution_and_no_remark() -
     found = reply.answer(one, given)
     assert not found.result.mismatched
     assert found.remarks == ()
-    assert "the samples at hand reach a worse loss repeated than seen once" in found.warnings[0].text
+    assert "the samples at hand reach a worse loss if they are repeated" in found.warnings[0].text
     assert found.warnings[0].code == NO_SAVING
 
 
@@ -245,7 +245,7 @@ def test_training_has_no_price_at_a_share_of_the_peak_that_the_model_does_not_re
     assert found.break_even_passes.value == pytest.approx(priced.break_even_passes.value)
     assert found.saving == priced.saving
     said = sentence(found)
-    assert "Simulating them costs " in said
+    assert "The simulation costs " in said
     assert said.endswith("; give the share that you measured.")
     assert "cheaper to" not in said
     raw = object_in(json.dumps(to_json(found), allow_nan=False))
@@ -359,7 +359,7 @@ def test_a_power_law_of_unique_samples_is_the_same_law() -> None:
         (lambda: simulate_or_repeat(TABLE_1, TABLE_2, 0.3, COSTS, TEN), "loss of 0.3 is below the floor 0.320 of the"),
         (lambda: simulate_or_repeat(TABLE_1, TABLE_2, math.nan, COSTS, TEN), "The target nan is not a finite number"),
         (lambda: simulate_or_repeat(TABLE_2, TABLE_2, 0.5, COSTS, TEN), "one-pass law must be a surface over N and D"),
-        (lambda: simulate_or_repeat(TABLE_1, TABLE_1, 0.5, COSTS, TEN), "repetition over unique samples and this fit"),
+        (lambda: simulate_or_repeat(TABLE_1, TABLE_1, 0.5, COSTS, TEN), "repetition over unique samples, but this fit"),
         (
             lambda: simulate_or_repeat(TABLE_1, TABLE_2, 0.5, COSTS, TEN, TABLE_1),
             "The overfitting threshold is a fit of the law threshold",

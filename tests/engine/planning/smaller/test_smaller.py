@@ -172,7 +172,9 @@ def test_simulated_samples_make_the_model_larger(epoch: Fit) -> None:
 
 def test_no_model_within_the_limits_is_one_sentence(epoch: Fit) -> None:
     asked = Question("target", 2.0, Limits(parameters=1e7))
-    with pytest.raises(PlannerError, match=r"contradicts the limit of 10\.0 M parameters: it allows loss 3\.59"):
+    with pytest.raises(
+        PlannerError, match=r"contradicts the limit of 10\.0 M parameters: this limit allows loss 3\.59"
+    ):
         same_loss(epoch, asked)
     with pytest.raises(PlannerError, match="A limit on hours needs a machine: name the device that trains"):
         lifetime(epoch, Question("budget", 1e20, Limits(hours=1.0)), Inference(queries=1e9))
@@ -276,7 +278,7 @@ def test_money_of_models_below_the_share_of_the_peak_is_not_known() -> None:
     assert "EUR" not in lifetime_text(found)
     dear = lifetime(fit, asked, served, prices=replace(PEAK, simulation=Simulation(price=1e-12)))
     assert dear.saved.value is None
-    assert "What that saves is not known: a model of " in lifetime_text(dear)
+    assert "The saving is not known: a model of " in lifetime_text(dear)
     assert [w.code for w in dear.warnings if w.code == SMALL_MODEL] == [SMALL_MODEL]
     reached = replace(PEAK, machine=replace(PEAK.machine, utilisation=1e-4))
     assert (lifetime(fit, asked, served, prices=reached).total.value or 0) > 0
