@@ -128,7 +128,7 @@ def fit_groups(
     if j.n <= free:
         raise PlannerError(
             f"{law.name} has {free} free parameters in {len(names)} groups but only {j.n} runs are selected: "
-            f"select at least {free + 1} runs, share more, or fix a parameter."
+            f"select at least {free + 1} runs, share more parameters, or fix a parameter."
         )
     if spec.prior:
         j = j.informed(noise(spec, whole.objective.loss, lambda: best_joint_fit(j).value / (j.n - free)))
@@ -155,7 +155,9 @@ def _sharable(spec: FitSpec, law: Law) -> None:
     if not spec.share:
         raise PlannerError("No parameter is shared over the groups: name at least one, or ask for one law each.")
     if law.estimator != "surface":
-        raise PlannerError(f"Law {law.name} shares no parameters over groups: use a law of all runs.")
+        raise PlannerError(
+            f"Law {law.name} cannot share parameters over groups: use a law of all runs, such as chinchilla."
+        )
     for name in spec.share:
         law.param(name)
         if name in spec.fixed:

@@ -103,10 +103,10 @@ def _surfaces(runs: Runs, y: str) -> Iterator[Suggestion]:
     with np.errstate(divide="ignore", invalid="ignore"):
         epochs = float(np.nanmax(runs["D"] / runs["U"])) if _levels(runs, "U") else 1.0
     if epochs >= REPEATED and _levels(runs, "U") >= LEVELS and len(runs) >= REPEATED_RUNS:
-        reason = f"the runs vary N and D apart and repeat samples up to {epochs:,.0f} times"
+        reason = f"the runs vary N and D independently and repeat samples up to {epochs:,.0f} times"
         yield from _if_allowed(runs, y, get_law("data-constrained"), reason)
     grid = f" ({sizes} sizes, {amounts} amounts of data)" if max(sizes, amounts) <= GRID else ""
-    reason = f"the runs vary N and D apart{grid}"
+    reason = f"the runs vary N and D independently{grid}"
     yield from _if_allowed(runs, y, get_law("chinchilla"), reason)
 
 

@@ -40,7 +40,7 @@ PULL = {
     "lad": "Outliers hardly change a fit of absolute deviations",
     "ols": "Outliers change a least-squares fit",
     "ols-log": "Outliers change a least-squares fit",
-    "asymmetric": "Outliers above the law hardly change the fit, outliers below it do",
+    "asymmetric": "Outliers above the law hardly change the fit, but outliers below the law do",
 }
 """Sentence about the effect of outliers on a fit, for each objective."""
 
@@ -158,9 +158,10 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
         axis = leading_axis(s.law, s.law.values(found.theta), ends)
         yield FitWarning(
             "floor-zero" if zero else "floor-weak",
-            f"{say} {name} is below {limit:.3g} (95 %); zero is not excluded. Ten times beyond the runs in "
-            f"{' and '.join(s.law.axes)} the {s.spec.y} is {without:.3g} without a floor and {with_one} with one. "
-            f"Half of the resamples have no floor, and intervals span both. Add runs with larger {axis}.",
+            f"{say} {name} is below {limit:.3g} (95 %); zero is not excluded. At ten times the "
+            f"largest {' and '.join(s.law.axes)} of the runs, the {s.spec.y} is {without:.3g} without a floor and "
+            f"{with_one} with a floor. Half of the resamples have no floor, and the intervals include both cases. "
+            f"Add runs with larger {axis}.",
         )
 
 
@@ -172,8 +173,9 @@ def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
     yield FitWarning(
         "floor-objectives",
         f"The objective {s.spec.objective} gives {curve.name} = {floor:.4g}, least squares {curve.upper(0.5):.4g} "
-        f"(95 %: {curve.upper(EXCLUDED):.4g} to {curve.upper(1 - EXCLUDED):.4g}). They weigh runs far from the "
-        "law differently. No probability of reaching a target is stated. Check the runs with the largest residuals.",
+        f"(95 %: {curve.upper(EXCLUDED):.4g} to {curve.upper(1 - EXCLUDED):.4g}). These methods weight runs far "
+        "from the law differently. No probability of reaching a target is stated. "
+        "Check the runs with the largest residuals.",
     )
 
 
@@ -196,14 +198,14 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
             todo = "fit without it" if s.law.optimum else f"add runs with smaller {term.axis} or fit without it"
             yield FitWarning(
                 "collapsed",
-                f"The term {term.text()} vanished ({amplitude} = 0): these runs show no such effect of {term.axis}, "
-                f"and {exponent} has no meaning; {todo}.",
+                f"The term {term.text()} is zero ({amplitude} = 0): these runs show no such effect of {term.axis}, "
+                f"so {exponent} has no meaning; {todo}.",
             )
         elif exponent not in s.spec.fixed and not _resolved(values[exponent], p, term.spread(x), term.coordinate(x)):
             yield FitWarning(
                 "at-bound",
                 f"{exponent} = {values[exponent]:.3g} is at its bound: "
-                f"the runs do not show how {s.spec.y} bends with {term.axis}; "
+                f"the runs do not determine the curvature of {s.spec.y} in {term.axis}; "
                 f"add runs over a wider range of {term.axis} or fix {exponent}.",
             )
 
@@ -258,14 +260,14 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
         side = "larger" if end == x.max() else "smaller"
         yield FitWarning(
             EDGE,
-            f"The runs get better up to {law.axis} = {end:.4g}, an end of the sweep: the optimum at {best:.4g} is "
-            f"extrapolated. Add runs at {side} {law.axis}, or fit a law that falls throughout, such as power.",
+            f"The runs improve up to {law.axis} = {end:.4g}, an end of the sweep: the optimum at {best:.4g} is "
+            f"extrapolated. Add runs at {side} {law.axis}, or fit a law without an optimum, such as power.",
         )
     elif said.place != "inside":
         todo = {
             "outside left": f"lies to the left of the sweep: add runs at smaller {law.axis}",
             "outside right": f"lies to the right of the sweep: add runs at larger {law.axis}",
-        }.get(said.place, "is not located by these runs: add some on both sides and repeat some with other seeds")
+        }.get(said.place, "is not determined by these runs: add runs on both sides, and repeat runs with other seeds")
         yield FitWarning("optimum", f"The best {law.axis} {todo}.")
 
 
@@ -322,7 +324,7 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
             "below-floor",
             f"{below.size} of {len(s)} runs {verb} better than the fitted floor {s.sign * floor:.4g} by more than "
             f"{whose} scatter ({_named(s, lowest)}; best {s.sign * s.y[lowest[0]]:.4g}): the floor is wrong. "
-            f"Leave {these} out if the values are of a different kind; otherwise fit another law.",
+            f"Leave {these} out if their values are of another quantity; otherwise fit another law.",
         )
 
 
@@ -360,8 +362,8 @@ def _rounded(s: Sample) -> Iterator[FitWarning]:
     if step > s.spec.delta:
         yield FitWarning(
             "rounded",
-            f"The {len(s)} losses take only {len(levels)} values, about {step:.1%} apart, more than delta = "
-            f"{s.spec.delta:g}: they look rounded; use unrounded losses, or a larger delta.",
+            f"The {len(s)} losses have only {len(levels)} different values, about {step:.1%} apart, which is more "
+            f"than delta = {s.spec.delta:g}: they look rounded. Use unrounded losses, or a larger delta.",
         )
 
 

@@ -267,10 +267,10 @@ def _unanswered(question: Question, offset: Offset | None, log: bool) -> FitWarn
     evidence = f" Residuals differ: {_values(offset, log)}." if offset else ""
     if question.kind == "dataset":
         what = f"{question.text} One law is fitted to all of them.{evidence}"
-        todo = "Answer the question on the Data page: one law each, only one of them, or all as one"
+        todo = "On the Data page, fit one law to each, fit only one of them, or fit one law to all"
     elif question.kind == "split":
         what = f"{question.text} All of them are fitted.{evidence}"
-        todo = f"Fit on {question.keep[0]} alone on the Data page, or keep all"
+        todo = f"On the Data page, fit only {question.keep[0]}, or keep all"
     else:
         one = question.left_out == 1
         what = f"{question.text} {'It is' if one else 'They are'} fitted.{evidence}"

@@ -203,8 +203,8 @@ def _enough(e: Points, found: Records) -> None:
     points, sizes = int(found.on.sum()), len(np.unique(found.N[found.on]))
     if points < FEWEST or sizes < 2:
         raise PlannerError(
-            f"Of {len(e.y)} points, {points} of {sizes} model size{'s' * (sizes != 1)} are on the envelope. It "
-            f"needs {FEWEST} points, and two sizes that are best at different compute: add larger or smaller models."
+            f"Of {len(e.y)} points, {points} of {sizes} model size{'s' * (sizes != 1)} are on the envelope. The "
+            f"law needs {FEWEST} points of at least two model sizes on it: add larger or smaller models."
         )
 
 
@@ -223,8 +223,8 @@ def _notes(found: Records, floor: bool) -> Iterator[FitWarning]:
         low, high = (power10(float(x), 2) for x in (found.C[found.on[0]].min(), found.C[found.on[0]].max()))
         yield FitWarning(
             "envelope-ends",
-            f"Below {low} and above {high} FLOPs the smallest or the largest model of the envelope is best, because "
-            f"the sweep ends there. The power laws leave these ranges out.",
+            f"Below {low} and above {high} FLOPs, the smallest or the largest model of the envelope is best "
+            f"only because the sweep has no other sizes. The power laws do not use these ranges.",
         )
     if not floor:
         yield FitWarning(

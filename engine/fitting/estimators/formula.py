@@ -172,9 +172,9 @@ def _spread(found: Spread) -> FitWarning:
     if others.size == 0:
         return FitWarning("starts-agree", f"All {total} starts that gave a fit reach the same optimum.")
     worse = others[0] / found.value[0] - 1 if found.value[0] > 0 else np.inf
-    text = f"{reached} of {total} starts reach the best optimum; the next distinct one is {_percent(worse)} worse."
+    text = f"{reached} of {total} starts reach the best optimum; the next distinct optimum is {_percent(worse)} worse."
     if reached == 1:
-        text += " A better one may exist: give bounds to the parameters, or fit with another seed."
+        text += " A better optimum may exist: give bounds to the parameters, or fit with another seed."
     return FitWarning("starts", text)
 
 
@@ -206,6 +206,6 @@ def _flat(e: Expression, found: Spread) -> Iterator[FitWarning]:
         joined = [e.names[i] for i, part in zip(free, vectors[:, 0], strict=True) if abs(part) > 0.1]
         yield FitWarning(
             "unconstrained",
-            f"The runs hardly constrain {' and '.join(joined)} one by one, only a combination of them: "
-            "fix one, or write the formula with fewer parameters.",
+            f"The runs constrain only a combination of {' and '.join(joined)}, but not each of them: fix one "
+            "of them, or write the formula with fewer parameters.",
         )

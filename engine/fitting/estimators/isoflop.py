@@ -170,7 +170,8 @@ def budgets(s: Sample) -> list[Budget]:
         total = len(np.unique(nominal[~np.isnan(nominal)]))
         raise PlannerError(
             f"Law isoflop needs at least two budgets with three model sizes each: {len(out)} of {total} "
-            f"{'budget has' if total == 1 else 'budgets have'} them; map the budget column, or use the law chinchilla."
+            f"{'budget has' if total == 1 else 'budgets have'} three sizes; map the budget column, or "
+            f"use the law chinchilla."
         )
     return out
 
@@ -359,7 +360,7 @@ def _notes(s: Sample, groups: list[Budget], found: Minima, floor: bool) -> Itera
         yield FitWarning(
             "not-located",
             f"The curve of budget {_join(named[~found.located[0]])} has no optimum near its sweep of N and is left "
-            "out: sweep N wider there.",
+            "out: sweep a wider range of N.",
         )
     if outside.any():
         yield FitWarning(

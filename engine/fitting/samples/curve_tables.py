@@ -44,7 +44,7 @@ def measured(curves: Curves, y: str) -> Curves:
     """
     if y not in curves:
         known = ", ".join(["loss"] * ("loss" in curves) + [m.column for m in curves.roles.metrics])
-        raise PlannerError(f"The curves have no column for {y}: they hold {known or 'neither loss nor metrics'}.")
+        raise PlannerError(f"The curves have no column for {y}: they contain {known or 'neither loss nor metrics'}.")
     infinite, seen = _any(curves, np.isinf(curves[y])), _any(curves, np.isfinite(curves[y]))
     sound = curves.marks == ""
     kept = curves.take(sound & ~infinite & seen)
@@ -293,8 +293,8 @@ def _need(curves: Curves, roles: tuple[str, ...], spec: FitSpec) -> None:
         if role not in curves or not np.isfinite(curves[role]).all():
             known = "is not known along the curves" if role not in curves else "is missing at some points of the curves"
             raise PlannerError(
-                f"Law {spec.law} needs {role}, which {known}: map a column to it in the curve table, or in the run "
-                "table that names the same runs."
+                f"Law {spec.law} needs {role}, which {known}: map a column to {role} in the curve table, or in "
+                "the run table with the same run names."
             )
 
 

@@ -103,7 +103,7 @@ def no_run(runs: Runs) -> PlannerError:
         reasons, counts = np.unique(runs.left_out.why, return_counts=True)
         text = f"{counts.max():,} row{'' if counts.max() == 1 else 's'} {reasons[counts.argmax()]}"
         return PlannerError(f"No run is left: the table has {text}. Correct its cells, or map other columns.")
-    return PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
+    return PlannerError("No run is selected: use a wider filter, or give at least one run a weight above zero.")
 
 
 def precision(spec: FitSpec, runs: Runs) -> Floats:
@@ -191,7 +191,9 @@ def _known(spec: FitSpec, law: Law) -> None:
                 f"The prior of {name} has the standard deviation {sd:g}, which leaves no freedom: fix it."
             )
     if spec.prior and not law.is_pointwise:
-        raise PlannerError(f"Law {law.name} takes no prior: fix the parameter, or use a law of all runs.")
+        raise PlannerError(
+            f"Law {law.name} does not support priors: fix the parameter, or use a law such as chinchilla."
+        )
     if set(law.names) <= set(spec.fixed):
         raise PlannerError(f"Every parameter of {law.name} is fixed: free at least one.")
 
@@ -237,7 +239,7 @@ def _usable(runs: Runs, role: str, zero: bool) -> None:
     if bad.size:
         raise PlannerError(
             f"{column(runs, role)} is {values[bad[0]]:g} in {row(runs, int(bad[0]))}: a law needs "
-            f"{'finite' if zero else 'positive'} numbers there; correct the value or leave the run out."
+            f"{'finite' if zero else 'positive'} values of {role}. Correct the value, or leave the run out."
         )
 
 

@@ -168,12 +168,13 @@ def _sentence(
     changed = [names[i] for i in part]
     if len(part) == 1:
         return (
-            f"The runs hardly determine {changed[0]}: one standard error changes {moves[0]}{further}; {where}, "
-            "fix it or give it a prior."
+            f"The runs hardly determine {changed[0]}: one standard error changes {moves[0]}{further}. To "
+            f"determine {changed[0]}, {where}, fix it, or give it a prior."
         )
     return (
         f"{and_list(changed)} move together: one standard error in that direction changes {and_list(moves)}{further}, "
-        f"so the runs determine only their combination. To determine each, {where}, fix one of them or give it a prior."
+        f"so the runs determine only their combination. To determine each, {where}, fix one of them, or give one of "
+        "them a prior."
     )
 
 

@@ -65,7 +65,7 @@ class OptimumLocation:
         """The location as text: ``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
         votes = [f"{_percent(share)} {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
         why = "the runs do not differ from a constant by more than their scatter; " if self.flat else ""
-        why += "the runs get better all the way to an end; " if self.edge and self.place == "not located" else ""
+        why += "the runs improve up to one end of the sweep; " if self.edge and self.place == "not located" else ""
         how = f"resamples: {', '.join(votes)}" if votes else "by the best fit alone"
         return f"{self.short} from {self.low:.4g} to {self.high:.4g} ({why}{how})"
 

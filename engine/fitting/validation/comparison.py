@@ -63,7 +63,7 @@ def criteria(found: Fit, runs: Runs) -> Criteria:
     Raises PlannerError if the law describes minima instead of single runs, or if all residuals are zero.
     """
     if not found.law.is_pointwise:
-        raise PlannerError(f"Law {found.law.name} describes minima, not single runs, so it has no likelihood of them.")
+        raise PlannerError(f"Law {found.law.name} describes minima, so it has no likelihood of single runs.")
     s = sample(found.spec, runs)
     how = objective(found.spec, s.y)
     predicted = found.law.predict(found.theta, s.columns)
@@ -80,7 +80,7 @@ def most_likely(loss: Loss, residual: Floats, weight: Floats) -> float:
     rho = loss.value(residual)
     total, n = float(weight @ rho), len(rho)
     if not total > 1e-24 * max(float(np.max(np.abs(residual), initial=0.0)), 1e-300) * n:
-        raise PlannerError("The law goes through every run exactly, so the noise has no scale and laws no likelihood.")
+        raise PlannerError("The law fits every run exactly, so neither the noise nor a likelihood can be estimated.")
     typical = np.log(total / n)
     best = minimize_scalar(
         lambda t: total / np.exp(t) + float(np.sum(log_norm(loss, np.exp(t) / weight))),

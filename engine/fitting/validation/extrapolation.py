@@ -288,7 +288,7 @@ def _limits(runs: Runs, role: str, size: Floats) -> list[float]:
     levels = np.unique(size)
     if len(levels) < 3:
         raise PlannerError(
-            f"Leaving out the largest runs requires three values of {column(runs, role)}, and these runs have "
+            f"Leaving out the largest runs requires three values of {column(runs, role)}, but these runs have "
             f"{len(levels)}: add a budget, or map the column with the size of the runs."
         )
     if role == "budget":

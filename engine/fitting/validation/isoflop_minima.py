@@ -86,9 +86,9 @@ class ParabolaBias:
         """The biases of a and of N* as a sentence."""
         first, last = self.at[0], self.at[-1]
         return (
-            f"Parabolas of this design on the chinchilla surface through the same runs find a = {self.exponent:.4f} "
-            f"where the surface has {self.truth:.4f} (bias {self.bias:+.4f}): N* is off by {first.N:+.2%} at the "
-            f"largest budget ({first.C:.3g} FLOPs) and by {last.N:+.2%} at {last.C:.3g} FLOPs."
+            f"For losses of a chinchilla surface fitted to the runs, parabolas at the N and C of these runs give a = "
+            f"{self.exponent:.4f}, but the surface has {self.truth:.4f} (bias {self.bias:+.4f}): N* is off by "
+            f"{first.N:+.2%} at the largest budget ({first.C:.3g} FLOPs) and by {last.N:+.2%} at {last.C:.3g} FLOPs."
         )
 
 
@@ -101,7 +101,9 @@ def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) ->
     spec = found.spec.without_refits()
     surface = fit(spec.for_law(get_law("chinchilla")), runs)
     if not (surface.theta > 0)[1:].all():
-        raise PlannerError("The chinchilla surface through these runs lost a term, so it has no optimum to compare.")
+        raise PlannerError(
+            "A term of the chinchilla surface of these runs is zero, so the surface has no optimum to compare."
+        )
     again = fit(spec, _on(surface, runs))
     largest = np.max(runs["C"][~np.isnan(runs["budget"])])
     C = largest * 10.0 ** np.array(beyond)

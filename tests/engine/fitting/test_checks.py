@@ -76,7 +76,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("prior without width", {"prior": {"E": (1, 0.0)}}, GOOD, "prior of E has the standard deviation 0: give"),
     ("prior of negative width", {"prior": {"E": (1, -2.0)}}, GOOD, "standard deviation -2: give a number above zero"),
     ("prior mean", {"prior": {"E": (float("nan"), 1.0)}}, GOOD, "prior mean of E is nan"),
-    ("prior of parabolas", {"law": "isoflop", "prior": {"a": (0.5, 0.1)}}, GOOD, "isoflop takes no prior"),
+    ("prior of parabolas", {"law": "isoflop", "prior": {"a": (0.5, 0.1)}}, GOOD, "isoflop does not support priors"),
     ("prior of no width", {"prior": {"E": (1.8, 1e-300)}}, GOOD, "leaves no freedom: fix it"),
     (
         "profile of a prior",

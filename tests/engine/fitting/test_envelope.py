@@ -160,5 +160,5 @@ def test_what_makes_no_envelope_is_said() -> None:
         fit(SPEC, NOBODY, curves=surface_curves(5, 1))
     with pytest.raises(PlannerError, match="Law chinchilla uses one row for each run and no training curves"):
         fit(FitSpec(bootstrap=0), NOBODY, curves=one_size)
-    with pytest.raises(PlannerError, match="The curves have no column for recall: they hold loss"):
+    with pytest.raises(PlannerError, match="The curves have no column for recall: they contain loss"):
         fit(SPEC.model_copy(update={"y": "recall"}), NOBODY, curves=replace(one_size, values=dict(one_size.values)))

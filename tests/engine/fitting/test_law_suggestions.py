@@ -20,7 +20,7 @@ SHARE = np.linspace(0.1, 0.9, 8)
 @pytest.mark.parametrize(
     ("columns", "hyper", "key", "reason"),
     [
-        (GRID, (), "chinchilla", "the runs vary N and D apart (4 sizes, 3 amounts of data)"),
+        (GRID, (), "chinchilla", "the runs vary N and D independently (4 sizes, 3 amounts of data)"),
         (GRID | {"U": np.minimum(D, np.tile([1e6, 1e7, 1e8], 4))}, (), "data-constrained", "repeat samples up to"),
         ({"D": LINE, "loss": LINE**-0.2}, (), "power-D", "the runs vary data (8 values)"),
         ({"N": LINE, "loss": LINE**-0.2}, (), "power-N", "the runs vary size (8 values)"),

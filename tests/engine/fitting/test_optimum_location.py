@@ -61,9 +61,9 @@ def test_a_parabola_through_a_monotone_sweep_says_whose_turn_it_is() -> None:
     place = found.optimum_location
     assert place is not None
     assert (place.place, place.edge) == ("not located", True)
-    assert "the runs get better all the way to an end" in place.text
+    assert "the runs improve up to one end of the sweep" in place.text
     (said,) = [w.text for w in found.warnings if w.code == "edge"]
-    assert said.startswith("The runs get better up to x = 100, an end of the sweep: the optimum at ")
+    assert said.startswith("The runs improve up to x = 100, an end of the sweep: the optimum at ")
     assert read_fit(to_json(found)).optimum_location == place
 
 

@@ -193,7 +193,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], list[str] | None, str]]
     ("fixed", {"share": ("alpha",), "fixed": {"alpha": 0.4}}, GOOD, TWO, "alpha is fixed and shared"),
     ("all", {"share": ("K", "X_c", "alpha")}, GOOD, TWO, "Every free parameter of power is shared"),
     ("amplitude alone", {"share": ("X_c",)}, GOOD, TWO, "X_c is shared but alpha is not"),
-    ("parabolas", {"law": "isoflop", "axis": None, "share": ("a",)}, GOOD, TWO, "isoflop shares no parameters"),
+    ("parabolas", {"law": "isoflop", "axis": None, "share": ("a",)}, GOOD, TWO, "isoflop cannot share parameters"),
     ("one value", {}, {**GOOD, "D": np.r_[X, np.full(9, 1e6)]}, TWO, r"Group b: D \(column tokens\) has one value"),
     ("no run", {}, {**GOOD, "weight": np.zeros(18)}, TWO, "No run is selected"),
 ]

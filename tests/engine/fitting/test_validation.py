@@ -133,7 +133,7 @@ def test_cuts_never_leave_out_more_than_half(levels: int, seed: int) -> None:
 
 
 def test_too_little_to_leave_out_is_one_sentence() -> None:
-    with pytest.raises(PlannerError, match="requires three values of budget, and these runs have 2"):
+    with pytest.raises(PlannerError, match="requires three values of budget, but these runs have 2"):
         validate(OLS, make_runs(budgets(levels=2)))
     two = {"N": [1.0, 2, 2, 2], "loss": [3.0, 2, 2, 2]}
     with pytest.raises(PlannerError, match="requires three values of N"):

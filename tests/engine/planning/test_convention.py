@@ -103,7 +103,7 @@ def test_a_law_of_minima_takes_n_from_the_frontier_and_d_from_the_rule_in_use() 
     assert said == (
         "N* is computed from the frontier, D from the compute rule C = 6*D*(1.46*N+3*512*256*188). By this rule, "
         "the fitted D* of "
-        "3.83 B tokens would cost 3.15 times the budget."
+        "3.83 B tokens costs 3.15 times the budget."
     )
     # Each resample spends the budget at its own N*, so the upper end of N gives the lower end of D.
     n, d = (plans[0][0].allocation[name].ci68 for name in "ND")

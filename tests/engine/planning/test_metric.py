@@ -150,7 +150,7 @@ def test_a_map_that_turns_within_its_runs_is_refused(epoch: Fit) -> None:
         (rejection(ranges={}), "", "The map of R contains no runs"),
         (replace(rejection(), n=0), "", "The map of R contains no runs"),
         (rejection(direction="min"), "", "By this map R gets worse as loss gets better"),
-        (make_fit(EPOCH), "", "The map of loss reads N and D, but the law describes loss: fit a metric-map on loss"),
+        (make_fit(EPOCH), "", "The map of loss uses N and D, but the law describes loss: fit a metric-map on loss"),
     ],
 )
 def test_maps_that_do_not_fit_the_question_are_refused(epoch: Fit, map: Fit, name: str, why: str) -> None:

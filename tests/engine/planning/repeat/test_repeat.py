@@ -316,7 +316,7 @@ def test_samples_at_hand_far_beyond_the_runs_are_worth_nothing_that_is_known() -
     far, near = (worth_of(one, repeated, U) for U in (1e9, 2e6))
     assert far.beyond == pytest.approx(4.0, abs=2.0)
     assert not far.answers
-    assert "lies" in worth_text(far, "jets")
+    assert "beyond the runs" in worth_text(far, "jets")
     assert "reach" not in worth_text(far, "jets")
     assert near.answers
     assert ", extrapolated " in worth_text(near, "jets")
