@@ -178,7 +178,7 @@ def worth_text(worth: Worth, unit: str) -> str:
     if not worth.answers:
         return (
             f"Your {count(worth.U, 3)} {unit} lie {decades(worth.beyond)} beyond the runs, which support at most "
-            f"{decades(ANSWERED)}, so the loss that they reach is not stated."
+            f"{decades(ANSWERED)}, so their loss is not stated."
         )
     return (
         f"Your {count(worth.U, 3)} {unit} reach {worth.once.unit} {_spread(worth.once)} if each is seen once, and "
