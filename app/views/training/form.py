@@ -214,6 +214,8 @@ def _offer(queue: Queue, family: Family[Any], texts: dict[str, str], rest: Any) 
             st.markdown(f":green[:material/check:] {message}", width="content")
         if changed := _changed(family, grid):
             st.caption(escape_markdown(changed))
+    if len(found.cells) < LEAST_CELLS:
+        st.caption(f"A fit of a law over N and D needs at least {LEAST_CELLS} different cells.")
     with rest:
         about = special.special_of(family).about
         st.markdown(f"**{found.text}**  \n{about(queue.root, found.cells) if about is not None else ''}")
@@ -227,6 +229,8 @@ def _offer(queue: Queue, family: Family[Any], texts: dict[str, str], rest: Any) 
         _launch(queue, family, grid, cap)
 
 
+LEAST_CELLS = 6
+"""Smallest number of different cells to which a law over N and D with five parameters can be fitted."""
 SHOWN = 4
 """Maximum number of changed settings that are listed next to the launch button."""
 

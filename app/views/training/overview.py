@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.cell_service import ingest
+from isoplan.app.cell_service import as_row, ingest
 from isoplan.app.figures.style.theme import WEB, Drawing, Theme
 from isoplan.app.figures.training import curves as live
 from isoplan.app.views.training import actions, costs, special, standing
 from isoplan.app.views.training.lines import curves, spans
 from isoplan.app.views.training.standing import Group, Look
-from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
+from isoplan.app.views.widgets.parts import draw, escape_markdown, plural, sentences
 from isoplan.app.views.widgets.state import newest_fit
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import count, duration
@@ -23,9 +23,12 @@ from isoplan.engine.store.database.cell_index import table_of
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.progress import OPEN, Progress, describe_simulation, describe_states
+from isoplan.trainers.backend.store.record import Record
 from isoplan.trainers.cell import Family
 from isoplan.trainers.families import find_family, read_cell
 
+NAMED = 6
+"""Maximum number of cells without a row that are listed by name."""
 MOST_BARS = 5
 """Maximum number of sweeps with a progress bar. Sweeps with unfinished cells come first, then the newest others."""
 
@@ -50,6 +53,8 @@ def _show(queue: Queue, group: Group, family: Family[Any], axes: Axes, working: 
         fit_button(queue, family)
         if not line.wrong:
             st.caption(escape_markdown(line.text))
+    if group.key in look.groups and (reasons := rowless(look.cells(look.groups[group.key]), family.loss)):
+        st.warning(escape_markdown(reasons), icon=":material/warning:")
     for one in _shown(look):
         _bar(queue, look, one, may)
     with sentences():
@@ -58,6 +63,20 @@ def _show(queue: Queue, group: Group, family: Family[Any], axes: Axes, working: 
     _notice(look)
     if look.working != working:
         st.rerun()
+
+
+def rowless(cells: Sequence[Record], loss: str) -> str:
+    """Return a sentence about the finished cells that gave no row of the run table; "" if there are none.
+
+    A cell without a finite value of ``loss``, the quantity of the laws of its family, gives no row.
+    """
+    done = [record for record in cells if record.state == "done"]
+    lost = [one.name[:8] for one in done if (row := as_row(one)) is None or not row.usable]
+    if not lost:
+        return ""
+    named = ", ".join(lost[:NAMED]) + (f" and {len(lost) - NAMED} more" if len(lost) > NAMED else "")
+    many = f"{len(lost)} of {plural(len(done), 'finished cell')}"
+    return f"{many} cannot be fitted, because the {loss} is not finite: {named}."
 
 
 def _shown(look: Look) -> list[Group]:

@@ -12,6 +12,7 @@ from isoplan.app.cell_service import ingest, queue_of
 from isoplan.app.views.training import standing
 from isoplan.app.views.training import table as rows
 from isoplan.app.views.training.lines import curves, spans
+from isoplan.app.views.training.overview import rowless
 from isoplan.app.views.training.table import whole_log
 from isoplan.engine.store.database.cell_index import table_of
 from isoplan.engine.store.database.database import Database
@@ -19,7 +20,7 @@ from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue import sweep
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files
-from isoplan.trainers.backend.store.record import CELLS, beat_of, events_of, log_of, result_of
+from isoplan.trainers.backend.store.record import CELLS, Order, Record, beat_of, events_of, log_of, result_of
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import typed_grid
 from tests.app.views.conftest import Open, told
@@ -223,3 +224,12 @@ def test_fit_these_cells_includes_a_cell_that_has_just_finished(open_page: Open,
     assert tables.get(db, table).rows == 1
     press(at, "Fit these cells")
     assert tables.get(db, table).rows == 2
+
+
+def test_finished_cells_without_a_finite_loss_are_named() -> None:
+    def finished(name: str, loss: float) -> Record:
+        return Record(name, "jets", {}, "", Order(), 1, results={1: {"state": "done", "metrics": {"loss": loss}}})
+
+    cells = [finished("aa", 1.0), finished("bb", np.nan), finished("cc", np.inf)]
+    assert rowless(cells, "loss") == "2 of 3 finished cells cannot be fitted, because the loss is not finite: bb, cc."
+    assert rowless(cells[:1], "loss") == ""

@@ -294,3 +294,10 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_cell(
         press(at, "Launch 9 cells")
     assert f"The disk of {root} is full: free some space and try again." in told(at)
     assert not Queue(root).scan()
+
+
+@pytest.mark.parametrize(("widths", "noted"), [("8, 16", True), ("8, 16, 32, 64, 128, 256", False)])
+def test_few_cells_are_noted_before_a_launch(open_page: Open, widths: str, noted: bool) -> None:
+    at = open_page("train", cell_width=widths, cell_samples="16384")
+    note = "A fit of a law over N and D needs at least 6 different cells."
+    assert (note in [caption.value for caption in at.caption]) is noted
