@@ -77,10 +77,10 @@ def test_a_budget_in_money_is_the_compute_that_it_pays_for(run: Run, fitted: Pat
     assert plan.question.value == pytest.approx(hours * 3600 * 989e12 * 0.4, rel=1e-3)
     total = next(line.amount.value for line in plan.bill if (line.part, line.what) == ("total", "money"))
     assert total == pytest.approx(20_000)
-    assert "20k EUR is read as " in made.err
-    assert "FLOPs: 3 EUR per hour of H200 at 40 % of the peak of H200." in made.err
+    assert plan.question.money == 20_000
+    assert plan.sentence.startswith("With 20.0 k EUR train ")
     bare = run("plan", fitted, "--budget", "20k EUR", "--device", "H200")
-    one_sentence(bare, "The option --budget '20k EUR' is money: give the option --device and the option --hour-price")
+    one_sentence(bare, "The option --budget '20k EUR' is money: give the option --hour-price with it.")
 
 
 def test_a_plan_is_compared_with_a_stated_one(run: Run, fitted: Path) -> None:
