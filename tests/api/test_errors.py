@@ -127,7 +127,7 @@ def test_wrong_options_of_other_answers_are_one_sentence(folder: Path, one_pass:
         ip.recipe(1e18, "recall@10", instead={"x": 1})  # type: ignore[dict-item]
     with pytest.raises(ip.PlannerError, match=r"Option runs: no runs vary N, s, B or K alone"):
         ip.recipe(1e18, "recall@10", runs=pd.DataFrame({"alpha": [1, 3], "beta": [2, 4]}))
-    with pytest.raises(ip.PlannerError, match=r"Options target_mse, target_error: give exactly one of them"):
+    with pytest.raises(ip.PlannerError, match=r"Options target_mse, target_error, points: give exactly one of them"):
         ip.amplitude(5)
     with pytest.raises(ip.PlannerError, match=r"Option anchors: name the axis that limits the run first"):
         ip.amplitude(5, target_mse=1e-6, anchors=[{"loss": 1e-3}])

@@ -92,7 +92,7 @@ def test_save_says_what_it_cannot_write(folder: Path, one_pass: Fit, tmp_path: P
         ip.save(one_pass, tmp_path / "fit.csv")
     with pytest.raises(ip.PlannerError, match=r"no format has the ending '.txt'. Use .json, .csv, .md, .tex, .py"):
         ip.save(ip.plan(one_pass, budget=1e21), tmp_path / "plan.txt")
-    with pytest.raises(ip.PlannerError, match=r"Answer: Runs has no file"):
+    with pytest.raises(ip.PlannerError, match=r"Answer: Runs cannot be saved. Save a fit, a plan or another answer."):
         ip.save(runs, tmp_path / "runs.json")
     with pytest.raises(ip.PlannerError, match=r"fit.json cannot be written"):
         ip.save(one_pass, tmp_path / "nowhere" / "fit.json")
