@@ -26,7 +26,7 @@ GAP = 0.05
 
 
 def draw_slices(found: Sequence[Slice], y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """Draw one panel per slice, a line of the law over one axis, with the same y axis in all panels.
+    """Draw one panel for each slice, with the same y axis in all panels. A slice is a line of the law over one axis.
 
     Each run is moved along the law to the values that the other axes have in the panel.
     """

@@ -41,7 +41,8 @@ def choose(db: Database) -> None:
     st.session_state["runs_choice"] = chosen if chosen in names else ""
     st.selectbox(
         "Your runs", list(names), format_func=names.__getitem__, key="runs_choice", on_change=_changed,
-        help="One table with any sweeps: N and D at fixed budgets, embedder share, batch size, extra negatives.",
+        help="One table with one or several sweeps: N and D (at fixed budgets); the embedder share; the batch size; "
+        "the number of extra negatives.",
     )  # fmt: skip
     if chosen in names:
         remember("runs", chosen)

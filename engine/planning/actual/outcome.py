@@ -325,6 +325,6 @@ def _normal(loss: Loss, mean: float) -> float:
         tails = 2 * loss.delta * sd * height - loss.delta**2 * ndtr(-a)
         return float(np.log(loss.scale * (core + tails) / mean))
 
-    # rho(r) is at most scale r^2 / 2 and at most scale delta |r|. Each bound gives a lower limit of sd.
+    # rho(r) <= scale * r^2 / 2 and rho(r) <= scale * delta * |r|. Each of the two bounds gives a lower limit of sd.
     least = max(np.sqrt(2 * mean / loss.scale), mean / (loss.scale * loss.delta))
     return float(np.exp(brentq(excess, np.log(least) - 1, np.log(least) + 3)))

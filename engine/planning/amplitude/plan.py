@@ -37,10 +37,12 @@ class Size:
 
 
 def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict[Axis, Need], dict[Axis, str]]:
-    """Return the range of each axis that reaches ``mse``, from ``law`` and the other laws of its process and network.
+    """Return the values of each axis at which ``mse`` is reached, as a range over the published laws.
+
+    The published laws are ``law`` and the other laws of the same process and network.
 
     The second value states, for each axis without a range, why its range is unknown. A law of N or C is valid only for
-    the D at which it was measured. It does not apply to a target that needs more points.
+    the D at which this law was measured. It is not used for a target that needs a larger D.
     """
     found: dict[Axis, Need] = {law.axis: from_law(law, mse, slow)}
     why: dict[Axis, str] = {}

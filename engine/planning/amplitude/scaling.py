@@ -168,8 +168,8 @@ def _notes(
 def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
     """Return a note for each anchor for which no test has shown that its axis limits the loss."""
     text = (
-        "It is not tested whether {axis} limits the anchor at {axis} = {x:g}. Double the other axes: the loss of the "
-        "anchor must change by less than 10 %."
+        "It is not tested whether {axis} limits the loss of the anchor at {axis} = {x:g}. To test it, double the other "
+        "axes: if {axis} limits the loss, the loss changes by less than 10 %."
     )
     return [FitWarning(UNCHECKED, text.format(axis=a.axis, x=a.x)) for a in anchors if a.doubled is None]
 

@@ -282,8 +282,8 @@ def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
     if epochs is None or epochs.value is None or epochs.value <= 1.0 + 1e-9:
         return ()
     sees = (
-        f"The plan has {count(epochs.value)} times the largest number of unique {sample_unit(fit)} in the runs; "
-        "the law counts every sample as new."
+        f"The plan trains on {count(epochs.value)} times as many {sample_unit(fit)} as the run with the most unique "
+        f"{sample_unit(fit)}. The law counts every one as new."
     )
     return (FitWarning(REPEATS, sees),)
 

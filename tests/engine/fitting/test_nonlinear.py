@@ -239,7 +239,7 @@ def test_laws_that_are_formulas_recover_their_truth(name: str, truth: dict[str, 
 
 
 def test_the_published_fit_of_repeated_data(shared: Path) -> None:
-    """A fit of only R_D and R_N has at most the objective of the published parameters (Muennighoff et al. 2023)."""
+    """A fit of only R_D and R_N is not worse than the published values (Muennighoff et al. 2023)."""
     table = pd.read_csv(shared / "runs" / "scalebench_data_constrained.csv")
     runs = make_runs({name: table[name].to_numpy() for name in ("N", "D", "U", "loss")})
     held = {"E": math.exp(0.6254804), "A": math.exp(6.255414), "B": math.exp(7.3049974), "alpha": 0.3526596}

@@ -79,7 +79,7 @@ class Lloca:
     def layers_of(self, x: Tensor) -> list[Tensor]:
         """Return the last hidden layer (B, width) and the outputs (B, outputs).
 
-        The last hidden layer is the mean of the activations after the last block over the particles.
+        The last hidden layer is the output of the last block, averaged over the particles.
         """
         momenta = self._momenta(x)
         kinds = self._kinds.expand(len(x), -1, -1)

@@ -143,7 +143,7 @@ def test_logarithms_are_recognised_by_name_and_values(case: str, write: Write, r
 
 
 def test_a_logarithm_of_two_possible_bases_is_asked_about(write: Write) -> None:
-    N, D = RUNS.N / 1e3, RUNS.D / 1e5  # A logarithm of 9.9 can have base e or 10: models of either size exist.
+    N, D = RUNS.N / 1e3, RUNS.D / 1e5  # 9.9 can be ln N (N = 2e4) or log10 N (N = 8e9). Models of both sizes exist.
     path = write(logN=np.log(N), logD=np.log(D), loss=RUNS.loss)
     options = "--convert logN:log10 or --convert logN:ln in the terminal"
     refused(path, "column 'logN' looks like N as a logarithm without a stated base; tick")
