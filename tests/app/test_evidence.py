@@ -1,4 +1,4 @@
-"""Terminal, page and bundled documents compute the same numbers from the table of a recommender sweep."""
+"""The terminal, the page and ``isoplan.data.trained`` read the same numbers from the table of a recommender sweep."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ METRICS = tuple(trained.COLUMNS)
 
 
 def numbers(evidence: Evidence) -> list[tuple[object, ...]]:
-    """Return every number that a recipe uses from the evidence, with the law and the position of each optimum."""
+    """Return all numbers of the evidence that a recipe uses, the laws, and the position of each optimum."""
     optima = [
         (one.metric, one.budget, one.place, one.x.value, one.x.ci68, one.fit and one.fit.law.name)
         for one in (*evidence.share, *evidence.negatives)

@@ -21,7 +21,7 @@ async def _file(_request: Any) -> PlainTextResponse:
 
 
 def ask(path: str, accept: str = HTML) -> tuple[int, str]:
-    """Return the status of the response to ``path``, and the full path to which it redirects."""
+    """Request ``path``. Return the status of the response, and the full path to which the response redirects."""
     app = Starlette(routes=[*shell.routes(), Route("/{rest:path}", _file)])
     sent: list[dict[str, Any]] = []
 

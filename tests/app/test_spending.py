@@ -1,4 +1,4 @@
-"""Tests of the spending cap of a sweep, typed as money with a price per device hour or as device hours."""
+"""Tests of the spending cap of a sweep: device hours, or money together with a price per device hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trained amplitude cells of a workspace are anchors of plans, except rows that the user withdrew from the table."""
+"""Trained amplitude cells of a workspace are anchors of plans, unless the user withdrew their rows from the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure of a cost curve: the law, its interval band, the runs and the plan are drawn and named in the legend."""
+"""Figure of a cost curve: law, interval band, runs and plan are drawn and named in the legend."""
 
 from __future__ import annotations
 

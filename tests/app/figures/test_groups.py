@@ -119,7 +119,7 @@ COLOURS = dict(zip(SETS, CATEGORIES, strict=False))
 
 
 def in_sets(n: int) -> dict[str, Category]:
-    """Return the category ``dataset`` for ``n`` runs or curves, with the names of three datasets in turn."""
+    """Return the category ``dataset`` for ``n`` runs or curves, which belong to three datasets in turn."""
     return {"dataset": Category(SETS, (np.arange(n) % 3).astype(np.int8), "dataset")}
 
 
@@ -135,7 +135,7 @@ def _grid() -> tuple[Fit, Runs]:
 
 @cache
 def _odd() -> tuple[Fit, Runs]:
-    """Return a fit and its runs. Three runs, one of each dataset, have a loss 30 % above the law."""
+    """Return a fit and its runs. In each of the three datasets, one run has a loss 30 % above the law."""
     runs = make_runs(surface(60, 0.002))
     off = np.where(np.isin(np.arange(60), (10, 20, 33)), 1.3, 1.0)
     runs = of_sets(replace(runs, values={**runs.values, "loss": runs["loss"] * off}))
@@ -252,7 +252,7 @@ FIGURES: dict[str, Callable[[Theme], Drawing]] = {
     "cells": _cells, "batches": _batches,
 }  # fmt: skip
 WITHOUT_RUNS_OF_THEIR_OWN = {"along", "dots"}
-"""Modules of figures that do not draw runs: only other figure modules use them."""
+"""Figure modules that draw no runs. Only other figure modules use the modules listed here."""
 
 
 def colour_of(trace: Any) -> str:

@@ -1,4 +1,4 @@
-"""Figure of loss curves during training: colours, end points, fixed axes, and fewer points for many curves."""
+"""Figure of loss curves during training: colours, end points, fixed axes, and curves thinned if they are many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure of a law over a column that the user chose: its axis, runs at zero, and the optimum with its interval."""
+"""Figure of a law over a column that the user chose: the axis, runs at zero, and the optimum with its interval."""
 
 from __future__ import annotations
 

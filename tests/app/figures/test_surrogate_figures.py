@@ -1,4 +1,4 @@
-"""Figures of amplitude surrogates: pulls with the unit Gaussian, intrinsic dimensions with that of phase space."""
+"""Figures of amplitude surrogates: pulls beside a Gaussian, intrinsic dimensions beside the phase-space dimension."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ GAUSSIAN = 1000 * np.diff(ndtr(EDGES))
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda t: t.name)
 def test_pulls_are_a_density_beside_that_of_the_unit_gaussian(theme: Theme) -> None:
-    """Pulls of standard deviation 2 have half the peak of the unit Gaussian, and 0.27 % are below -6 or above 6."""
+    """The density of pulls with standard deviation 2 has half the peak of the unit Gaussian.
+
+    0.27 % of these pulls are below -6 or above 6. They belong to the outermost bars.
+    """
     wide = np.diff(np.r_[0, ndtr(EDGES[1:-1] / 2), 1])
     drawing = intrinsic.draw_pulls(Pulls(EDGES, 500 * wide, GAUSSIAN), theme)
     (bars,), (line,) = traces(drawing, name="pulls"), traces(drawing, name="unit Gaussian")

@@ -1,4 +1,4 @@
-"""Figures of training curves, of the laws fitted to them, and of metric agreement."""
+"""Figures of training curves, of laws fitted to training curves, and of metric agreement."""
 
 from __future__ import annotations
 
@@ -101,7 +101,10 @@ def test_agreement_has_a_panel_a_budget_and_frames_around_flips() -> None:
 
 @pytest.mark.parametrize(("metrics", "parts", "across"), [(4, 5, 3), (7, 3, 2), (10, 4, 1), (15, 2, 1), (20, 4, 3)])
 def test_cells_say_their_numbers_as_long_as_these_can_be_read(metrics: int, parts: int, across: int) -> None:
-    """A row has at most 14 heatmap cells with numbers. With more cells, panels are stacked or numbers are omitted."""
+    """One row of panels has at most 14 heatmap cells with numbers.
+
+    If there are more cells, the panels are stacked or the numbers are omitted.
+    """
     random = np.random.default_rng(0)
     names = [f"m{i}" for i in range(metrics - 1)]
     values = {name: random.normal(size=6 * parts) for name in ("loss", *names)}

@@ -17,7 +17,10 @@ SHOWN = re.compile(
     rb"(?<![\w/.])([qQ])(?!\w)",
     re.DOTALL,
 )
-"""Pattern of PDF operators that select a font, show text, or save (q) and restore (Q) the state with the font."""
+"""Pattern of PDF operators that select a font, show text, save the state (q) or restore it (Q).
+
+The state includes the font.
+"""
 LITERAL = re.compile(rb"\((" + INNER + rb")\)|<([0-9A-Fa-f]+)>", re.DOTALL)
 ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
@@ -30,7 +33,7 @@ def pages(pdf: bytes) -> int:
 
 
 def text_of_pdf(pdf: bytes) -> str:
-    """Return the text of a PDF without white space. The tables of the fonts translate glyphs to characters."""
+    """Return the text of a PDF without white space. Each font has a table that translates glyphs to characters."""
     objects, streams = _objects(pdf)
     tables = {n: _table(streams[n]) for n, body in objects.items() if b"/Type/CMap" in body}
     out = []
@@ -53,7 +56,10 @@ def _named(body: bytes, name: bytes) -> int:
 
 
 def _objects(pdf: bytes) -> tuple[dict[int, bytes], dict[int, bytes]]:
-    """Return the dictionary of each PDF object and the decompressed stream of each object that has one, by number."""
+    """Return two mappings by the number of a PDF object: to its dictionary, and to its decompressed stream.
+
+    The second mapping contains only the objects that have a stream.
+    """
     objects, streams, at = dict[int, bytes](), dict[int, bytes](), 0
     while found := HEAD.search(pdf, at):
         number, at = int(found[1]), found.end()

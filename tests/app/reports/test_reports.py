@@ -1,4 +1,4 @@
-"""Reports contain the numbers of their answer, show texts of users as text, never as code, and load no other file."""
+"""Reports contain the numbers of their answer and load no other file. Texts of users are never read as code."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def report(plan: Plan, fit: Fit) -> Report:
 
 
 def test_the_numbers_are_those_of_the_answer(report: Report) -> None:
-    """The PDF and the HTML file contain each label, value and interval of the document, and its sources."""
+    """The PDF and the HTML file contain the sources of the document and each of its labels, values and intervals."""
     printed, (text, cells, _) = text_of_pdf(pdf_report(report)), read_html(html_report(report))
     document = report.document
     assert len(document.lines) >= 14
@@ -153,7 +153,7 @@ def test_the_template_reads_no_file(report: Report) -> None:
 
 
 def test_symbols_have_glyphs() -> None:
-    """The fonts contain superscripts and the signs of answers: the text of the PDF shows these characters."""
+    """The fonts contain the superscripts, signs and Greek letters of answers: the PDF shows these characters."""
     text = "10⁵ × 10⁻¹⁹ ≥ ≤ ± α β γ λ ω ∞ – · é"
     printed = text_of_pdf(pdf_report(make_report("Symbols", Document(text, (), (), {}, ""))))
     assert _bare(text) in printed

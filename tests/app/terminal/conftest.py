@@ -28,7 +28,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write 60 runs of a known law with an accuracy and unusual column names, and return the path of the table."""
+    """Write a table of 60 runs of a known law, and return its path.
+
+    The table has an accuracy column and unusual column names.
+    """
     random = np.random.default_rng(1)
     N, D = 10 ** random.uniform(7, 10, 60), 10 ** random.uniform(9, 12, 60)
     E, A, B, alpha, beta = EPOCH

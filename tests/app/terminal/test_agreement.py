@@ -1,4 +1,4 @@
-"""Tests of ``isoplan agreement``: its rank correlations of metrics equal those of scipy and of the papers."""
+"""Tests of ``isoplan agreement``: rank correlations between metrics equal those of scipy and of the papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of terminal options for units, repeated rows of one run, and formulas: effect, messages and JSON."""
+"""Tests of the terminal options for units, for several rows of one run, and for formulas: effect, messages, JSON."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_metric_in_percent_is_named(run: Run, tmp_path: Path) -> None:
 
 
 def decimal_commas(separator: str, losses: list[str]) -> str:
-    """Return the runs as CSV text with the texts ``losses`` as losses and ``separator`` between columns."""
+    """Return the runs as CSV text. The column ``loss`` has the texts ``losses``; ``separator`` separates columns."""
     cells = (f"{n:.0f}{separator}{d:.0f}{separator}{loss}" for n, d, loss in zip(RUNS.N, RUNS.D, losses, strict=True))
     return "\n".join([separator.join(("N", "D", "loss")), *cells]) + "\n"
 

@@ -99,7 +99,7 @@ def test_a_role_is_computed_and_rows_are_chosen_as_for_a_fit(run: Run, tmp_path:
 
 
 def test_a_measured_rule_reads_the_runs_as_their_sweeps_are_read(run: Run, tmp_path: Path) -> None:
-    """The selected rows have C = 7 N D, with N in millions and D in billions. The other rows have a different C."""
+    """In the selected rows, C = 7 N D. The table gives N in millions and D in billions. Other rows have a larger C."""
     rows = ["Params (M),Tokens (B),flops,recall_at_10,kind"]
     for i, (N, D) in enumerate([(1, 2), (2, 5), (4, 7), (8, 30), (16, 20), (32, 90)]):
         rows += [f"{N},{D},{7e15 * N * D:g},0.{i + 1},good", f"{N},{D},{9e19 * N * D * (i + 1):g},0.{i + 1},bad"]

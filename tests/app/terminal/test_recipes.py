@@ -117,7 +117,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     assert "sqrt(s) varies, 3 n_f - 4 for n_f = 4; the bound 4/d is 0.5" in shown.out
     two = run(*AMPLITUDE, "--anchor", CHEAP, "--anchor", "D=1e5,loss=1e-4,doubled=0", "--json")
     law = object_in(two.out)
-    # Beyond the largest anchor, the plan uses the bound 4/d of the exponent; d, the intrinsic dimension, is 8.
+    # Beyond the largest anchor, the plan uses the bound 4/d on the exponent. The intrinsic dimension d is 8.
     assert law["exponent"]["value"] == 0.5
     assert law["change"].startswith(
         "Extrapolation from the anchor at D = 10 k alone, with the bound 4/d = 0.5, gives a D too far beyond"
@@ -308,9 +308,9 @@ def test_smaller_is_printed_in_every_form(run: Run, fitted: Path, tmp_path: Path
 
 
 def test_repeat_needs_no_price_to_say_when_repeating_pays(run: Run) -> None:
-    """Repeating pays if simulating a sample costs over 9.55 times one training pass on the sample.
+    """Repeating pays if simulating a sample costs more than 9.55 times as much as training on it once.
 
-    Repeated training takes kappa = 10 times the compute of the single pass. Laws: jets, Tables 1 and 2.
+    Repeated training takes kappa = 10 times the compute of a single pass. The laws are Tables 1 and 2 of jets.
     """
     asked = ("repeat", ONE, TWO, "--target-loss", 0.5, "--kappa", 10)
     shown = run(*asked, "--have", "2 M jets")

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 BLOCK = re.compile(r"```console\n(?P<commands>.*?)```(?:\n\n```text\n(?P<printed>.*?)```)?", re.DOTALL)
 TOLERANCE = 0.1
-"""Maximum relative difference of a printed number. Ends of intervals differ between processors."""
+"""Maximum relative difference between a printed number and the page. Ends of intervals depend on the processor."""
 
 
 def words(line: str) -> str:

@@ -114,7 +114,7 @@ def jets(demo: Database) -> str:
 
 
 def grid(rows: int = 5) -> bytes:
-    """Return a table that a law fits well: ``rows`` x ``rows`` runs of E + 60 / N^0.3 + 400 / D^0.35 with E = 1.5."""
+    """Return a table of ``rows * rows`` runs that a law fits well: loss = 1.5 + 60 / N^0.3 + 400 / D^0.35."""
     lines = ["N,D,loss"]
     for i in range(rows):
         for j in range(rows):
@@ -145,7 +145,7 @@ def told(at: AppTest) -> str:
 
 
 def _errors(at: AppTest) -> list[str]:
-    """Return the texts of errors and of warnings with the level "stop", without Markdown escapes."""
+    """Return the texts of all errors, and of all warnings with the level "stop". Markdown escapes are removed."""
     stops = [str(text.value).partition("] ")[2] for text in warnings(at, "stop")]
     texts = [*(str(error.value) for error in at.error), *stops]
     return [re.sub(r"\\([!-/:-@\[-`{-~])|\u2060", r"\1", text) for text in texts]

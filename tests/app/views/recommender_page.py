@@ -1,4 +1,4 @@
-"""Functions that read the page Recommender: its sentence, its cards, and tables whose cells have a reason on hover."""
+"""Functions that read the page Recommender: the sentence, the cards, and tables whose cells show a reason on hover."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def tables(at: AppTest) -> list[list[list[Cell]]]:
 
 
 def rows(at: AppTest, which: int = 0) -> dict[str, list[str]]:
-    """Map the first text of each row in HTML table number ``which`` to the other texts, without the head row."""
+    """Map the first text of each row to the other texts of the row, for HTML table ``which`` without the head row."""
     return {line[0][0]: [text for text, _ in line[1:]] for line in tables(at)[which][1:]}
 
 

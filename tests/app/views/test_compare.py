@@ -1,4 +1,4 @@
-"""The question Compare on the page Plan: a table of saved plans with costs for one scenario of prices."""
+"""The question Compare on the page Plan: a table of saved plans and their costs at the same prices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kept = dict[str, str]
 
 @pytest.fixture
 def kept(demo: Database, jets: str) -> Kept:
-    """Save two plans and return them by name."""
+    """Save two plans and return the hash of each plan by name."""
     fit = results.fit(demo, jets)
     plans = {"modest": plan_target(fit, 0.45, prices=PRICES), "bold": plan_budget(fit, 1e18, prices=PRICES)}
     return {name: results.save_plan(demo, plan, name) for name, plan in plans.items()}

@@ -41,7 +41,7 @@ def test_cells_grow_from_the_runs_toward_the_plan(demo: Database) -> None:
     family = find_family("jets", Path())
     assert family.sizes(read_cell(family, {"width": 55})).N == pytest.approx(1.5e5, rel=0.05)
     larger = nearer_cells(demo, key, {**SPANS, "N": (1e3, 2e4)}, {"N": 1.5e5, "D": 1e12})
-    # The field of the family allows 10^8 jets at most.
+    # The form accepts at most 10^8 training jets.
     assert larger == {"family": "jets", "cell_width": "28, 39, 55", "cell_jets": "14000000, 100000000"}
 
 

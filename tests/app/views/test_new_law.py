@@ -63,7 +63,7 @@ def law(N: np.ndarray, D: np.ndarray) -> np.ndarray:
 
 
 def best_size() -> float:
-    """Return the true compute-optimal size N* at the budget for C = 6 N D, computed with scipy."""
+    """Return the true compute-optimal size N* for the compute budget and C = 6 N D. The minimum is found with scipy."""
     found = minimize_scalar(
         lambda x: float(law(np.exp(x), BUDGET / 6 / np.exp(x))), bounds=(np.log(1e5), np.log(1e10)), method="bounded"
     )

@@ -20,7 +20,7 @@ ROLES = Roles(
 
 @pytest.fixture
 def sweep(db: Database) -> TableInfo:
-    """Return a table of twelve runs over the embedder share, with a metric and the training steps to a target.
+    """Return a table of twelve runs with different embedder shares, a metric, and the training steps to a target.
 
     The loss of the first run belongs to a share of 0.005, but the table contains a share of 0.
     """

@@ -376,9 +376,9 @@ def test_what_is_entered_for_a_budget_stays_for_a_target(jets: str, open_page: O
 
 
 def test_not_reachable_is_never_a_number(jets: str, demo: Database, open_page: Open) -> None:
-    """A target between the floor of the best fit and the lowest floor of the resamples gives no table.
+    """The page shows no table for a target that only some resamples reach, with plans far beyond the runs.
 
-    The best fit does not reach the target. Some resamples reach it, but only with plans far beyond the runs.
+    The target is between the floor of the best fit and the lowest floor of the resamples.
     """
     law = results.fit(demo, jets)
     hard = float((law.values["E"] + law.draws["E"].min()) / 2)
@@ -400,7 +400,7 @@ def test_every_export_holds_the_plan(jets: str, demo: Database) -> None:
 
 
 def sections() -> None:
-    """Draw two questions of the page that share one scenario of prices."""
+    """Draw two questions of the page. Both questions use the same scenario of prices."""
     import streamlit as st
 
     from isoplan.app.views.planning import pricing

@@ -1,4 +1,4 @@
-"""Maps from a loss to a metric on the page Plan: usable maps are applied, and each other map gives one sentence."""
+"""Maps from a loss to a metric on the page Plan: usable maps are applied, an unusable map gives one error sentence."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def test_a_table_of_one_law_is_asked_nothing(db: Database, open_page: Open) -> N
 def test_another_column_by_which_the_residuals_differ_is_asked_about_after_the_fit(
     db: Database, open_page: Open
 ) -> None:
-    """The column ``optimiser`` has two values. Their losses differ by 3 %, and the noise is 0.5 %.
+    """Runs with the two values of the column ``optimiser`` differ by 3 % in their loss. The noise is 0.5 %.
 
     The name of the column does not suggest a dataset, so only the residuals of the fit show the difference.
     """

@@ -181,7 +181,7 @@ def test_one_of_several_data_sets_is_read_and_can_be_changed(demo: Database, ope
 
 @pytest.fixture
 def share(demo: Database) -> TableInfo:
-    """Add a sweep of the embedder share at two budgets with a known optimum, and return the table."""
+    """Add a table with a sweep of the embedder share at two budgets. The optimal share is known. Return the table."""
     rng, text = np.random.default_rng(0), ["budget,share,val_loss,recall@10"]
     for C, floor in ((1e17, 3.0), (1e18, 2.8)):
         for s in np.geomspace(0.003, 0.5, 12):
@@ -259,7 +259,7 @@ def test_a_saved_fit_gives_the_frontier_of_its_metric(demo: Database, open_page:
 
 @pytest.fixture
 def ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Replace the tables of runs trained by Isoplan by tables with known laws, and return the new folder."""
+    """Use tables with known laws instead of the tables of runs trained by Isoplan. Return the new folder."""
     monkeypatch.setattr(trained, "LOGS", {"a log": write_sweeps(tmp_path)})
     return tmp_path
 

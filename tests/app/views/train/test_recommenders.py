@@ -1,4 +1,4 @@
-"""Sections of the page Train for recommender cells: baseline scores of rankings by item counts."""
+"""Sections of the page Train for recommender cells: scores of baselines that rank items by their counts."""
 
 from __future__ import annotations
 
