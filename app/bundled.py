@@ -1,4 +1,4 @@
-"""Bundled run tables, which are part of Isoplan and available, read-only, in every workspace."""
+"""Bundled run tables. They are part of Isoplan. Every workspace contains them, and users cannot change them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TASKS = {
     "jet": "jets",
     "amplitude": "amplitudes",
 }
-"""Mapping to the name of a task from other names that cell families, bundled tables and published laws use."""
+"""Names of tasks by their other names. Cell families, bundled tables and published laws use the other names."""
 
 
 def load_bundled(database: Database) -> None:

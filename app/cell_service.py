@@ -39,7 +39,7 @@ A disk that becomes full during a write forces the server to open the database a
 LOOK = 1.0
 """Interval in seconds at which the service reads the folder of cells."""
 ENDING = 5.0
-"""Maximum time in seconds for which a stopping server waits until running cells have written checkpoints."""
+"""Maximum time in seconds that a server waits before it stops, so that running cells can write checkpoints."""
 SOON, LATE = 5.0, 60.0
 """Delays in seconds before a new runner replaces one that ended early.
 
@@ -119,7 +119,8 @@ def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
     """Delete cells and return the number of freed bytes. Existing fits keep the rows of deleted cells.
 
     The rows are withdrawn first. If the deletion is then interrupted, the next read of the folder adds the rows of the
-    remaining cells again. Raises PlannerError if a cell is running; cells that precede it in ``names`` are deleted.
+    remaining cells again. Raises PlannerError if a cell is running. In this case, only the cells before the running
+    cell in ``names`` are deleted.
     """
     with _folder_and_table:
         wanted = list(names)
@@ -156,7 +157,7 @@ def as_row(record: Record, sweep: str = "") -> CellRow | None:
 
 
 def _numbers(raw: Any) -> dict[str, float]:
-    """Return the numeric values of a JSON object by key, without other values; {} if ``raw`` is not a JSON object."""
+    """Return the numbers of the JSON object ``raw`` by key, without its other values; {} if it is no JSON object."""
     if not isinstance(raw, dict):
         return {}
     return {str(k): float(x) for k, x in raw.items() if isinstance(x, int | float) and not isinstance(x, bool)}

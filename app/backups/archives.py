@@ -47,8 +47,9 @@ class Backup:
 def back_up(root: Path, file: Path, tell: Tell, put: Put) -> Backup:
     """Write a backup of the workspace ``root``, check it, move it to ``file`` with ``put``, and return it.
 
-    ``tell`` is called with the number of bytes of each written or read piece. Raises PlannerError if the backup
-    cannot be written or does not pass the check. A failure or an interrupt (KeyboardInterrupt) leaves no partial file.
+    After each piece of data that is written or read, ``tell`` is called with the number of its bytes. Raises
+    PlannerError if the backup cannot be written or does not pass the check. A failure or an interrupt
+    (KeyboardInterrupt) leaves no partial file.
     """
     root, file = root.expanduser().resolve(), file.expanduser().absolute()
     _check_workspace(root)
@@ -125,7 +126,7 @@ def _check(part: Path, scratch: Path, tell: Tell) -> Manifest:
 
 
 def check_rows(folder: Path, manifest: Manifest) -> None:
-    """Raise PlannerError if a table of the database in ``folder`` differs from the checksum in the manifest."""
+    """Raise PlannerError if a table of the database in ``folder`` does not have its checksum from the manifest."""
     different = differences(manifest.contents, contents_of(folder))
     if different:
         raise PlannerError(f"The table {different[0]} in the backup differs from its checksum: check the disk.")
@@ -243,7 +244,7 @@ def _settle(fresh: Path, root: Path) -> None:
     """Move the finished workspace ``fresh`` to ``root``.
 
     If ``root`` did not exist, ``fresh`` is renamed to ``root``. Otherwise each item of ``fresh`` is moved into
-    ``root``, the database last. Raises PlannerError if another process has created ``root`` in the meantime.
+    ``root``. The database is moved last. Raises PlannerError if another process has created ``root`` in the meantime.
     """
     if fresh.parent != root:
         if root.exists():
@@ -265,7 +266,7 @@ def _settle(fresh: Path, root: Path) -> None:
 
 @contextmanager
 def _file_errors(folder: Path) -> Iterator[None]:
-    """Convert an OSError of the ``with`` block, which writes to ``folder``, into a PlannerError with one sentence."""
+    """Convert an OSError of the ``with`` block, which writes to ``folder``, into a PlannerError of one sentence."""
     try:
         yield
     except PlannerError:

@@ -66,7 +66,7 @@ def answering(db: Database, root: Path) -> Iterator[None]:
     finally:
         ending.set()
         thread.join()
-        with contextlib.suppress(OSError):  # the folder still has requests: their commands copy the database
+        with contextlib.suppress(OSError):  # requests are still in the folder: their commands make the copy themselves
             (folder / BEAT).unlink(missing_ok=True)
             folder.rmdir()
 
@@ -198,7 +198,7 @@ def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
 
 
 def _ask(request: Path) -> bool:
-    """Write the request and return True, or return False if the folder ``.backup`` does not exist and no app answers.
+    """Write the request and return True. Without the folder ``.backup``, no app answers, and False is returned.
 
     Raises PlannerError if the request cannot be written, for example because another user started the app.
     """

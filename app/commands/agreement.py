@@ -79,7 +79,7 @@ def agreement(
 
 
 def _read(table: Path, metrics: Sequence[str], mapping: list[str], where: str, **how: Any) -> Runs:
-    """Return the runs of the table with ``metrics`` such as "accuracy:max"; if ``metrics`` is empty, guess them."""
+    """Return the runs of the table. ``metrics`` are texts such as "accuracy:max"; if empty, metrics are guessed."""
     turns = dict(map(split_direction, metrics))
     roles = reading.read_map(mapping)
     if turns and "metric" in roles:

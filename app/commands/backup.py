@@ -1,4 +1,4 @@
-"""`isoplan backup` and `isoplan restore`: copy a workspace to one checked file and back, also while the app runs."""
+"""`isoplan backup` copies a workspace to one checked file, even while the app runs. `isoplan restore` restores it."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
 def _delete(root: Path, queue: Queue, chosen: Chosen) -> str:
     """Delete the chosen cells with their files, and return a sentence with the freed disk space.
 
-    A cell that also belongs to a sweep that is not chosen is not deleted. Raises PlannerError if a cell is running.
+    A cell is kept if it also belongs to a sweep that is not chosen. Raises PlannerError if a cell is running.
     """
     gone, records = {sweep.key for sweep in chosen.sweeps}, queue.scan()
     kept = {name for sweep in read_sweeps(root) if sweep.key not in gone for name in sweep.cells}

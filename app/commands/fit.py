@@ -101,7 +101,7 @@ def fit(
 
 
 def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
-    """Print the fit and the notes on how its runs were read. For laws fitted to parabolas, also print their bias."""
+    """Print the fit and the notes on how its runs were read. For a fit to parabolas, also print the parabolas' bias."""
     from isoplan.engine.fitting import to_json
 
     note(runs.notes)

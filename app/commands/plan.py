@@ -1,4 +1,4 @@
-"""`isoplan plan`: plan the best model for a budget, or the cheapest model for a target, from `isoplan fit --json`."""
+"""`isoplan plan`: read a fit, and plan the best model for a budget or the cheapest model for a target."""
 
 from __future__ import annotations
 

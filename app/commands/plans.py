@@ -51,7 +51,7 @@ def plans(
 
 
 def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
-    """Return ``prices`` after the changes of the options ``moved``, a mapping from option name to typed text.
+    """Return ``prices`` after the changes by options. ``moved`` maps the name of each option to its typed text.
 
     Raises PlannerError if an option would change a price that is not given.
     """
@@ -78,7 +78,7 @@ def _saved(files: Sequence[str], fits: Sequence[Fit]) -> list[Saved]:
     """Return the saved plans, each named like its file.
 
     If ``fits`` contains the fit of a plan, the plan is also computed again with this fit. Raises PlannerError if
-    ``fits`` is not empty and contains the fit of no plan.
+    ``fits`` is not empty, but no plan was made with one of these fits.
     """
     known = {one.hash: one for one in fits}
     plans = [(name, read_plan(read_object(name, "isoplan plan --json"))) for name in files]

@@ -140,9 +140,9 @@ def recipe(
 
 
 def _check_alone(option: str, there: object, needing: Mapping[str, object]) -> None:
-    """Raise PlannerError if an option that requires ``option`` is given without it.
+    """Raise PlannerError if ``option`` is not given, but another option that requires ``option`` is given.
 
-    ``needing`` maps the names of these options to their values, and ``there`` is the value of ``option``.
+    ``there`` is the value of ``option``. ``needing`` maps the names of the options that require it to their values.
     """
     given = next((name for name, value in needing.items() if value), "")
     if given and not there:
@@ -199,7 +199,7 @@ class Progress:
 
 
 def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
-    """Return the fits of an option by metric. A value is FILE or METRIC=FILE; FILE alone uses the metric of the fit."""
+    """Return fits by metric. Each text of ``options`` is METRIC=FILE, or FILE, which uses the metric of the fit."""
     found: dict[str, Fit] = {}
     for option in options or []:
         name, equals, file = option.rpartition("=")

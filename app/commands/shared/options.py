@@ -196,7 +196,7 @@ def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command]
 def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -> Callable[[Command], Command]:
     """Return a decorator that adds ``parameters`` to a command, before the option ``before``.
 
-    The command receives the values of ``parameters`` in ``**texts``. If ``before`` is empty, they are the last options.
+    The command receives the values of ``parameters`` in ``**texts``. If ``before`` is empty, the new options are last.
     """
     options = list(parameters)
 

@@ -47,7 +47,7 @@ def read_table(
 
 @contextmanager
 def notes_of(runs: Runs) -> Iterator[None]:
-    """Print the notes on how ``runs`` were read if the block raises PlannerError.
+    """If the ``with`` block raises PlannerError, print the notes on how ``runs`` were read.
 
     A note is left out if the error message and the note propose the same option with the same value.
     """
@@ -60,7 +60,7 @@ def notes_of(runs: Runs) -> Iterator[None]:
 
 
 def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, str]:
-    """Return columns by role from ``N=params,D=tokens``. A column whose name has a comma is in double quotes.
+    """Return columns by role from ``N=params,D=tokens``. A column name that contains a comma is in double quotes.
 
     The column ``metric`` is added to the metrics. ``named`` are roles that have their own option, such as --group; the
     text of an option that is not given is empty. Raises PlannerError if an entry has no "=" or a role is named twice.

@@ -31,7 +31,7 @@ class Behind:
 
 
 def read_used(rule: str, n_p: str, behind: Behind, option: str = "rule") -> ComputeRule | None:
-    """Return the compute rule that the text ``rule`` and ``n_p``, the tokens per sample, name; None if both are empty.
+    """Return the compute rule for the texts ``rule`` and ``n_p`` (tokens per sample); None if both texts are empty.
 
     If the rule is fitted to the runs of ``behind``, the rule and its scatter are printed on standard error.
     """
@@ -41,7 +41,7 @@ def read_used(rule: str, n_p: str, behind: Behind, option: str = "rule") -> Comp
 
 
 def check_runs(behind: Behind, *rules: str) -> None:
-    """Raise PlannerError if --runs or --map-runs is given and none of ``rules`` is a rule that is fitted to runs."""
+    """Raise PlannerError if --runs or --map-runs is given, but no rule in ``rules`` is fitted to runs."""
     given = "runs" if behind.table is not None else "map_runs" if behind.roles else ""
     typed_rules.check_runs(given, "terminal", *rules)
 

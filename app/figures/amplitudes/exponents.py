@@ -1,4 +1,4 @@
-"""Two figures of amplitude surrogates: exponents of D over the dimension of phase space, and required sizes."""
+"""Two figures of amplitude surrogates: required sizes, and exponents of D for each dimension of phase space."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from isoplan.engine.quantities import count, power10
 
 HEIGHT = 420
 ASIDE = 0.12
-"""Horizontal offset of a point from its dimension d of phase space; separates trained from published exponents."""
+"""Horizontal distance of a dot from the dimension d of phase space. It separates trained and published exponents."""
 
 
 def draw_exponents(

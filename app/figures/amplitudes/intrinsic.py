@@ -143,14 +143,15 @@ PULL_HEIGHT = 380
 BARS = 0.55
 """Opacity of the bars of the histogram."""
 OFTEN = 0.002
-"""Fraction of points in the two outermost bars above which a note explains that these bars include all larger pulls."""
+"""If the two outermost bars have more than this fraction of the points, a note states that they include larger pulls.
+"""
 TARGETS = {"log": "log <i>A</i>", "raw": "<i>A</i>"}
 """Learned quantity as HTML, by the value of the field ``target`` of a cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pulls:
-    """Histogram of pulls, (prediction - truth) / sigma.
+    """Histogram of pulls. A pull is (prediction - truth) / sigma.
 
     ``edges`` (n + 1) are the limits of the bins in units of sigma. ``points`` (n) are the counts, and ``gaussian`` (n)
     the counts of a unit Gaussian. The outermost bins include all points outside the edges. ``target`` is the learned

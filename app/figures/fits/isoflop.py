@@ -32,9 +32,10 @@ def draw(
     parabolas: Sequence[Parabola] = (),
     theme: Theme = WEB,
 ) -> Drawing:
-    """Draw the loss over N: one line per curve of a law and per parabola, each at one budget, coloured by compute.
+    """Draw the loss over N: one line per curve of a law, and one line per parabola.
 
-    The frontier ``path`` connects the minima. A minimum outside the sweep of its budget is an open star.
+    Each line belongs to one budget, and its colour shows the compute of this budget. The frontier ``path`` connects the
+    minima. A minimum outside the sweep of its budget is an open star.
     """
     budgets = [c.C for c in curves] + [p.C for p in parabolas]
     span = (min(budgets), max(budgets)) if budgets else (1.0, 10.0)

@@ -1,4 +1,4 @@
-"""Figures of fitted parameters over the resamples: a point cloud per pair, and a matrix of rank correlations."""
+"""Figures of the parameters in all resamples of a fit: one point cloud per pair, and a matrix of rank correlations."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ GAP = 0.025
 
 
 def draw_pairs(fit: Fit, theme: Theme = WEB) -> Drawing | None:
-    """Draw a point cloud over the resamples for each pair of free parameters; a star is the best fit.
+    """For each pair of free parameters, draw the resamples as a cloud of points, and the best fit as a star.
 
-    In a narrow, slanted cloud, only a combination of the two parameters is determined. Returns None if fewer than two
-    parameters are free, or if one of them does not vary.
+    If a cloud is narrow and slanted, only a combination of the two parameters is determined. Returns None if fewer than
+    two parameters are free, or if a free parameter does not vary.
     """
     names = [p.name for p in fit.parameters if not p.fixed][:MOST_PARAMETERS]
     draws = {n: fit.draws[n][np.isfinite(fit.draws[n])][:MOST_DRAWS] for n in names}

@@ -70,9 +70,9 @@ SHORT = {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i>
 def draw(
     found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB, axes: Sequence[str] = ("N", "D", "C")
 ) -> Drawing:
-    """Draw the residuals of ``runs``, one panel per column: ``axes`` of the law, N, D, C and the predicted value.
+    """Draw the residuals of ``runs`` in one panel per column, and their histogram in the last panel.
 
-    Outliers have a ring. The last panel shows the histogram of the residuals.
+    The columns are the ``axes`` of the law, then N, D and C, then the predicted value. Outliers have a ring.
     """
     roles = [role for role in dict.fromkeys((*axes, "N", "D", "C")) if role in runs][:MOST_AXES]
     against = {role: runs[role] for role in roles} | {PREDICTED: found.predicted}
@@ -122,9 +122,10 @@ def _number(i: int) -> str:
 def _panel(
     theme: Theme, i: int, names: tuple[str, str], x: Floats, top: float, log: bool, rows: Sequence[Ends]
 ) -> dict[str, Part]:
-    """Return the axes of panel number ``i``, by their name in the layout. ``names`` are the column on x and ``y``.
+    """Return the axes of panel number ``i``, by their name in the layout.
 
-    All panels have the y range of the first panel, also after a zoom.
+    ``names`` are the column on the x axis and the quantity of the residuals. All panels have the y range of the first
+    panel, also after a zoom.
     """
     (row, column), (role, y) = divmod(i, 3), names
     low, high = extent(x, positive=role in SHORT)

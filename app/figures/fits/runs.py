@@ -25,7 +25,7 @@ AXES = ("N", "D", "C")
 
 
 def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> Drawing:
-    """Draw the runs over N and D, coloured by dataset or group if there are several, otherwise by ``y``.
+    """Draw the runs over N and D. The colour shows the dataset or group if there are several, otherwise ``y``.
 
     If N or D is missing or constant, the axes are the first two of N, D and ``y`` that vary. If fewer than two vary,
     the axes are the first two of N, D, C and ``y`` that exist. Lines connect the runs of a budget. Runs with the same

@@ -26,9 +26,10 @@ GAP = 0.05
 
 
 def draw_slices(found: Sequence[Slice], y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """Draw one panel for each slice, with the same y axis in all panels. A slice is a line of the law over one axis.
+    """Draw one panel per slice, with the same y axis in all panels.
 
-    Each run is moved along the law to the values that the other axes have in the panel.
+    A slice is a line of the law over one axis; the other axes have fixed values. Each run is moved along the law to
+    these fixed values.
     """
     values = extent(*(s.y for s in found), *(s.y_runs for s in found))
     traces: list[Part] = []

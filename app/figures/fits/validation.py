@@ -35,7 +35,7 @@ def draw(
 ) -> Drawing:
     """Draw predicted over observed values of held-out runs (left), and the mean error of each method per cut (right).
 
-    A cut is one choice of held-out runs; its error is drawn at the largest distance of its runs from the fitted runs.
+    A cut is one choice of held-out runs. Its error is drawn at the distance of its furthest run from the fitted runs.
     Each method has its own colour, and baselines also have their own dashes. ``called`` is the name of the quantity if
     the name of its column is misleading: training steps are in the column of the loss. ``titles`` are the names of laws
     in words, by key.
@@ -105,9 +105,10 @@ def _wanted(cut: Cut, targets: Targets) -> Any:
 
 
 def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets, title: str) -> list[Part]:
-    """Return the predictions of a law for all cuts as dots; of more than ``MOST_DOTS``, a fixed random sample.
+    """Return dots for the predictions of a law in all cuts, at most ``MOST_DOTS``.
 
-    If there are several datasets, the fill shows the dataset and the outline shows the law.
+    If there are more predictions, the dots show a fixed random sample. If there are several datasets, the fill shows
+    the dataset and the outline shows the law.
     """
     rows = _predictions(found, law, targets)
     if len(rows) > MOST_DOTS:
@@ -136,7 +137,7 @@ def _predictions(found: Validation, method: str, targets: Targets) -> Floats:
     """Return the predictions of a method for all cuts as an array (m, 5).
 
     The columns are observed value, predicted value, decades beyond the fitted runs, relative error, and position of the
-    run.
+    run in ``found.runs``.
     """
     parts = []
     for cut in found.cuts:
@@ -154,7 +155,10 @@ def _identity(theme: Theme, seen: tuple[float, float]) -> Part:
 
 
 def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], targets: Targets, title: str) -> Part:
-    """Return the line of the mean error of a method; each cut is drawn at the largest distance of its runs."""
+    """Return the line of the mean error of a method, with one point per cut.
+
+    The x value of a cut is the distance of its furthest run from the fitted runs.
+    """
     x = np.array([float(np.max(cut.beyond)) for cut in found.cuts])
     y = np.array([found.cut_error(cut, method, targets) for cut in found.cuts])
     name = literal(title)

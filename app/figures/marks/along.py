@@ -33,7 +33,7 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 460
 NEAR = 30
-"""Maximum ratio of the smallest drawn value to the floor for which the floor is drawn.
+"""The floor of a law is drawn only if the smallest drawn value is less than ``NEAR`` times the floor.
 
 A lower floor would compress the rest of the plot.
 """
@@ -135,8 +135,8 @@ def _keys(theme: Theme, law: Along, colour: str, marker: Part, runs: bool, star:
 def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Part]:
     """Return the runs as dots.
 
-    A log axis cannot show runs at zero. They are drawn at the effective value with which they were fitted or, if they
-    were not fitted, at the left margin with a label.
+    A log axis cannot show runs at zero. If the fit used these runs with another value, they are drawn at this value.
+    Otherwise, they are drawn at the left margin with a label.
     """
     if runs is None or law.axis not in runs or law.y not in runs:
         return []
@@ -191,7 +191,7 @@ def _where(theme: Theme, law: Along, best: Best) -> Part:
 
 
 def table(law: Along) -> pd.DataFrame:
-    """Return one row per vertex of the line: axis, value of the law, whether it is within the runs, band limits."""
+    """Return one row per vertex of the line: axis, value of the law, whether the vertex is within the runs, bands."""
     ends = {name: getattr(law.band, name) for name in ("low68", "high68", "low95", "high95")}
     return pd.DataFrame({law.axis: law.x, "value": law.loss, "inside": law.inside, **ends})
 

@@ -107,8 +107,8 @@ def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | Non
 def by_group(runs: Runs, trace: Part, among: Runs | None = None) -> list[Part]:
     """Return the dots of ``runs`` as one trace per dataset, each with its own colour; one trace for a single dataset.
 
-    ``among``, all runs of the figure, determines whether there are several datasets. A dataset has the same colour in
-    all figures of a table. ``compose`` draws one legend entry per dataset.
+    ``among`` are all runs of the figure. They determine whether there are several datasets. A dataset has the same
+    colour in all figures of a table. ``compose`` draws one legend entry per dataset.
     """
     found = colouring(runs if among is None else among)
     if found is None:

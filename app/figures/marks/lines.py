@@ -108,7 +108,7 @@ def _around(values: Span) -> Span:
 def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Part:
     """Return texts at points, in the text colour of the page.
 
-    A text can extend beyond the plot, but its point must be inside, otherwise Plotly does not draw it.
+    Plotly draws a text only if its point is inside the plot. The text itself can extend beyond the plot.
     """
     x, y, text = zip(*words, strict=True) if words else ((), (), ())
     return {
@@ -128,7 +128,7 @@ def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Par
 def unobstructed(
     theme: Theme, words: Iterable[Word], window: Span, values: Span, room: Span = (0.13, 0.045)
 ) -> list[Word]:
-    """Return the words without those whose label would overlap the label of an earlier word.
+    """Return the words whose labels do not overlap the label of an earlier returned word.
 
     ``room`` is the minimum distance of two labels along x or along y, as fractions of the axes ``window`` and
     ``values``.
@@ -234,7 +234,7 @@ def level_note(theme: Theme, text: str, y: float, log: bool) -> Part:
 
 
 def beyond(theme: Theme, x: Floats, inside: Bools, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """Return grey shades over the ranges of x beyond the runs, and the note "beyond the runs": shapes and notes."""
+    """Return grey shades over the ranges of x beyond the runs (shapes), and the note "beyond the runs" (notes)."""
     within = x[inside]
     parts = [(x[0], within[0]), (within[-1], x[-1])] if within.size else [(x[0], x[-1])]
     parts = [(float(low), float(high)) for low, high in parts if high > low]
@@ -247,10 +247,10 @@ def beyond(theme: Theme, x: Floats, inside: Bools, top: bool = True) -> tuple[li
 def limit(
     theme: Theme, floor: Quantity | None, values: Span, called: str = "floor", taken: Sequence[float] = ()
 ) -> tuple[list[Part], list[Part]]:
-    """Return the floor of a law as a dotted line with tints for its intervals and a label: shapes and notes.
+    """Return the floor of a law as shapes (a dotted line, and tints for its intervals) and notes (a label).
 
-    The label has the name ``called`` and the value. It is above the line, or below the line if the label of another
-    line, at a height in ``taken``, needs the space above.
+    The label has the name ``called`` and the value of the floor. The label is above the line. If this space is needed
+    for the label of another line, the label is below the line. ``taken`` are the heights of the other lines.
     """
     if floor is None or floor.value is None or not values[0] <= floor.value <= values[1]:
         return [], []
@@ -262,7 +262,7 @@ def limit(
 
 
 def crowded(theme: Theme, y: float, taken: Iterable[float], values: Span) -> bool:
-    """Return whether a horizontal line at a height in ``taken`` is so close above ``y`` that no text fits between."""
+    """Return whether no text fits between ``y`` and the next line above ``y``; ``taken`` are the heights of lines."""
     gaps = (position(other, values) - position(y, values) for other in taken)
     return any(0 <= gap < ONE_LINE * theme.crowding for gap in gaps)
 

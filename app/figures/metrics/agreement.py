@@ -21,8 +21,8 @@ ACROSS = 3
 """Maximum number of panels in one row of the figure."""
 MOST_PANELS = 9
 LEGIBLE = 14
-"""Maximum number of cells in one row of panels for which each cell shows its number. With more cells, a cell is too
-small for a number on a narrow page.
+"""If a row of panels has more cells than this, its cells show no numbers. They would be too small for numbers on a
+narrow page.
 """
 GAP = 0.03
 CELL, ALONE, NAMES = 36, 52, 104
@@ -34,10 +34,11 @@ AGREE = ((0.0, rgba(PLAN, 0.6)), SCALE[1], (1.0, rgba(ACCENT, 0.6)))
 
 
 def draw_agreement(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:
-    """Draw the rank correlations of metrics, one panel per part of the table, such as a budget; at most nine panels.
+    """Draw the rank correlations of metrics, with one panel per part of the table (such as a budget).
 
-    A correlation of 1 means that two metrics rank the runs in the same order, and -1 in opposite order. A frame marks a
-    pair of metrics whose correlation has both signs in different parts.
+    At most nine panels are drawn. A correlation of 1 means that two metrics rank the runs in the same order. A
+    correlation of -1 means the opposite order. A frame marks a pair of metrics whose correlation is positive in some
+    parts and negative in others.
     """
     shown, k = found[:MOST_PANELS], len(found[0].metrics) - 1  # no row for the first metric, no column for the last
     columns = _across(len(shown), k)
@@ -123,7 +124,7 @@ def _panel(
 
 
 def outlined(theme: Theme, cells: Sequence[tuple[int, int]]) -> Part:
-    """Return a frame around each cell (row, column) of ``cells``, whose correlations change sign.
+    """Return frames around ``cells``, one (row, column) per cell.
 
     The axes number rows and columns from 0.
     """
@@ -183,10 +184,10 @@ class Panel:
 
 
 def of_regimes(parts: Sequence[tuple[str, Sequence[Agreement]]], to: str) -> list[Panel]:
-    """Return the correlation of each metric with the metric ``to`` per budget, one panel per regime.
+    """Return one panel per regime: the correlation of each metric with the metric ``to``, at each budget.
 
-    ``parts`` contains the regimes and their agreements. The name of an agreement is the name of its regime and a
-    budget.
+    ``parts`` contains the regimes and their agreements. The name of an agreement consists of the name of its regime and
+    a budget.
     """
     panels = []
     for name, found in parts:

@@ -25,7 +25,7 @@ COLOURS = {"law": ACCENT, "second": CATEGORIES[2], **PARTS}
 
 
 def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
-    """Draw areas, lines with bands, and points, in this order, with labels, shades and notes on limits and runs."""
+    """Draw areas, then lines with bands, then points. Labels, and shades and notes on limits and runs, are added."""
     traces: list[Part] = [lines.area(*_outline(area), COLOURS[area.colour], 0.35) for area in chart.areas]
     for curve in chart.curves:
         traces += _curve(theme, curve)
@@ -140,7 +140,7 @@ def _beside(theme: Theme, chart: Chart, x: float, text: str) -> Part:
 
 
 def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
-    """Return grey shades where limits exclude the first curve and where it is beyond the runs, with one note each."""
+    """Return two kinds of grey shades, each with a note: where limits exclude the first curve, and beyond the runs."""
     if not chart.curves:
         return [], []
     curve, top = chart.curves[0], chart.top

@@ -19,7 +19,10 @@ from isoplan.engine.quantities import count, power10
 HEIGHT = 440
 SYMBOLS = ("circle-open", "diamond-open")
 DOT = 1.05
-"""Cost factor between the outermost run and the start of the grey shade, so the shade does not cover the run's dot."""
+"""Factor between the cost of the outermost run and the cost at which the grey shade starts.
+
+With this factor, the shade does not cover the dot of the run.
+"""
 TITLES: dict[Cost, str] = {
     "compute": title("C"),
     "samples": "Training samples <i>D</i>",
@@ -92,7 +95,7 @@ def _falls(curve: CostCurve) -> bool:
 
 
 def _values(curve: CostCurve) -> tuple[float, float]:
-    """Return the range of the value axis: the law, the runs and the plan; runs far from the law are cut."""
+    """Return the range of the value axis. It contains the law, the plan, and the runs that are not far from the law."""
     law = extent(curve.value, positive=bool(np.all(curve.value > 0)))
     near = curve.run_y[(curve.run_y > 0) & (curve.run_y > law[0] / 3) & (curve.run_y < law[1] * 3)]
     points = [one.y for one in (curve.plan, *(mark for _, mark in curve.others)) if one is not None]
@@ -200,6 +203,6 @@ def alt(curve: CostCurve) -> str:
 
 
 def table(curve: CostCurve) -> pd.DataFrame:
-    """Return one row per vertex of the line: cost, value, band limits, and whether it is within the runs."""
+    """Return one row per vertex of the line: cost, value, band limits, and whether the vertex is within the runs."""
     ends = {"low68": curve.low68, "high68": curve.high68}
     return pd.DataFrame({curve.cost: curve.x, curve.y: curve.value, **ends, "inside": curve.inside})

@@ -1,7 +1,8 @@
 """Figures of the evidence for a recipe: the sweep of one setting, and compute-optimal N* and D* over compute.
 
 The figure of a sweep shows the fitted curves. Without fitted curves, it shows one line per budget with the optimum. A
-band is the range of the optimum over all budgets. For extra negatives, a vertical line shows how many fit into memory.
+band extends from the smallest to the largest optimum of all budgets. For extra negatives, a vertical line shows how
+many fit into memory.
 """
 
 from __future__ import annotations
@@ -159,8 +160,8 @@ def _star(one: Optimum, curve: AxisCurve, theme: Theme) -> list[Part]:
 def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
     """Return the marks of a chosen value, as shapes and notes.
 
-    The shapes are a tint over the range of the optimum over all budgets, a tint over the 68 % interval, and a line at
-    the chosen value. The note is the label of the line.
+    The shapes are a tint from the smallest to the largest optimum of all budgets, a tint over the 68 % interval, and a
+    line at the chosen value. The note is the label of the line.
     """
     q = choice.value
     shapes = [] if choice.band is None else [lines.upright(*lines.cut(choice.band, *window), PLAN, lines.TINT95)]
@@ -179,7 +180,7 @@ def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple
 def _beside(theme: Theme, words: str, x: float, right: bool, top: bool) -> Part:
     """Return the text of the vertical line at ``x``.
 
-    The text is to the left of the line if the line is at the ``right`` of the figure, otherwise to its right.
+    If the line is at the ``right`` of the figure, the text is to the left of the line. Otherwise, it is to the right.
     """
     side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
     place: Part = {"y": 1, "yanchor": "top", "yshift": -4} if top else {}

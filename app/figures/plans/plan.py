@@ -92,7 +92,7 @@ def _no_go(
 def _free(theme: Theme, free: Curve, curve: Curve, window: tuple[float, float]) -> list[Part]:
     """Return the iso-FLOP curve without limits as a dotted line, with a label.
 
-    The label is at the end of the line that is further away from the curve with limits.
+    The label is at one of the two ends of the line: the end with the larger distance from the curve with limits.
     """
     margin = (window[1] / window[0]) ** 0.02
     ends = np.searchsorted(free.N, [window[0] * margin, window[1] / margin]) - np.array([0, 1])
