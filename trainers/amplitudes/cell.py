@@ -20,7 +20,10 @@ from isoplan.trainers.cell import AUTOMATIC, NAME, PROCESS, ZERO, Cell, Device, 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
 """Number of network outputs per point for each objective. Two outputs are the target and its log sigma."""
 SHORT, FEW_TESTS = 1_000, 1_000
-"""Maximum numbers of training points and of test points of a calibration cell, a training run of about one second."""
+"""Maximum numbers of training points and of test points of a calibration cell.
+
+A calibration cell is a training run of about one second.
+"""
 SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
 """Training FLOPs of a calibration cell (a short training run), and the (minimum, maximum) of its iteration count."""
 
@@ -28,7 +31,7 @@ SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
 class AmplitudeCell(Cell):
     """A training run of an amplitude surrogate on a given number of phase-space points.
 
-    Several fields can be 0, which selects a default. The description of the field states the default.
+    Several fields can be 0, which selects a default. The description of such a field states its default.
     """
 
     data: Annotated[
@@ -264,9 +267,9 @@ def needs(root: Path, cell: AmplitudeCell) -> Resources:
 def memory(root: Path, cell: AmplitudeCell) -> float:
     """Return the memory in bytes that a training run adds to the memory of an idle process.
 
-    The result is the sum for the vectors of length N (such as weights and gradients), the events with their network
-    inputs, the activations of one block of points, and the points for the intrinsic dimension. A file is always read
-    completely, even if the training run uses only a few events.
+    The result is the sum of four terms: vectors of length N such as weights and gradients; events and their network
+    inputs; activations of one block of points; points for the intrinsic dimension. A file is always read completely,
+    even if the training run uses only a few events.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -282,8 +285,8 @@ def memory(root: Path, cell: AmplitudeCell) -> float:
 def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
     """Return a short training run with the model of ``cell``, for a measurement of the speed.
 
-    The short run has few points and few iterations. It uses toy events in place of simulated events, because toy events
-    need no simulation.
+    The short run has few points and few iterations. If ``cell`` uses simulated events, the short run uses toy events,
+    because toy events need no simulation.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)

@@ -1,10 +1,10 @@
 """Event files in the formats NPZ, HDF5 and Parquet; the file name extension determines the format.
 
-- ``.npz`` and ``.h5`` or ``.hdf5``: arrays ``momenta`` (events, particles, 4) in GeV as (E, px, py, pz), the two
-  incoming particles first, ``amplitude`` (events,) and, for weighted events, ``weight`` (events,). The name of a
-  built-in process can be stored in an NPZ's array ``process`` or an HDF5 file's attribute ``process``.
-- ``.parquet``: columns ``p0_E``, ``p0_px``, ``p0_py``, ``p0_pz``, ``p1_E``, ... in the same order and unit,
-  ``amplitude`` and ``weight``; the process is in the metadata of the schema.
+- ``.npz`` and ``.h5`` or ``.hdf5``: arrays ``momenta`` (events, particles, 4), ``amplitude`` (events,) and, for
+  weighted events, ``weight`` (events,). Momenta are in GeV as (E, px, py, pz). The two incoming particles come first.
+  The name of a built-in process can be stored in the array ``process`` (NPZ) or in the attribute ``process`` (HDF5).
+- ``.parquet``: columns ``p0_E``, ``p0_px``, ``p0_py``, ``p0_pz``, ``p1_E``, ..., ``amplitude`` and ``weight``. The
+  order of the particles and the units are the same. The process name is in the metadata of the schema.
 
 A file without a process name contains events of a user-defined process.
 """
@@ -77,7 +77,7 @@ def bytes_of(n: int, particles: int) -> int:
 
 
 def no_memory(what: str) -> PlannerError:
-    """Return the error that memory ran out for events that ``need_memory`` had accepted.
+    """Return the error for events that ``need_memory`` accepted but for which the memory did not suffice.
 
     ``what`` describes the events in the message, for example "the events of events.npz".
     """
@@ -105,7 +105,7 @@ def need_memory(n: int, particles: int, what: str) -> None:
 Header = tuple[tuple[int, ...], np.dtype[Any]]
 """Shape and dtype of an array. Files store them separately, so they can be read without the values of the array."""
 HEADER = 2**16
-"""Number of bytes to read from the start of an NPZ array. They must contain its shape and dtype completely."""
+"""Number of bytes to read from the start of an NPZ array. The shape and dtype of a valid array are in these bytes."""
 NAME_BYTES = 4_000
 """Maximum size in bytes of the process name in a file."""
 CHUNK = 2**24
@@ -243,8 +243,8 @@ def _hdf5(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
 def _stored(path: Path, file: Any, name: str, own: set[str]) -> Any:
     """Return the HDF5 dataset ``name`` without loading its values.
 
-    ``own`` contains the names of the objects that this file stores and does not link to. Raises PlannerError if the
-    values are in another file or dataset, or if the chunks are too large.
+    ``own`` contains the names of the objects that are stored in this file itself. Names of links are not in ``own``.
+    Raises PlannerError if the values are in another file or dataset, or if the chunks are too large.
     """
     if name not in own or file[name].external is not None or file[name].is_virtual:
         raise PlannerError(

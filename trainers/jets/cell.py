@@ -114,8 +114,8 @@ SHORT = 2_560
 TYPICAL = {10: (10,), 40: (23, 35, 40, 40), 128: (23, 35, 46, 64)}
 """Typical numbers of particles per jet, by the maximum number of particles that the model reads.
 
-They replace the true numbers in estimates before training. Each of the four numbers represents a quarter of the
-simulated jets. If the model reads at most 10 particles, all jets have 10.
+These numbers replace the true numbers in estimates before training. Where there are four numbers, each represents a
+quarter of the simulated jets. If the model reads at most 10 particles, all jets have 10.
 """
 BYTES_A_TOKEN = 34 * 4
 """Memory of training in bytes: per token, per layer and per unit of the embedding width."""
@@ -238,8 +238,8 @@ class JetCell(Cell):
     def jets_a_batch(self) -> int:
         """The number of jets of a batch: the field ``batch``, or a default if it is 0.
 
-        The default is proportional to the square root of the number of jets. It is at most 128, the value of the paper,
-        and is reduced if there would be fewer than 250 training steps.
+        The default is proportional to the square root of the number of jets, but at most 128 (the batch size of the
+        paper). It is smaller if there would otherwise be fewer than 250 training steps.
         """
         enough, root = self.jets * self.epochs // LEAST_UPDATES, self.jets**0.5
         return self.batch or max(min(BATCH, round(root / (ONCE if self.epochs == 1 else AGAIN)), enough), 1)
@@ -271,7 +271,7 @@ def sizes(cell: JetCell) -> Sizes:
 
 
 def needs(cell: JetCell) -> Resources:
-    """Return the cores and the memory that a cell needs. The memory includes that of the process."""
+    """Return the cores and the memory that a cell needs. The memory includes that of an idle process."""
     took = memory(cell)
     return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 

@@ -1,6 +1,7 @@
 """Jets of a cell: the sets on disk, the selection of jets from them, and the inputs of the model.
 
-Every jet is stored once, with all features and particles. A cell (training run) reads those that its model uses.
+Every jet is stored once, with all features and particles. A cell (training run) reads only the features and particles
+that its model uses.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ STREAMS = {"train": 20_260_001, "validation": 20_260_002, "test": 20_260_003}
 """Seeds of the three disjoint sets of simulated jets. The values are unusual, so users are unlikely to choose them."""
 PREPARED = "prepared"
 SIGNALS = 100
-"""Number of QCD jets per jet of each signal class in the test set."""
+"""Number of QCD jets in the test set divided by the number of jets of one signal class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Jets:
 
     @cached_property
     def lengths(self) -> Ints:
-        """The number of particles that the model reads of each jet, (jets,)."""
+        """The number of particles that the model reads, for each jet, (jets,)."""
         return np.minimum(self.whole.lengths[self.order], self.configuration.particles)
 
     @cached_property

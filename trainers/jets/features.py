@@ -172,10 +172,11 @@ CONFIGURATIONS = {
 
 
 def hardest(pt: Singles, starts: Ints, most: int) -> tuple[Ints, Ints]:
-    """Return the indices of the ``most`` hardest particles of each jet (or of all), and the new offsets of the jets.
+    """Return the indices of the ``most`` hardest particles of each jet, and the new offsets of the jets.
 
-    The returned particles of a jet are sorted by decreasing ``pt`` (particles,). Particles with equal pT keep their
-    order. ``starts`` (jets + 1,) contains the offsets of the jets in ``pt``.
+    If a jet has fewer particles, the indices of all its particles are returned. The returned particles of a jet are
+    sorted by decreasing ``pt`` (particles,). Particles with equal pT keep their order. ``starts`` (jets + 1,) contains
+    the offsets of the jets in ``pt``.
     """
     lengths = np.diff(starts)
     jet = np.repeat(np.arange(len(lengths)), lengths)

@@ -1,8 +1,9 @@
-"""Sets of jets: features of all particles in one array, stored on disk, from ROOT files with JetClass's branches.
+"""Sets of jets on disk, computed from ROOT files with JetClass's branches.
 
-A set of jets is a folder of .npy files, which are memory-mapped and never loaded completely. The ROOT files are files
-of JetClass or files that Isoplan simulated. A ROOT file is read in steps of several thousand jets. The memory contains
-one step and one basket of each branch (the unit of compression in ROOT), but never a whole file.
+A set of jets is a folder of .npy files, which are memory-mapped and never loaded completely. One of them contains the
+features of all particles. The ROOT files are files of JetClass or files that Isoplan simulated. A ROOT file is read in
+steps of several thousand jets. The memory never contains a whole ROOT file, but only one step and one basket of each
+branch. A basket is the unit of compression in ROOT.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class State:
     """Progress of a training run.
 
     ``updates`` is the number of training steps, ``looked`` the number of completed passes, and ``checked`` the last
-    pass with a validation. ``losses`` contains the validation losses so far. ``best`` is the pass with the smallest
-    validation loss, ``best_loss``; ``best`` is 0 before the first validation.
+    pass with a validation. ``losses`` contains the validation losses so far. ``best_loss`` is the smallest of these
+    losses. ``best`` is the pass with this loss, or 0 before the first validation.
     """
 
     updates: int = 0
@@ -193,7 +193,10 @@ def _rate(cell: JetCell, update: int, total: int) -> float:
 
 
 def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
-    """Report the mean training loss since the last report. If every jet is new, this mean is an unbiased estimate."""
+    """Report the mean training loss since the last report.
+
+    If every jet is new to the model, this mean is an unbiased estimate of the loss on unseen jets.
+    """
     cell, done = trainer.cell, trainer.state.updates
     mean = float(torch.stack(said).mean())
     if not math.isfinite(mean):
@@ -203,9 +206,9 @@ def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
 
 
 def _look(trainer: Trainer, validation: Jets, stream: RunContext) -> None:
-    """Measure the validation loss after a pass, and store the weights if it is the smallest loss so far.
+    """Measure the validation loss after a pass, and store the weights if this loss is the smallest so far.
 
-    The measurement is skipped if the last one is too recent (see ``STRIDE``).
+    The measurement is skipped if the last measurement is too recent (see ``STRIDE``).
     """
     cell, epoch = trainer.cell, trainer.state.looked + 1
     trainer.state = state = replace(trainer.state, looked=epoch)

@@ -13,7 +13,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 
 STEPS = 60
-"""Maximum number of Newton steps in the solution for the factor on the momenta of massive particles.
+"""Maximum number of Newton steps to compute the factor by which ``_massive`` multiplies the momenta.
 
 Newton's method converges quadratically in general, but only linearly if the energy is close to the sum of the masses.
 """

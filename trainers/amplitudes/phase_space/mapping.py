@@ -112,7 +112,7 @@ def least_energy(process: Process) -> float:
 
 
 def passes(process: Process, outgoing: Floats) -> NDArray[np.bool_]:
-    """Return whether each event passes the cuts ``PT`` and ``DELTA_R`` on its gluons, (points,).
+    """Return, for each event, whether its gluons pass the cuts ``PT`` and ``DELTA_R``, (points,).
 
     ``outgoing`` (points, particles, 4) in GeV does not contain the incoming particles. Both cuts are invariant under
     boosts along the beams, so the rest frame of the partons can be used.
@@ -129,7 +129,7 @@ def passes(process: Process, outgoing: Floats) -> NDArray[np.bool_]:
 
 
 STEPS = 100
-"""Maximum number of Newton steps in the solution for the common factor on the transverse momenta.
+"""Maximum number of Newton steps to compute the common factor by which ``_scale`` multiplies transverse momenta.
 
 Newton's method converges quadratically in general, but only linearly if sqrt(s) is close to its minimum.
 """
@@ -203,8 +203,8 @@ def _rapidities(u: Floats, gluon: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return rapidities (points, k + 1) relative to the last particle, and the volume element (points,) of each point.
 
     Massive particles are drawn around the rapidity of the last particle. The first gluon is drawn around the mean
-    rapidity of all massive particles. The volume element of these particles is dy = du / (u (1 - u)). Each further
-    gluon has a smaller rapidity than the previous gluon, with dy = du / u.
+    rapidity of all massive particles. Massive particles and the first gluon have the volume element dy = du / (u (1 -
+    u)). Each further gluon has a smaller rapidity than the previous gluon, and the volume element dy = du / u.
     """
     behind = gluon & (np.cumsum(gluon) > 1)
     steps = np.where(behind, np.log(u), np.log(u / (1 - u)))
@@ -246,8 +246,9 @@ def _at_energy(sqrt_s: float, u: Floats, phi: Floats, y: Floats, m: Floats) -> t
 def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
     """Return transverse momenta (points, k) with the maximum ``top``, and the volume element prod p_T dp_T (points,).
 
-    If k > 1, the first column of ``u`` selects the particle with the maximum. The p_T of the other gluons is uniform in
-    ln p_T above the cut. For the other massive particles, the transverse mass m_T is uniform in ln m_T.
+    If k > 1, the first column of ``u`` selects the particle with the p_T ``top``. All other gluons are distributed
+    uniformly in ln p_T above the cut. All other massive particles are distributed uniformly in ln m_T, where m_T is the
+    transverse mass.
     """
     k = len(m) - 1
     if k == 1:
@@ -266,10 +267,10 @@ def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
 
 
 def _scale(shape: Floats, y: Floats, m: Floats, s: float) -> tuple[Floats, Floats]:
-    """Return the factor on the transverse momenta at which s-hat is ``s``, and the derivative of s-hat at this factor.
+    """Return a factor (points,) for the transverse momenta, and the derivative of s-hat by this factor (points,).
 
-    The derivative is with respect to the factor, (points,) like the factor. It is infinite if the masses alone give an
-    s-hat above ``s``. s-hat is a convex function of the factor, so Newton's method converges to the root from above.
+    After the multiplication by the factor, s-hat is ``s``. The derivative is infinite if the masses alone give an s-hat
+    above ``s``. s-hat is a convex function of the factor, so Newton's method converges to the root from above.
     """
     x2 = (shape**2).sum(axis=2)
     plus, minus = _light_cone(np.sqrt(x2), y)

@@ -2,12 +2,12 @@
 
 The package vegas adapts the hypercube of a phase-space mapping to the cross section (G. P. Lepage, J. Comput. Phys. 439
 (2021) 110386). A point of weight w becomes an event with probability min(1, w / cap). The event has the weight max(1, w
-/ cap), so weighted means are exact for any cap. The cap is the weight above which about 0.1 % of the cross section
-lies.
+/ cap), so weighted means are exact for any cap. Points with weights above the cap contribute about 0.1 % of the cross
+section.
 
 Points are generated in parts. The cap is computed from all points up to the last part that is used. Before the cap is
-available, each part stores the points that pass a lower cap, the floor, and their random numbers. When the cap is
-available, the stored points are selected again with the cap.
+available, each part stores the points that pass a lower cap (the floor), together with their random numbers. When the
+cap is available, the stored points are selected again with the cap.
 """
 
 from __future__ import annotations
@@ -157,11 +157,14 @@ def with_beams(sqrt_s: float | None, outgoing: Floats) -> Floats:
 
 
 ABOVE = 1e-3
-"""Maximum fraction of the cross section from points with weights above the cap of the event selection."""
+"""Maximum contribution of points with weights above the cap, as a fraction of the cross section."""
 TRIES, WARM = 8192, 16384
 """Number of hypercube points in a part of the sample, and number of points from which the floor is computed."""
 ROOMY = 0.01
-"""Maximum fraction of the cross section from points with weights above the floor, the minimum of the cap."""
+"""Maximum contribution of points with weights above the floor, as a fraction of the cross section.
+
+The floor is a lower bound of the cap.
+"""
 
 
 @dataclass(frozen=True)
@@ -212,7 +215,7 @@ class Sample:
 
     ``sigma`` and its ``error`` in pb are computed from all points. ``passed`` is the number of points that passed the
     cuts. It equals the number of computed amplitudes. ``efficiency`` is the number of events divided by ``passed``.
-    ``above`` is the fraction of the cross section from points with weights above the cap.
+    ``above`` is the contribution of points with weights above the cap, as a fraction of the cross section.
     """
 
     events: Events
@@ -234,7 +237,7 @@ class Sample:
 
 
 def cap_of(weight: Floats, total: float, share: float) -> float:
-    """Return the smallest cap whose larger weights contribute at most the fraction ``share`` of ``total``.
+    """Return the smallest cap for which the weights above the cap sum to at most the fraction ``share`` of ``total``.
 
     The cap is an entry of ``weight`` (n,), and ``total`` is in the unit of the weights.
     """

@@ -3,8 +3,9 @@
 Every array has the shape (components, one axis per leg for its helicities, points), so currents of different legs
 multiply by broadcasting. Vectors have the four components (V0 + V3, V0 - V3, V1 + i V2, V1 - i V2). In this basis
 V-slash is the matrix of the four components, and the vector current of a spinor pair is its outer product. A Dirac
-spinor is in the chiral basis (Peskin and Schroeder, eq. 3.25). It is stored as two two-component spinors, left and
-right. A component that vanishes is None, so a massless line of one chirality needs half the operations.
+spinor is in the chiral basis (Peskin and Schroeder, eq. 3.25). It is stored as two parts, left and right, with two
+components each. If a part vanishes, it is stored as None. A massless line of one chirality thus needs half the
+operations.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ Array = NDArray[np.complex128]
 Slots = tuple[Array | None, Array | None]
 """Two-component parts (left, right) of a Dirac spinor; None means zero.
 
-In a row spinor, "left" is the part that multiplies the left part of a column spinor, and "right" the part that
-multiplies the right one.
+In a row spinor, "left" is the part that multiplies the left part of a column spinor, and "right" is the part that
+multiplies the right part of a column spinor.
 """
 Current = Array | Slots
 

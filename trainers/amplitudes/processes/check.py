@@ -12,8 +12,7 @@ from isoplan.trainers.amplitudes.processes.fields import FIELDS, INCOMING
 def row_of(index: int, all_of_them: int = 1) -> str:
     """Return the name of a row for a message, such as ``Row 7 (counted from 0)``.
 
-    ``all_of_them`` is the number of rows with the error. If more than one row has the error, the name contains the
-    number.
+    ``all_of_them`` is the number of rows with the error. If this number is larger than 1, the name contains it too.
     """
     more = f"; {all_of_them:,} rows in all" if all_of_them > 1 else ""
     return f"Row {index} (counted from 0{more})"
@@ -22,7 +21,8 @@ def row_of(index: int, all_of_them: int = 1) -> str:
 TOLERANCE = 1e-6
 """Relative tolerance of the checks. It is larger than the error of rounding to seven digits.
 
-The violation of momentum conservation is relative to the total incoming energy, and that of p^2 = m^2 to E^2.
+The violation of momentum conservation is divided by the total incoming energy. The violation of p^2 = m^2 is divided by
+E^2.
 """
 
 

@@ -243,10 +243,10 @@ def _splits(part: Part, count: int) -> Iterator[tuple[Part, ...]]:
 
 
 def _once(rule: Rule, parts: tuple[Part, ...]) -> bool:
-    """Return whether to keep this order of the inputs, to avoid that a diagram is counted twice.
+    """Return whether to use this order of the inputs. Each diagram must be counted only once.
 
-    Two inputs of equal colourless fields are exchangeable, so only one of their two orders counts. Two gluons differ by
-    their position in the colour order, so each of their two orders counts.
+    Two inputs with the same colourless field are exchangeable, so only one of their two orders is used. Two gluons have
+    different positions in the colour order, so both of their orders are used.
     """
     named = list(zip(rule.inputs, parts, strict=True))
     return all(

@@ -1,16 +1,16 @@
 """Fields, vertices, masses and couplings as data. Tests can thus remove a vertex.
 
 Conventions: L_int gives the Feynman rule i V with real V. The covariant derivative is D = d - i g T^a A^a (Peskin and
-Schroeder, sec. 16.1). Every leg of a vertex is a field that enters it: ``W+`` adds charge +1 (it is annihilated as a W+
-or created as a W-), ``u`` is a quark along its arrow (incoming u or outgoing ubar), and ``u~`` is the same line against
-its arrow (incoming ubar or outgoing u).
+Schroeder, sec. 16.1). Every leg of a vertex is a field that enters the vertex. ``W+`` adds the charge +1: an incoming
+W+ or an outgoing W-. ``u`` is a quark line along its arrow: an incoming u or an outgoing ubar. ``u~`` is a quark line
+against its arrow: an incoming ubar or an outgoing u.
 
 Measured values: S. Navas et al. (Particle Data Group), Phys. Rev. D 110, 030001 (2024), table 1.1 (physical constants)
 and the summary tables of gauge and Higgs bosons and quarks. The input scheme is G_F, M_W, M_Z. The weak angle is then
 cos(theta_w) = M_W / M_Z. With any other value, the diagrams would not cancel at high energy.
 
-All widths are zero. This is possible because the W, Z, H and top in the final states are on their mass shells, so every
-unstable intermediate particle is above its pole (s_WZ >= (M_W + M_Z)^2 > M_W^2, s_WW >= 4 M_W^2 > M_H^2, s_tH >= (m_t +
+All widths are zero. This is possible because no unstable intermediate particle can reach its pole: the W, Z, H and top
+in the final states are on their mass shells (s_WZ >= (M_W + M_Z)^2 > M_W^2, s_WW >= 4 M_W^2 > M_H^2, s_tH >= (m_t +
 M_H)^2 > m_t^2). All quarks except the top are massless and do not mix (CKM = 1). alpha_s does not run.
 """
 

@@ -33,9 +33,9 @@ def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> di
     targets are A). Points are weighted with ``weight`` (points,), or equally if ``weight`` is None. The result
     contains:
 
-    - ``loss``: mean squared error divided by the variance of the truth. A constant prediction of the mean gives 1.
-    - ``spread``: standard deviation of the truth. The product loss x spread^2 is the mean squared error in the units of
-      the target.
+    - ``loss``: mean squared error divided by the variance of the truth. If every prediction is the mean of the truth,
+      the loss is 1.
+    - ``spread``: standard deviation of the truth. The mean squared error without normalisation is ``loss * spread**2``.
     - ``relative_median``, ``relative_mean``, ``relative_99``: median, mean and 99 % quantile of |A_NN / A - 1|.
     - ``epsilon``: sum |A_NN - A| / sum |A| (amplitude paper, eq. 23).
     """
@@ -75,8 +75,8 @@ def calibration(t: Floats, sigma: Floats, truth: Floats, weight: Weight = None) 
     """Return statistics of the pulls ``t`` (points,). They show whether the learned ``sigma`` is correct.
 
     - ``pull_mean``, ``pull_width``: mean and standard deviation.
-    - ``bulk_mean``, ``bulk_width``: median, and half of the central 68.3 % interval. Outliers do not affect these
-      values.
+    - ``bulk_mean``, ``bulk_width``: median, and half of the width of the central 68.3 % interval. Outliers do not
+      affect these values.
     - ``within_1``, ``within_2``: fractions of pulls between -1 and 1, and between -2 and 2. A correct sigma gives 0.683
       and 0.954.
     - ``sigma_mean``: mean of ``sigma`` divided by the standard deviation of ``truth``. The square of ``sigma_mean`` is
@@ -160,8 +160,8 @@ def check_points(size: int, there: int) -> None:
 def two_nn(points: Floats, size: int, seed: int = 0) -> tuple[float, float]:
     """Return the intrinsic dimension d of ``points`` (n, m) and its standard deviation.
 
-    The dimension and its standard deviation are computed over ``SUBSETS`` random subsets of ``size`` points. For each
-    point, mu is the distance to the second neighbour divided by the distance to the first. Its density is d mu^(-d-1)
+    Both are computed from estimates of d on ``SUBSETS`` random subsets of ``size`` points. For each point, the ratio mu
+    is the distance to the second neighbour divided by the distance to the first. The density of mu is d mu^(-d-1)
     (amplitude paper, eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a function of log(mu), where F is the
     cumulative distribution. The fit omits the largest tenth of the ratios (``skdim.id.TwoNN``). Duplicate points are
     removed. Raises PlannerError if there are too few points or scikit-dimension is not installed.

@@ -20,7 +20,10 @@ from isoplan.trainers.amplitudes.surrogate.shape import FRAMES_LAYERS, LlocaShap
 HEAD = "8x0n+2x1n"
 """Content of an attention head in the notation of ``lloca``: 8 scalars and 2 four-vectors."""
 FIRST = 1_000
-"""Number of training points for the standardisation of the invariants, from which the local frames are predicted."""
+"""Number of training points from which the standardisation of the invariants is computed.
+
+The local frames are predicted from the standardised invariants.
+"""
 
 
 class Lloca:

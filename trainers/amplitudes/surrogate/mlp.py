@@ -1,9 +1,9 @@
 """The surrogate MLP with an explicit backward pass, its initialisation, and Adam with learning rates by layer.
 
 The network is MLP-I of the amplitude paper (eq. 17). All parameters are in one vector: first those that learn at the
-full rate (W_1 and the biases), then the other matrices. Small surrogates spend most of their time on the overhead of
-PyTorch calls. This module needs few calls on few tensors, so training is two to three times faster than with a PyTorch
-module, autograd and a general optimiser. Tests check that the results agree with such a PyTorch module.
+full rate (W_1 and the biases), then the other matrices. For small surrogates, most of the training time is the overhead
+of PyTorch calls. This module needs few calls, so training is two to three times faster than with a PyTorch module,
+autograd and a general optimiser. Tests check that the results agree with those of a PyTorch module.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isoplan.trainers.amplitudes.surrogate.shape import BASE_WIDTH, Model, Param
 BETAS, EPSILON = (0.9, 0.999), 1e-12
 """Settings of Adam: (beta_1, beta_2) and epsilon.
 
-Epsilon must be much smaller than the gradients. If the loss is small, they decrease to 1e-6.
+Epsilon must be much smaller than the gradients, which decrease to 1e-6 if the loss is small.
 """
 
 
@@ -128,8 +128,8 @@ class Adam:
     The learning rates are those of eq. 20 (standard) or eq. 21 (mup) of the amplitude paper.
 
     In mup, the learning rate of the hidden and the last matrices is multiplied by n_0 / n. Here n is the width. The
-    constant n_0 is the base width, at which the standard parametrization and mup are identical. The L2 term ``l2`` / 2
-    sum theta^2 is part of the loss.
+    constant n_0 is the base width, at which the standard parametrization and mup are identical. The L2 term
+    ``l2 / 2 * sum(theta**2)`` is part of the loss.
     """
 
     def __init__(self, model: Model, parametrization: Parametrization, l2: float = 0.0) -> None:

@@ -28,8 +28,8 @@ Activation = Literal["silu", "gelu", "tanh", "relu"]
 class Architecture:
     """Network size that a training run requests.
 
-    ``parameters`` is the number of parameters N. If N is 0, ``width`` determines the size. If ``layers`` is 0, the
-    number of layers is computed from N and from ``ratio``, the width divided by the number of layers.
+    ``parameters`` is the number of parameters N. If N is 0, ``width`` determines the size. ``ratio`` is the width
+    divided by the number of layers. If ``layers`` is 0, the number of layers is computed from N and ``ratio``.
     """
 
     parameters: float
@@ -121,7 +121,7 @@ def _lloca_inputs(momenta: Floats, facts: Facts) -> Floats:
 def beam_units(x: Floats, weight: Weight = None) -> Standard:
     """Return the standardisation that divides momenta by the root mean square of sqrt(s) / 2.
 
-    ``x`` (points, 4 particles) are the momenta in any frame, weighted with ``weight`` (points,).
+    ``x`` (points, 4 * particles) are the momenta in any frame. ``weight`` (points,) contains the weights of the points.
     """
     total = x[:, :4] + x[:, 4:8]
     s = total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1)

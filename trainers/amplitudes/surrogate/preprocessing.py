@@ -95,9 +95,10 @@ class Standard:
 
 
 def target(amplitude: Floats, kind: str) -> Floats:
-    """Return the target (points, 1) of a surrogate before standardisation: log A or, if ``kind`` is "raw", A.
+    """Return the target (points, 1) of a surrogate before standardisation.
 
-    A is the amplitude (points,). Raises PlannerError if an amplitude is invalid as a target (see ``unfit``).
+    For the amplitude A (points,), the target is log A if ``kind`` is "log", and A if ``kind`` is "raw". Raises
+    PlannerError if an amplitude is invalid as a target (see ``unfit``).
     """
     if why := unfit(amplitude, kind):
         raise PlannerError(why)
@@ -127,8 +128,8 @@ def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
     """Check that the targets ``y`` (points, 1) vary by more than rounding.
 
     The standard deviation is compared with the largest |y|. If ``kind`` is "log", 1 is added to the largest |y|,
-    because log A depends on the unit of A and can be close to 0. ``points`` is the purpose of the points for the
-    message, such as "to train on". Raises PlannerError otherwise.
+    because log A depends on the unit of A and can be close to 0. ``points`` describes the purpose of the points in the
+    message, for example "to train on". Raises PlannerError otherwise.
     """
     largest = np.abs(y).max() + (kind == LOG)
     if deviation(y[:, 0], weight) <= ROUNDING * largest:
@@ -147,8 +148,8 @@ def pairs(particles: int, varying: bool) -> tuple[tuple[int, int], ...]:
     """Return the pairs (i, j), i < j, of external particles whose p_i . p_j varies between events.
 
     Pairs with i = j are excluded, because p_i . p_i is the squared mass. If sqrt(s) is fixed, p_1 . p_2 is constant. If
-    there are only two outgoing particles, p_3 . p_4 is then constant too. ``particles`` includes the incoming
-    particles.
+    sqrt(s) is fixed and there are only two outgoing particles, p_3 . p_4 is constant too. ``particles`` includes the
+    incoming particles.
     """
     constant = set() if varying else {(0, 1)} | ({(2, 3)} if particles == 4 else set())
     return tuple(pair for pair in combinations(range(particles), 2) if pair not in constant)

@@ -66,8 +66,9 @@ class Shape:
 def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, ratio: float = 32.0) -> Shape:
     """Return the surrogate with the number of parameters nearest to ``N``.
 
-    If ``layers`` is 0, the depth with the ratio of width to depth nearest to ``ratio`` is used. Width and depth then
-    grow together (amplitude paper, Sec. 3.2). Raises PlannerError if even a width of 1 has more than 2 N parameters.
+    If ``layers`` is 0, the depth is selected such that width / depth is as close as possible to ``ratio``. Width and
+    depth then grow together (amplitude paper, Sec. 3.2). Raises PlannerError if even a surrogate of width 1 has more
+    than 2 N parameters.
     """
     depths = [layers] if layers else range(1, MOST_LAYERS + 1)
     widths = {depth: _width(N, inputs, outputs, depth) for depth in depths}
@@ -185,8 +186,8 @@ def lloca_of_parameters(
 ) -> LlocaShape:
     """Return the LLoCa-Transformer with the number of parameters nearest to ``N``.
 
-    The width is a multiple of the head size. If ``layers`` is 0, the depth with the ratio of width to depth nearest to
-    ``ratio`` is used. Raises PlannerError if even a single head has more than 2 N parameters.
+    The width is a multiple of the head size. If ``layers`` is 0, the depth is selected such that width / depth is as
+    close as possible to ``ratio``. Raises PlannerError if even a surrogate with one head has more than 2 N parameters.
     """
     shapes = {
         depth: _lloca_width(N, LlocaShape(kinds, HEAD, depth, outputs))

@@ -1,7 +1,8 @@
 """The trainer of a surrogate network: model, losses, optimiser, and standardised points on a device.
 
-Outputs and targets are standardised. For a batch of B points, outputs are (B, 1). For the heteroscedastic loss, they
-are (B, 2): mean and log sigma. If points have weights, ``averaged`` multiplies their losses by the weights.
+Outputs and targets are standardised. For a batch of B points, outputs have the shape (B, 1). For the heteroscedastic
+loss, outputs have the shape (B, 2): mean and log sigma. If points have weights, ``averaged`` multiplies the loss of
+each point by its weight.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ would decrease sigma towards 0.
 HIGHEST = 30.0
 """Upper limit of log(A_NN / A) in the relative loss.
 
-Without it, the loss of the first predictions could be infinite.
+Without this limit, the loss of the first predictions could be infinite.
 """
 Loss = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """A loss: a function of the outputs (B, o) and the standardised targets (B, 1).

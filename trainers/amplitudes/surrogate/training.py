@@ -39,8 +39,8 @@ EVERY, LOOKS = 1_000, 20
 SHARE = 0.1
 """Maximum cost of all validations, as a fraction of the training compute.
 
-If validations every ``EVERY`` iterations cost more, the interval is longer, but there are at least ``LOOKS``
-validations. C does not include the compute of validations.
+If validations every ``EVERY`` iterations cost more, the interval between validations is longer, but there are at least
+``LOOKS`` validations. The training compute C does not include validations.
 """
 STRIDE = 50
 """Iterations between two checks for a stop request."""
@@ -104,8 +104,8 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Data[Points], stream
 def looked_every(cell: AmplitudeCell, total: int) -> int:
     """Return the number of iterations between two validations.
 
-    The number is at least ``EVERY``. It is larger if validations would otherwise exceed the fraction ``SHARE`` of the
-    training compute. It is smaller if there would otherwise be fewer than ``LOOKS`` validations.
+    The number is ``EVERY``. It is larger if validations would otherwise cost more than the fraction ``SHARE`` of the
+    training compute. In all cases, it is small enough for at least ``LOOKS`` validations.
     """
     dear = math.ceil(cell.validation / (3 * SHARE * cell.points_a_batch))
     return max(min(max(EVERY, dear), total // LOOKS), 1)
@@ -150,8 +150,8 @@ def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) 
 def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since: int) -> dict[str, float]:
     """Validate the model, and store its weights if their validation loss is the smallest so far.
 
-    Returns the values to report, including the mean training loss since the last validation, ``since`` iterations ago.
-    This loss is also stored in the state. Raises CellError if the training diverged.
+    The last validation was ``since`` iterations ago. Returns the values to report. They include the mean training loss
+    since the last validation, which is also stored in the state. Raises CellError if the training diverged.
     """
     cell, done, (x, y, weight) = trainer.cell, trainer.state.done, points
     out = trainer.outputs(x)

@@ -31,7 +31,7 @@ BEND = 2.998e-4 * FIELD
 TRACKER_ETA, TRACKER_RADIUS, TRACKER_LENGTH = 2.5, 1290.0, 3000.0
 """Maximum absolute pseudorapidity of tracks, and the radius and the length of the tracker in mm."""
 BORN_RADIUS = 250.0
-"""Maximum distance from the beam in mm at which a particle with a track is produced.
+"""Maximum distance in mm between the beam and the production point of a particle with a track.
 
 A particle that is produced farther out causes too few hits in the tracker.
 """

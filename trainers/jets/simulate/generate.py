@@ -195,9 +195,10 @@ def particles(columns: Columns, charges: Callable[[NDArray[Any]], Floats]) -> Pa
 
 
 def partons(columns: Columns, parent: int) -> Partons:
-    """Return the visible products (Pythia's status 23) of the decays of ``parent``; 0 means the hard process.
+    """Return the visible products (Pythia's status 23) of the decays of ``parent``.
 
-    Other products of the hard process are omitted.
+    If ``parent`` is 0, all visible products of the hard process are returned. Otherwise, products of the hard process
+    without an ancestor ``parent`` are omitted.
     """
     pid = np.abs(columns("id"))
     rows = np.flatnonzero((np.abs(columns("status")) == 23) & ~np.isin(pid, NEUTRINOS))
@@ -214,7 +215,7 @@ def partons(columns: Columns, parent: int) -> Partons:
 
 
 def _ancestors(columns: Columns, rows: Ints, event: Ints, pid: NDArray[Any], parent: int) -> Ints:
-    """Return the row of the nearest ancestor with the absolute PDG code ``parent`` for each of ``rows``, or -1."""
+    """Return, for each of ``rows``, the row of the nearest ancestor with the absolute PDG code ``parent``, or -1."""
     mother, start = columns("mother1"), columns.offsets[event]
     at, found = rows.copy(), np.full(len(rows), -1)
     for _ in range(8):  # t -> W -> q, with copies in between

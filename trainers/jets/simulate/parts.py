@@ -187,7 +187,7 @@ def parts_of(out: Path) -> Path:
 
 
 def finished(folder: Path, chunks: list[Chunk]) -> list[Chunk]:
-    """Return those of the parts ``chunks`` whose file exists in ``folder``."""
+    """Return those ``chunks`` that already have a file in ``folder``."""
     there = set(os.listdir(folder)) if folder.is_dir() else set()
     return [chunk for chunk in chunks if chunk.name in there]
 
@@ -248,7 +248,7 @@ Uproot writes this branch because other branches have a variable length per jet.
 
 
 def write_jets(path: Path, pieces: Iterable[Any]) -> None:
-    """Write jets to a ROOT file at ``path``, piece after piece. All pieces have the fields of the first.
+    """Write jets to a ROOT file at ``path``, piece after piece. All pieces have the fields of the first piece.
 
     Raises DiskFull if the disk is full. An existing file is then unchanged.
     """

@@ -34,9 +34,9 @@ Hope: TypeAlias = tuple[float, float]
 class Bounds:
     """Limits that save time: an event outside these limits almost never gives a jet in the window of pT.
 
-    ``pt_hat`` is the minimum pT of the hard process in GeV. When the shower of a jet candidate has evolved to
-    ``SCALE``, its pT must be at least ``hope`` (in GeV), and its absolute pseudorapidity at most ``eta``. The benchmark
-    ``python -m benchmarks jets_physics`` measures how many jets are lost at both ends of the window.
+    ``pt_hat`` is the minimum pT of the hard process in GeV. When the shower has evolved to ``SCALE``, a jet candidate
+    is within the limits if its pT is at least ``hope`` (in GeV) and its absolute pseudorapidity at most ``eta``. The
+    benchmark ``python -m benchmarks jets_physics`` measures how many jets are lost at the two ends of the pT window.
     """
 
     pt_hat: float = 200.0
