@@ -25,7 +25,10 @@ from isoplan.trainers.cell import AUTOMATIC, NAME, ZERO, Cell, Device, Sizes
 
 SYNTHETIC = "synthetic"
 SHORT_USERS, SHORT_ITEMS, SHORT_STEPS = 200, 5_000, 20
-"""Users, items and steps of a calibration cell, a training run of about one second that measures the speed."""
+"""Users, items and steps of a calibration cell.
+
+A calibration cell is a training run of about one second that measures the speed.
+"""
 UNREAD = Facts(
     items=100_000, vocabulary=10_000, categories=(), numbers=0, buckets=0, targets=1_000_000, windows=100_000, t=8
 )
@@ -245,7 +248,7 @@ class BehaviorCell(Cell):
     def tried_rates(self) -> tuple[float, ...]:
         """Learning rates that are tried in each stage, in rising order.
 
-        Neighbouring rates differ by a factor of 2. Their geometric mean is ``peak_rate``.
+        Neighbouring rates differ by a factor of 2. The geometric mean of all rates is ``peak_rate``.
         """
         return tuple(self.peak_rate * 2.0 ** (k - (self.rates - 1) / 2) for k in range(self.rates))
 
@@ -279,8 +282,8 @@ class BehaviorCell(Cell):
     def more_steps(self, facts: Facts) -> int:
         """Return the number of steps of stage 2.
 
-        If ``budget`` (in FLOPs) is positive, the steps together cost this budget. If it is 0, the number is the field
-        ``steps``.
+        If ``budget`` (in FLOPs) is positive, the steps together cost this budget. If ``budget`` is 0, the number of
+        steps is the field ``steps``.
         """
         if not self.budget:
             return self.steps

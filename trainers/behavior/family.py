@@ -51,11 +51,14 @@ PRESETS = {
 
 
 OWN = tuple(directions(histories=()))
-"""Metrics of a stage over its default candidates: the items of the batch in stage 1, the full catalogue in stage 2."""
-OTHER = ("loss", "entropy", "recall@10", "NDCG@10", "NDCG@100", "MRR@10", "coverage@10")
-"""Metrics that are reported for both kinds of candidates, batch-local and full catalogue.
+"""Metrics of a stage over its default candidates.
 
-They are needed for the rank correlations of Tables 15 to 17 of the behavioural paper.
+The default candidates are the items of the batch in stage 1 and the full catalogue in stage 2.
+"""
+OTHER = ("loss", "entropy", "recall@10", "NDCG@10", "NDCG@100", "MRR@10", "coverage@10")
+"""Metrics that are reported for both kinds of candidates: batch-local candidates and the full catalogue.
+
+These metrics are needed for the rank correlations of Tables 15 to 17 of the behavioural paper.
 """
 COLUMNS = TableColumns(
     fields=("data", "stage", "budget", "share", "batch", "negatives", "softmax", "schedule", "seed"),

@@ -32,7 +32,7 @@ JUDGED = 4 * PLACE * 2**22
 def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
     """Return the memory of a training run in bytes, without the memory of a process that has only imported torch.
 
-    The result is the sum for the parameters with their gradients and moments, the activations of a batch, a block of
+    The result is a sum of these terms: parameters with their gradients and moments, activations of a batch, a block of
     scores, the evaluation, and the embeddings of all items.
     """
     shape = cell.sized(facts).shape
@@ -55,7 +55,7 @@ def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
 def judged_bytes(cell: BehaviorCell, facts: Facts, h: int) -> float:
     """Return the memory of an evaluation in bytes.
 
-    The result is the sum for the queries of one pool with their best items, and for a block of scores.
+    The result is the sum of two terms: the queries of one pool with their best items, and a block of scores.
     """
     queries = cell.pool * (ceil(facts.events) if cell.split == "time" else 1)
     at_once = min(queries, QUERIES)

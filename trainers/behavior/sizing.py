@@ -26,7 +26,7 @@ from isoplan.trainers.behavior.model.shape import (
 )
 
 ASPECT = 32
-"""Ratio of width to layers of the contextualiser if the number of layers is free.
+"""Width of the contextualiser divided by its number of layers, if the number of layers is not given.
 
 The models in Table 8 of the behavioural paper have ratios from 16 to 51.
 """
@@ -48,7 +48,7 @@ LEAST, MOST = 1e2, 1e14
 
 @dataclass(frozen=True)
 class Asked:
-    """Inputs of the sizing of a training run. A number that is 0 is free.
+    """Inputs of the sizing of a training run. A number that is 0 is not given.
 
     ``budget`` is in FLOPs of stage 1, ``batch`` in sequences per step and ``t`` in tokens per event. Either ``share``
     (p_e / N, the fraction of parameters in the embedder) or the width ``h`` determines the embedder. Exactly one of
@@ -152,9 +152,9 @@ def steps_of(budget: float, step: float) -> int:
 def given(asked: Asked) -> Shape:
     """Return the shape with a contextualiser of the given ``width``.
 
-    If ``h`` is set, it is the width of the embedder. Otherwise, the width is the whole number with the parameter
-    fraction closest to s. The exact solution is p_e (1 - s) = s p, with p_e parameters of the embedder and p of the
-    contextualiser.
+    If ``h`` is set, it is the width of the embedder. Otherwise, the width of the embedder is the whole number for which
+    p_e / (p_e + p) is closest to s = ``share``. Here p_e is the number of parameters of the embedder, and p that of the
+    contextualiser. The exact solution satisfies p_e (1 - s) = s p.
     """
     layers = asked.layers or max(round(asked.width / ASPECT), 1)
     if asked.h:
@@ -173,7 +173,7 @@ def given(asked: Asked) -> Shape:
 
 
 def _at_ratio(asked: Asked) -> Shape:
-    """Return the shape whose number of parameters N uses up the budget if D = ratio * N."""
+    """Return the shape with the number of parameters N that costs the budget if D = ratio * N."""
     p_e = float(embedder_parameters(asked.fields, asked.h, asked.text_layers)) if asked.h else 0.0
 
     def excess(log_N: Floats, log_C: Floats) -> Floats:

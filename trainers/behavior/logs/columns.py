@@ -59,7 +59,7 @@ def names(table: Table, batch: Batch, column: str) -> Any:
 def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
     """Return a column of any scalar type as an Arrow array of strings. Empty cells stay empty.
 
-    ``cells`` replaces the column if it is given.
+    If ``cells`` is given, these values are used in place of the column.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -99,7 +99,7 @@ def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY)
 
 
 def clock(batch: Batch, column: str) -> Clock:
-    """Return the format of a column of times. It depends on the type of the column and on its first cell."""
+    """Return the format of a column of times, determined from the type of the column and from its first cell."""
     import pyarrow as pa
 
     cells = batch.columns[column]
@@ -114,9 +114,10 @@ def clock(batch: Batch, column: str) -> Clock:
 
 
 def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
-    """Return the times of a column, (rows,): numbers without change, and dates as seconds since 1970.
+    """Return the times of a column, (rows,).
 
-    Dates without a time zone are interpreted as UTC. Digits of a second beyond the sixth decimal are ignored.
+    Numbers are returned without change, and dates as seconds since 1970. Dates without a time zone are interpreted as
+    UTC. Digits of a second beyond the sixth decimal are ignored.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -247,7 +248,7 @@ MOST_CATEGORIES = 2**16
 MOST_WORDS = 64
 """Maximum number of words that are stored for the text of an item."""
 VOCABULARY = 2**15
-"""Upper limit of word numbers. Rarer words that would exceed the limit all have the number ``RARE``."""
+"""Upper limit of word numbers. All words whose number would reach this limit have the number ``RARE``."""
 RARE = 1
 """Number that all words without their own number share."""
 
@@ -301,7 +302,7 @@ class Column:
     def _refuse_first(self) -> NoReturn:
         """Raise a PlannerError about row 1 of a column of numbers.
 
-        Row 1 is empty or infinite, which was accepted before a later cell determined the kind of the column.
+        Row 1 is empty or infinite. It was accepted because the kind of the column was not known until a later row.
         """
         if self.parts[0][0] == UNKNOWN:
             raise PlannerError(

@@ -44,7 +44,7 @@ class Popularity:
     def head(self, share: float = 0.01) -> float:
         """Return the fraction of all events that belong to the most popular items.
 
-        The most popular items are the fraction ``share`` of all items with events, and at least one item.
+        The most popular items are the fraction ``share`` of all items with events, but at least one item.
         """
         return float(self.falling[: max(round(share * self.seen), 1)].sum() / max(self.events, 1))
 

@@ -8,8 +8,8 @@ Ambiguous cases are resolved by these rules:
 - Without an item table, the catalogue contains the items of the events. A column with equal values in all events of
   each item becomes a feature of the items.
 
-Each of these cases adds a sentence to ``Log.notes``. Another sentence describes how the events are distributed over the
-items. Invalid values raise PlannerError with the column and the row.
+Each rule that applies adds a sentence to ``Log.notes``. Another sentence describes how the events are distributed over
+the items. Invalid values raise PlannerError with the column and the row.
 """
 
 from __future__ import annotations

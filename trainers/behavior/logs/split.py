@@ -44,9 +44,9 @@ class Windows:
     """Sequences of consecutive events, each of one user. All arrays are (windows,).
 
     Window w contains the events from ``first[w]`` to ``stop[w]``, with ``stop[w]`` excluded. The model reads each event
-    except the last, and predicts each event except the first. Only predictions of the events from ``scored[w]`` on
-    count, with ``first[w] < scored[w] < stop[w]``. In training, all predicted events count. In evaluation, each event
-    of the scored set counts in exactly one window.
+    except the last, and predicts each event except the first. The loss and the metrics include only the events from
+    ``scored[w]`` to ``stop[w]`` (excluded), with ``first[w] < scored[w] < stop[w]``. In training, these are all
+    predicted events. In evaluation, each event of the scored set is included in exactly one window.
 
     ``length`` is the maximum number of events that the model reads (L_seq). A window thus has at most ``length`` + 1
     events.
@@ -67,7 +67,7 @@ class Packed:
 
     Position p reads the event ``inputs[p]`` and predicts the event ``targets[p]``. ``inputs`` and ``targets``
     (positions,) are indices of events of the log. ``starts`` (windows + 1,) contains the offset of each window: the
-    first is 0, the last is the number of positions. ``scored`` (positions,) is True for positions that count.
+    first is 0, the last is the number of positions. ``scored`` (positions,) is True for positions with scored events.
     ``history`` (positions,) is the number of events that the model has read in the window up to and including each
     position.
     """
@@ -105,9 +105,9 @@ def leave_one_out(log: Log) -> Split:
 def by_time(log: Log, validation: float, test: float) -> Split:
     """Return the split of a log at the times ``validation`` and ``test``, in the unit of ``log.times``.
 
-    Training events are before ``validation``, test events are at ``test`` or later, and the validation set is between.
-    The first event of a user belongs to a set but is not scored. Raises PlannerError if a set has no event to predict,
-    or if the log has no times.
+    Training events are before ``validation``. Test events are at ``test`` or later. All events between these two sets
+    are the validation set. The first event of a user belongs to a set but is not scored. Raises PlannerError if a set
+    has no event to predict, or if the log has no times.
     """
     if not log.timed:
         raise PlannerError("The log has no column of time: leave the last events of each user out instead.")
@@ -130,10 +130,10 @@ def by_time(log: Log, validation: float, test: float) -> Split:
 
 
 def by_share(log: Log) -> Split:
-    """Return a split by time with the fraction ``SHARE`` of the events in the test set, the last events.
+    """Return a split by time. The test set is the last fraction ``SHARE`` of all events.
 
-    The last events before the test set are the validation set, with about the same number of events. Events with equal
-    times are in one set. Raises PlannerError in the cases of ``by_time``.
+    The validation set has about the same number of events, which are the last events before the test set. Events with
+    equal times are in one set. Raises PlannerError in the cases of ``by_time``.
     """
     ends = np.quantile(log.times, [1 - SHARE - SHARE, 1 - SHARE], method="higher")
     return by_time(log, float(ends[0]), float(ends[1]))
@@ -151,8 +151,8 @@ def training_windows(split: Split, length: int) -> Windows:
 def scored_windows(split: Split, part: Part, length: int) -> Windows:
     """Return windows that score each event of a set once, except the first event of each user.
 
-    ``part`` is the set, validation or test. In its window, a scored event has at least ``length`` / 2 earlier events,
-    or all earlier events of the user if there are fewer.
+    ``part`` is the name of the scored set. In its window, a scored event has at least ``length / 2`` earlier events, or
+    all earlier events of the user if there are fewer.
     """
     begin, end = (split.train, split.validation) if part == "validation" else (split.validation, split.test)
     return _windows(split.first, begin, end, length, (length + 1) // 2)

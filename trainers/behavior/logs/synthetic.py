@@ -44,10 +44,10 @@ class World:
     """Parameters of a synthetic log: its sizes, and how predictable it is.
 
     ``mean_length`` is the approximate mean number of events per user. Each user has from ``SHORTEST`` to ``longest``
-    events. If ``taste`` is 0, all users behave equally. If ``drift`` is 0, the interest of a user never changes. With
-    2/3, past interests are forgotten fastest. ``categories`` is the number of groups of topics. ``seed`` determines the
-    catalogue, which does not depend on the number of users. With more users, the events of the first users stay the
-    same.
+    events. If ``taste`` is 0, all users behave equally. If ``drift`` is 0, the interest of a user never changes. If
+    ``drift`` is 2/3, past interests are forgotten fastest. ``categories`` is the number of groups of topics. ``seed``
+    determines the catalogue, which does not depend on the number of users. If ``users`` is increased, the events of the
+    first users stay the same.
     """
 
     users: int = 1000

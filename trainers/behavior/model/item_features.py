@@ -106,9 +106,9 @@ class Scale:
     """Scaling of the columns of a table to mean 0 and variance 1.
 
     Columns with True in ``logs`` (columns,) are replaced by their logarithm. These are positive columns whose values
-    vary by more than a factor of 100, such as prices. In such a column, values below ``low`` are set to ``low``, the
-    smallest value in the computation of the scaling. A constant column becomes 0. ``low``, ``mean`` and ``std`` are
-    (columns,).
+    vary by more than a factor of 100, such as prices. ``low`` is the smallest value from which the scaling of such a
+    column was computed. Smaller values are set to ``low``. A constant column becomes 0. ``low``, ``mean`` and ``std``
+    have the shape (columns,).
     """
 
     logs: NDArray[np.bool_]

@@ -21,8 +21,8 @@ score is then the log of p(y | history) for any candidates (Bengio and Senecal 2
 popularity. This improves full-catalogue metrics but not batch-local metrics. ``log_q`` does not change the extra loss,
 because all items are drawn with equal probability.
 
-The gradients are computed together with the loss, in blocks of positions. Each score is therefore computed once. At
-most ``chunk`` scores, or those of one position, are in memory at a time.
+The gradients are computed together with the loss, in blocks of positions. Each score is therefore computed once. The
+memory contains at most ``chunk`` scores at a time, or the scores of one position if these are more.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class Losses:
 
 
 def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: int = CHUNK) -> Tensor:
-    """Return the mean over positions of -log softmax of the true item among itself and the candidates.
+    """Return the mean over positions of -log p, where p is the probability of the true item.
 
-    ``queries`` (P, h) and ``targets`` (P, h) are the query and the embedding of the true item of each position. The
-    candidate ``own`` of a position is omitted from the candidates, because it is the true item. At most ``chunk``
-    scores, or those of one position, are in memory. The first derivatives with respect to queries, targets and
-    embeddings are available.
+    The softmax is over the true item and the candidates. The candidate ``own`` of a position is omitted, because it is
+    the true item. ``queries`` (P, h) and ``targets`` (P, h) are the query of each position and the embedding of its
+    true item. The memory contains at most ``chunk`` scores, or the scores of one position if these are more. The first
+    derivatives with respect to queries, targets and embeddings are available.
     """
     found: Tensor = _CrossEntropy.apply(
         queries, targets, among.embeddings, among.own, among.offset, among.own_offset, chunk
@@ -82,7 +82,9 @@ def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: in
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Extra negatives of a training step. ``items`` (K,) contains their rows in the array of embeddings.
+    """Extra negatives (drawn items) of a training step.
+
+    ``items`` (K,) contains the row of each extra negative in the array of embeddings.
 
     For each of P positions, ``hits`` (P,) is the index of the true item in ``items``, or -1 if the true item is not
     drawn. ``fresh`` (F,) contains the indices in ``items`` of drawn items that are not candidates of the batch.
@@ -117,7 +119,7 @@ def in_batch(
     """Return the loss of ``queries`` (P, h) over the ``embeddings`` (M, h) of the unique targets of a batch.
 
     ``own`` (P,) is the index of the target of each position among the unique targets. ``log_q`` (M,) is the log of the
-    probability that a unique target is in a batch. It is subtracted from the scores.
+    probability that a unique target is in a batch. ``log_q`` is subtracted from the scores.
     """
     offset = () if log_q is None else (log_q, log_q[own])
     return cross_entropy(queries, embeddings.index_select(0, own), Candidates(embeddings, own, *offset), chunk)

@@ -151,7 +151,7 @@ def contextualiser_parameters(shape: Shape) -> int:
 def parameters(shape: Shape) -> tuple[int, int]:
     """Return the numbers of parameters (p_e, p) of embedder and contextualiser, without lookup tables.
 
-    The total is N = p_e + p, and the fraction of the embedder is s = p_e / N.
+    The total is N = p_e + p. The fraction of the parameters that belongs to the embedder is s = p_e / N.
     """
     return embedder_parameters(shape.fields, shape.h, shape.text_layers), contextualiser_parameters(shape)
 
@@ -210,9 +210,9 @@ def scoring_flops(h: int, positions: float, candidates: float, *, frozen: bool =
 def stage1_flops(shape: Shape, lengths: ArrayLike, tokens: ArrayLike, candidates: float) -> float:
     """Return the compute C of a training step of stage 1 in FLOPs.
 
-    ``lengths`` (sequences,) is the number of events that the model reads in each sequence. ``tokens`` (items,) is the
-    number of text tokens of the item of each event of the batch, followed by those of each drawn item. ``candidates``
-    is the number of unique targets plus the number of drawn items.
+    ``lengths`` (sequences,) is the number of events that the model reads in each sequence. ``tokens`` (items,) contains
+    the numbers of text tokens: first one number for each event of the batch, then one number for each drawn item.
+    ``candidates`` is the number of unique targets plus the number of drawn items.
     """
     scoring = scoring_flops(shape.h, float(np.sum(lengths)), candidates)
     return embedding_flops(shape, tokens) + context_flops(shape, lengths) + scoring

@@ -105,7 +105,7 @@ class Embedder(nn.Module):
 
 
 class TextEncoder(nn.Module):
-    """A Transformer over the words of each text with full attention. Its output is the mean over the words."""
+    """A Transformer with full attention over the words of each text. Its outputs are averaged over the words."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()

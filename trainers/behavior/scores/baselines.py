@@ -1,11 +1,11 @@
 """Baselines for the scored events of a log. A model that is not better than the baselines counts as untrained.
 
 - **guess**: all candidates have equal probabilities. The loss is the mean log of the number of candidates.
-- **popularity**: the probability of an item is its fraction of the training events. An item without training events
-  counts as half an event. For the whole catalogue, the loss is the unigram cross-entropy of the log.
-- **last items**: a Markov chain of counts with gaps (Dirichlet smoothing). The weight of an item counts how often, in
-  the training events, it followed one of the last ``REACH`` items of the user within ``REACH`` events. Then ``MASS``
-  events are added to the counts, distributed by popularity.
+- **popularity**: the probability of an item is its fraction of the training events. An item without training events is
+  treated as if it had half an event. For the whole catalogue, the loss is the unigram cross-entropy of the log.
+- **last items**: a Markov chain of counts with gaps (Dirichlet smoothing). The weight of an item is a number of pairs
+  in the training events: the item follows one of the last ``REACH`` items of the user within ``REACH`` events. Then
+  ``MASS`` events are added to the weights in proportion to popularity.
 
 Let y be the next item. A model trained with the in-batch softmax learns p(y | history) / p(y). If the model learns
 nothing from the history, this ratio is equal for all candidates. A model trained with uniform negatives learns p(y |
@@ -82,7 +82,7 @@ def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
 def kept_baselines(root: Path, data: Data, part: Part, pool: int, regime: Regime) -> dict[str, float]:
     """Return the ``baselines`` for the scored events of ``part`` (validation or test), from the workspace ``root``.
 
-    If the workspace does not contain them, they are computed and stored. Later training runs on these data reuse them.
+    If the workspace does not contain these baselines, the function computes and stores them for later training runs.
     """
     what = repr((VERSION, data.fingerprint, part, data.judged.length, len(data.judged), pool, regime))
     place = root / KEPT / f"{sha256(what.encode()).hexdigest()[:20]}.json"
@@ -166,8 +166,8 @@ def _pools(data: Data, windows: Windows, pool: int) -> Iterator[tuple[Ints, Ints
 def _scores(counts: Counts, recent: Ints, candidates: Ints, mass: float) -> Floats:
     """Return log p (Q, C) of the ``candidates`` (C,) after the items ``recent`` (Q, REACH), in nats.
 
-    ``mass`` is the number of events that are added, distributed by popularity. If it is infinite, only popularity
-    counts.
+    ``mass`` is the number of events that are added in proportion to popularity. If ``mass`` is infinite, p is the
+    popularity.
     """
     by_share = counts.shares[candidates]
     if np.isinf(mass):

@@ -109,8 +109,8 @@ def evaluate(
 
     - ``loss``: the mean cross-entropy in nats.
     - ``coverage@K``: the fraction of the candidates of a batch that are among the K best items of any query of the
-      batch, averaged over the batches. For one history length, the mean is over batches with such queries.
-    - ``global_coverage@K``: this fraction for all batches together.
+      batch, averaged over the batches. For a history length, only batches with queries of this length are averaged.
+    - ``global_coverage@K``: the same fraction, computed once for the candidates and queries of all batches.
 
     Raises PlannerError if there is no query.
     """
@@ -168,7 +168,7 @@ METRICS: dict[str, Literal["min", "max"]] = {
 }
 """All metrics except the loss, each with "min" (smaller is better) or "max" (larger is better).
 
-A metric without prefix uses the default candidates of the stage, as in the behavioural paper: batch-local candidates in
-stage 1, the full catalogue in stage 2. For the other set of candidates, the prefix is ``full_`` in stage 1 and
-``local_`` in stage 2.
+A metric without prefix uses the default candidates of the stage, as in the behavioural paper. These are batch-local
+candidates in stage 1 and the full catalogue in stage 2. For the other set of candidates, the prefix is ``full_`` in
+stage 1 and ``local_`` in stage 2.
 """

@@ -71,7 +71,7 @@ class Data:
     def shares(self) -> NDArray[np.float32]:
         """Fraction of the training events that each item has, (items,).
 
-        An item without training events counts as half an event.
+        An item without training events is treated as if it had half an event.
         """
         counts = popularity(self.log, self.split).counts
         return (np.maximum(counts, 0.5) / max(counts.sum(), 1)).astype(np.float32)

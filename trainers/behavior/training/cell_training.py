@@ -35,7 +35,7 @@ from isoplan.trainers.training_loop import check_memory, memory_of, set_determin
 POINTS = 200
 """Number of progress reports of a training run, evenly spaced over its training steps."""
 TAIL = 100
-"""Number of last steps of a stage whose mean loss is the training loss of the stage.
+"""Number of steps at the end of a stage. Their mean loss is the training loss of the stage.
 
 The learning rate with the smallest training loss is selected (behavioural paper, App. D).
 """
@@ -86,7 +86,7 @@ def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: RunCon
     """Train the whole model in stage 1, or load a stored result of this stage.
 
     Only a stage 2 cell (training run) loads or stores a result of stage 1. All stage 2 cells of a sweep can thus share
-    it.
+    one result of stage 1.
     """
     cell = trainer.cell
     place = root / BACKBONES / f"{name_of(cell.backbone, trainer.data.fingerprint)}.pt"
@@ -187,8 +187,8 @@ def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]
 def _check_weights(trainer: Trainer) -> None:
     """Check that all weights are finite. Raises Diverged otherwise.
 
-    The loss of a step is computed before the step changes the weights. It does not show if the step makes a weight
-    infinite.
+    The loss of a step is computed before the step changes the weights. A finite loss therefore does not guarantee that
+    the weights are finite after the step.
     """
     if not all(bool(weights.isfinite().all()) for weights in trainer.model.parameters()):
         raise Diverged(
