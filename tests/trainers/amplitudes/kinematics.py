@@ -15,7 +15,7 @@ from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 
 def events(process: Process, count: int, energy: float, seed: int = 1) -> Floats:
-    """Return events (count, particles, 4) in their rest frame, with the incoming particles along the z axis."""
+    """Return events (count, particles, 4) in the centre-of-mass frame. The incoming particles are along the z axis."""
     outgoing = rambo(np.full(count, energy), process.masses[2:], np.random.default_rng(seed))
     return np.concatenate([np.broadcast_to(beams(energy), (count, 2, 4)), outgoing], axis=1)
 
@@ -26,7 +26,7 @@ def beams(energy: float) -> Floats:
 
 
 def apart(process: Process, count: int, energy: float, seed: int = 1, cut: float = 0.02) -> Floats:
-    """Return events in which the invariant of each pair of massless particles is larger than ``cut`` times s."""
+    """Return events in which every pair of massless particles has an invariant larger than ``cut * s``."""
     momenta = events(process, 40 * count, energy, seed)
     light = [i for i, mass in enumerate(process.masses) if not mass]
     pairs = [np.abs(product(momenta[:, i], momenta[:, j])) for i in light for j in light if i < j]
@@ -44,7 +44,7 @@ def square(p: Floats) -> Floats:
 
 
 def boost_matrix(velocity: Floats) -> Floats:
-    """Return the boost from the rest frame of a particle to a frame in which it has ``velocity`` (3,)."""
+    """Return the boost from the rest frame of a particle to a frame in which the particle has ``velocity`` (3,)."""
     speed2 = velocity @ velocity
     gamma = 1 / np.sqrt(1 - speed2)
     out = np.eye(4)
@@ -78,7 +78,10 @@ def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Point
 
 
 def _energies(mapping: Mapping, u: Floats) -> tuple[Floats, Floats]:
-    """Return sqrt(s) in GeV and dtau dL/dtau of each point ``u``."""
+    """Return sqrt(s) in GeV and the weight dL/dtau dtau of each point, for random numbers ``u`` (points,).
+
+    At fixed sqrt(s), the weight is 1.
+    """
     if mapping.sqrt_s is not None:
         return np.full(len(u), mapping.sqrt_s), np.ones(len(u))
     least = (least_energy(mapping.process) / COLLIDER) ** 2
@@ -98,8 +101,8 @@ def massless_volume(n: int, energy: Floats | float) -> Floats:
 def weighted(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return events of ``rambo`` and their weights (eq. 4.11 of the RAMBO paper).
 
-    The mean weight is the phase-space volume in GeV^(2n - 4), with phase space prod d^3p / ((2 pi)^3 2E) (2 pi)^4
-    delta^4.
+    The mean weight is the phase-space volume in GeV^(2n - 4). The phase space of n particles is
+    (2 pi)^4 delta^4 prod(d^3p / ((2 pi)^3 2E)).
     """
     p, n = rambo(energy, masses, rng), len(masses)
     weight = massless_volume(n, energy)

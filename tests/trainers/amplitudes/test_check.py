@@ -68,8 +68,9 @@ def test_no_events_have_no_amplitudes() -> None:
 
 
 def test_both_beams_the_same_way_are_caught_row_by_row() -> None:
-    """If both beams have the same direction, E^2 - p^2 is zero or slightly negative: no root is taken, every row is
-    refused.
+    """Every row is refused if both beams have the same direction.
+
+    E^2 - p^2 of the two beams together is then zero or slightly negative. Its square root is not computed.
     """
     p = events(ZGG, 200, 500.0)
     sides = np.random.default_rng(1).normal(size=(200, 3))
@@ -100,7 +101,7 @@ def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
 
 
 def test_masses_are_as_exact_as_seven_digits_of_large_momenta_are() -> None:
-    """Events of all processes at 0.6 to 20 TeV, boosted along the beams, are valid in single precision."""
+    """Events of all processes at 0.6 to 20 TeV are valid in single precision after a boost along the beams."""
     rng = np.random.default_rng(3)
     for process in PROCESSES.values():
         sets = [events(process, 40, energy) for energy in np.geomspace(600, 20_000, 10)]

@@ -56,10 +56,10 @@ def test_a_round_trip_changes_no_digit(end: str, tmp_path: Path) -> None:
 
 
 def test_files_of_others(tmp_path: Path) -> None:
-    """Readable files of other programs.
+    """Files of other programs can be read.
 
-    The files have single precision, no weights, no process, data frame columns in any order, or text attributes as
-    bytes.
+    The NPZ file has single precision, and neither weights nor a process. The Parquet file has the columns in reverse
+    order. The HDF5 file has the process as bytes.
     """
     path = save(tmp_path / "a.npz", momenta=some().momenta.astype(np.float32))
     np.testing.assert_array_equal(read_events(path).weight, 1.0)

@@ -1,6 +1,6 @@
 """Amplitudes of longitudinal W and Z at high energy and fixed angles.
 
-The amplitudes are bounded, but they increase with the energy E if any vertex is removed. Amplitudes of 2 -> 2 are
+The amplitudes are bounded. If any vertex is removed, they increase with the energy E. Amplitudes of 2 -> 2 are
 dimensionless and can approach a constant. Amplitudes of 2 -> 3 decrease as 1 / E (J. M. Cornwall, D. N. Levin, G.
 Tiktopoulos, Phys. Rev. D 10 (1974) 1145).
 """
@@ -18,7 +18,7 @@ from tests.trainers.amplitudes.kinematics import beams
 
 LOW, HIGH = 2000.0, 10000.0
 POINTS = 5
-# W Z: only the vertices that occur in some but not in all diagrams.
+# For W Z, only the vertices that are missing in at least one diagram.
 CASES: list[tuple[str, tuple[str, ...]]] = [
     ("WZ", legs) for legs in (("u~", "Z", "u"), ("d~", "Z", "d"), ("W+", "W-", "Z"))
 ]
@@ -26,7 +26,7 @@ CASES += [("WWZ", vertex.legs) for vertex in PROCESSES["WWZ"].vertices]
 
 
 def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) -> Floats:
-    """Return |M| E^(n - 2) of longitudinal bosons (chiralities, points), for n outgoing bosons of total ``energy`` E.
+    """Return |M| E^(n - 2) for n outgoing longitudinal bosons with the total ``energy`` E: (chiralities, points).
 
     The directions are equal for all energies. Vertices with the legs ``unlike`` are removed.
     """

@@ -1,4 +1,7 @@
-"""Soft and collinear gluons: the squared amplitude approaches that without the gluon times a universal factor."""
+"""Soft and collinear gluons: the squared amplitude approaches a product.
+
+One factor is the squared amplitude without the gluon. The other factor is universal.
+"""
 
 from __future__ import annotations
 

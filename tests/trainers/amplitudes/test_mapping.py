@@ -28,7 +28,7 @@ def three_body(energy: float, a: float, b: float, c: float) -> float:
 
 
 def mean(mapping: Mapping, count: int = 40_000) -> tuple[float, float]:
-    """Return the mean weight of points that pass the cuts, and its error."""
+    """Return the mean weight of all points and its error. Points that fail the cuts have weight 0."""
     u = np.random.default_rng(1).random((count, mapping.dimension))
     outgoing, weight = mapping(u)
     weight = np.where(passes(mapping.process, outgoing), weight, 0.0)

@@ -1,4 +1,7 @@
-"""Simulated events that training runs share: made once, independent of the request, no event in two streams."""
+"""Simulated events that training runs share: they are simulated once, and no event is in two streams.
+
+The first events do not depend on the requested number of events.
+"""
 
 from __future__ import annotations
 

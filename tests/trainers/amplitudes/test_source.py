@@ -56,7 +56,7 @@ def test_a_cell_trains_on_a_file(tmp_path: Path) -> None:
 
 
 def test_a_small_file_is_estimated_on_what_it_holds(tmp_path: Path) -> None:
-    """For a file of 900 events, the short calibration run requests only 200 + 50 + 100 events."""
+    """For a file of 900 events, a calibration run requests only 200 training, 50 validation and 100 test events."""
     root = place(tmp_path, n=900)
     cell = AmplitudeCell(data="mine.npz", points=200, tests=100, width=16, layers=1, iterations=5, dimension_points=0)
     few = calibration_cell(root, cell)

@@ -66,7 +66,7 @@ def test_gluons_may_be_exchanged(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(PROCESSES))
 def test_the_quark_may_come_from_either_side(name: str) -> None:
-    """A quark along the z axis or against it gives equal amplitudes, although polar angles are not smooth there."""
+    """A quark in the direction +z or -z gives equal amplitudes, although polar angles are not smooth there."""
     process = PROCESSES[name]
     p = events(process, 3, 1000.0)
     turned = p @ np.diag([1.0, 1.0, -1.0, -1.0])

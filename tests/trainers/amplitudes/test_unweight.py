@@ -1,6 +1,6 @@
 """Unweighted events, compared with weighted points.
 
-Their distribution is equal, few weights exceed the cap, and the number of worker processes has no effect.
+Both have the same distribution. Few weights exceed the cap. The number of worker processes has no effect.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def made(process: str, n: int, seed: int = 1, sqrt_s: float | None = None, cores
 def test_they_are_distributed_as_weighted_flat_points() -> None:
     """Unweighted events and weighted uniform points have equal histograms, by a chi^2 test.
 
-    The histograms are p_T of the Z, p_T of a gluon, and the invariant mass of the two gluons.
+    The histograms show p_T of the Z, p_T of a gluon, and the invariant mass of the two gluons.
     """
     events = made("Zgg", 2500, sqrt_s=ENERGY).events
     flat = flat_points(ready_of("Zgg", ENERGY).sampler.mapping, 15_000, np.random.default_rng(5))
@@ -80,7 +80,7 @@ def compare(x: np.ndarray, w: np.ndarray, y: np.ndarray, v: np.ndarray, edges: n
 
 
 def errors(x: np.ndarray, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the variance of the fraction in each bin."""
+    """Return the variance of each bin, which contains a fraction of the total weight."""
     return np.histogram(x, edges, weights=(w / w.sum()) ** 2)[0]
 
 

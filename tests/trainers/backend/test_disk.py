@@ -1,4 +1,4 @@
-"""A full or read-only disk: commands, app, queue and training runs report it, and continue when there is space."""
+"""A full or read-only disk: commands, app, queue and training runs report the fault, and later they continue."""
 
 from __future__ import annotations
 

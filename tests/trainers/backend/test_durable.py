@@ -14,7 +14,7 @@ from tests.trainers.conftest import add
 
 @pytest.fixture
 def flushed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[str]]]:
-    """Return the inodes in the order in which they are flushed to the disk, with the file names of each folder."""
+    """Return a list that records every flush to the disk: the inode and, for a folder, its file names."""
     done: list[tuple[int, list[str]]] = []
     sync = os.fsync
 

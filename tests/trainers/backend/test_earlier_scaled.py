@@ -47,7 +47,7 @@ def took(name: str) -> float:
 
 
 def smallest(family: Family[Any], times: float = 1.0) -> Any:
-    """Return a replacement for the measurement, which measures only the smallest calibration cell.
+    """Return a replacement for the measurement function. The replacement measures only the smallest calibration cell.
 
     The measured speed is the speed of the most similar bundled cell divided by ``times``.
     """
@@ -113,8 +113,8 @@ def test_finished_cells_scale_those_of_another_machine(root: Path) -> None:
 def test_jets_that_are_not_there_are_part_of_the_estimate(root: Path) -> None:
     """The estimate includes the simulation of missing jets, at 35 jets per second.
 
-    For each of ten classes, 1,000 training jets need parts of 50 and 100 jets, and 500 validation jets need a part of
-    50.
+    The jets of each class are simulated in parts. The 100 training jets of a class need parts of 50 and 100 jets, and
+    the 50 validation jets of a class need one part of 50 jets. There are ten classes.
     """
     family = find_family("jets", root)
     cells = [read_cell(family, {"jets": 1000, "validation": 500, "seed": seed}) for seed in (0, 1)]

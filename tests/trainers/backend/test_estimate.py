@@ -1,4 +1,4 @@
-"""Estimates of a grid before its launch: from calibration runs, from finished training runs, and without either."""
+"""Estimates of a grid before its launch: from calibration runs, from finished training runs, and without any runs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_short_cells_tell_speed_and_the_time_to_start(root: Path) -> None:
 
 
 def test_short_cells_read_the_data_of_the_workspace_and_leave_its_queue_alone(root: Path) -> None:
-    """Calibration runs read programs and data of the workspace, but they change no file, queue or log there."""
+    """Calibration runs read programs and data of the workspace, but change no file, queue or log of the workspace."""
     family, cells = counters(root, {"size": 10, "wait": 0.02}, short="steps = 5")
     (root / "logs").mkdir()
     (root / "backbones").mkdir()
@@ -115,7 +115,7 @@ def measured(family: Family[Any], *speeds: float) -> Any:
 
 
 def test_an_estimate_adds_up_the_cells_that_are_left(root: Path) -> None:
-    """The remaining FLOPs are 6 times size times steps: 60, 600 and 6000. Another cell with 60 FLOPs is finished."""
+    """A cell needs ``6 * size * steps`` FLOPs. The remaining cells need 60, 600 and 6000. One cell (60) is finished."""
     family, cells = counters(
         root, *({"size": size, "steps": 1} for size in (10, 100, 1000)), {"size": 5, "steps": 2}, short="steps = 1"
     )

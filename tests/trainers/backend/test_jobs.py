@@ -79,10 +79,10 @@ def test_a_grid_runs_and_a_cancelled_job_is_replaced(
 
 
 def begun_again(folder: Path, number: int) -> bool:
-    """Return whether an attempt after the first has begun.
+    """Return whether the attempt ``number`` has begun and is not the first.
 
-    It can be the third attempt. The scheduler may assign the second attempt to the worker of the cancelled job, which
-    ends first.
+    It can be the third attempt. The scheduler may give the second attempt to the worker of the cancelled job, and this
+    worker can end before the attempt begins.
     """
     return number > 1 and (folder / f"beat-{number}").exists()
 

@@ -130,7 +130,7 @@ def test_a_deaf_program_is_ended(root: Path) -> None:
 def programs(runner: int) -> list[psutil.Process]:
     """Return the running ``counter.py`` programs below the process ``runner``.
 
-    The operating system ends a program after the end of its worker.
+    After the end of a worker, the operating system also ends the program of this worker.
     """
     found = []
     for child in psutil.Process(runner).children(recursive=True):

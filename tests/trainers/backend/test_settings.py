@@ -1,4 +1,4 @@
-"""Settings in cluster.toml, and messages about invalid ones."""
+"""Settings in cluster.toml, and messages about invalid settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps on disk: equal cells belong to one sweep; commands for all cells of a sweep, resources, and progress."""
+"""Sweeps on disk: identity, damaged files, hold, cap and priority of a sweep, and its progress."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_progress_by_flops(tmp_path: Path) -> None:
     assert found.hours == pytest.approx((1800 + 1800 + 900) / 3600)
     assert found.money == pytest.approx(2 * found.hours)
     assert found.left == pytest.approx((100 + 600) * (1800 + 900) / 200)
-    # A leased cell that has not begun does not share the work.
+    # Cell d is leased but has not begun. It changes neither the speed nor the time left.
     records["d"] = record("d", 1, lease={"device": "cuda:1"})
 
     def halfway(folder: Path, number: int) -> Pace:

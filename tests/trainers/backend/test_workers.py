@@ -1,4 +1,4 @@
-"""Requirements on workers, resources of cells, and the transfer of cells, as far as no cluster is needed."""
+"""Tests that need no cluster: requirements on workers, GPUs and memory of cells, and the transfer of cells."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_nothing_listens_beyond_the_scheduler_and_its_workers_and_dask_is_quiet(
         wait_for(lambda cells: (root / "cells" / name / "beat-1").exists(), root)
         family = [psutil.Process(runner.pid), *psutil.Process(runner.pid).children(recursive=True)]
         listening = [one.laddr for p in family for one in p.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
-        # Read the log before the runner is killed, because Python then writes a message.
+        # Read the log before the runner is killed, because the kill makes Python write a message to the log.
         said = (root / "runner.log").read_text()
     assert {address.ip for address in listening} == {"127.0.0.1"}
     assert len(listening) == 1 + 2 * 2, "a scheduler, two workers, and what watches over each"

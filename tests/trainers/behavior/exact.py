@@ -1,4 +1,4 @@
-"""Exact probabilities of a synthetic log, and the texts of a catalogue as a rectangular array."""
+"""Exact probabilities for a synthetic log. Texts of a catalogue as an array."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_exact(world: World) -> Made:
 
 
 def beliefs(made: Made) -> Floats:
-    """Return the probability of each interest at each event, given the earlier events of the user, (events, S)."""
+    """Return an array (events, S): the probability of each interest at an event, given earlier events of the user."""
     log, truth = made.log, made.truth
     topics = truth.topics[log.items]
     found = np.empty((len(log), len(made.transition)))
@@ -43,7 +43,7 @@ def beliefs(made: Made) -> Floats:
     first, left = log.starts[:-1][order], log.lengths[order]
     now = np.full((len(order), found.shape[1]), 1 / found.shape[1])
     for step in range(int(left.max(initial=0))):
-        # Users with many events come first, so the users with further events are a slice.
+        # Users with many events come first. The users who still have an event at ``step`` are therefore a slice.
         active = int(np.searchsorted(-left, -step))
         events = first[:active] + step
         found[events] = now[:active]
@@ -53,7 +53,7 @@ def beliefs(made: Made) -> Floats:
 
 
 def chances(truth: Truth, believed: Floats, first: int = 0, stop: int | None = None) -> Floats:
-    """Return the probability of the items from ``first`` to ``stop``, (Q, stop - first).
+    """Return an array (Q, stop - first): the probability of each item from ``first`` up to ``stop``.
 
     ``believed`` (Q, S) contains the probability of each interest.
     """
@@ -62,9 +62,9 @@ def chances(truth: Truth, believed: Floats, first: int = 0, stop: int | None = N
 
 
 def floor(made: Made, believed: Floats, events: Ints | slice = slice(None)) -> Floats:
-    """Return -log of the probability of each of the ``events`` given the earlier events of its user, in nats.
+    """Return -log p in nats for each of the ``events``. p is its probability given the earlier events of the user.
 
-    The mean is the loss of the best possible model, up to noise of order 1 / sqrt(number of events).
+    The mean of the result is the loss of the best possible model, up to noise of order 1 / sqrt(number of events).
     """
     items = made.log.items[events]
     topics = made.truth.topics[items]
@@ -73,11 +73,11 @@ def floor(made: Made, believed: Floats, events: Ints | slice = slice(None)) -> F
 
 
 def popularity_of(truth: Truth) -> Floats:
-    """Return the expected fraction of all events that each item has, (items,)."""
+    """Return an array (items,): for each item, the expected fraction of all events that have this item."""
     return truth.emission.mean(axis=0)[truth.topics] * truth.within
 
 
 def text_of(items: Items, most: int) -> Codes:
-    """Return the first ``most`` words of every item, (items, most). Shorter texts are filled with 0."""
+    """Return an array (items, most): the first ``most`` words of each item. Shorter texts are filled with 0."""
     texts = np.split(items.tokens, items.starts[1:-1])
     return np.array([np.pad(words[:most], (0, most - len(words[:most]))) for words in texts], np.int32)

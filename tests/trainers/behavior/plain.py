@@ -1,6 +1,6 @@
 """The two-part model in plain torch.
 
-Items are embedded one by one. Sequences are padded, with a causal mask. One product gives all scores.
+Items are embedded one by one. Sequences are padded, with a causal mask. One matrix product gives all scores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def encoder(width: int, heads: int, layers: int) -> nn.TransformerEncoder:
 
 
 class Plain:
-    """A copy of a ``TwoPartModel`` in torch's layers, with equal weights."""
+    """A copy of a ``TwoPartModel`` made of torch's layers. It has the weights of the ``TwoPartModel``."""
 
     def __init__(self, model: TwoPartModel) -> None:
         shape: Shape = model.shape
@@ -68,7 +68,7 @@ class Plain:
 def random_known(rng: np.random.Generator, items: int, vocabulary: int = 30, ids: int = 0) -> Known:
     """Return the features of random items.
 
-    They are texts of 0 to 24 words, two columns of categories, three columns of numbers, and ids if ``ids`` > 0.
+    An item has a text of 0 to 24 words, two categories and three numbers. If ``ids`` > 0, it also has ids.
     """
     lengths = rng.integers(0, 25, items)
     words = rng.integers(1, vocabulary, lengths.sum()).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Baselines of guessing and counting: computed by hand for small logs, and for the log of video games."""
+"""Baselines of guessing and counting: hand counts for small logs, known values for the log of video games."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CELL = BehaviorCell(data="shop", length=10, batch=8)
 
 
 def shop(root: Path, lines: str) -> Data:
-    """Return the data of a log of ``user item`` lines."""
+    """Return the data of a log. Each of its ``lines`` is a user and an item."""
     folder = root / "behavior" / "shop"
     folder.mkdir(parents=True)
     (folder / "events.txt").write_text(lines)
@@ -27,7 +27,7 @@ def shop(root: Path, lines: str) -> Data:
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Data:
-    """Return a log of sixty users. All users follow one circle of twelve items, from different starts."""
+    """Return a log of sixty users. All users follow the same circle of twelve items, but start at different items."""
     lines = [f"u{u:02} i{(u + k) % 12:02}" for u in range(60) for k in range(8)]
     return shop(tmp_path, "\n".join(lines))
 
@@ -36,7 +36,7 @@ def chain(tmp_path: Path) -> Data:
 def skewed(tmp_path: Path) -> Data:
     """Return a log of fifty users.
 
-    Each user chooses a favourite item in 60 % of the events, and otherwise one of ten other items.
+    In about 60 % of the events, the item is 0, the favourite of all users. Otherwise it is one of ten other items.
     """
     rng = np.random.default_rng(1)
     items = np.where(rng.random((50, 12)) < 0.6, 0, rng.integers(1, 11, (50, 12)))
@@ -64,7 +64,7 @@ def test_popularity_is_the_unigram_cross_entropy_and_its_ranks(skewed: Data) -> 
 
 
 def test_counts_after_the_last_items_know_a_circle(chain: Data) -> None:
-    """In every long enough history, each of the last five items has preceded the next item of the circle."""
+    """In the training events, the next item of the circle has followed each of the last five items of a user."""
     found = baselines(chain, 256, "full")
     assert found["popularity_loss"] == pytest.approx(np.log(12), abs=0.02)
     assert found["last_items_loss"] < found["popularity_loss"] - 0.05
@@ -105,9 +105,9 @@ def test_the_numbers_of_a_log_are_counted_once(chain: Data, tmp_path: Path, monk
 
 
 def test_video_games_have_the_numbers_that_were_counted_apart(shared: Path, tmp_path: Path) -> None:
-    """Known values: ln 23,715 = 10.074, the guess loss.
+    """The log has 23,715 items, so the guess loss is ln 23,715 = 10.074.
 
-    A separate program computed the unigram loss 9.31 and, for popularity, the recall@10 of 0.0194.
+    A separate program computed the values of popularity: a loss of 9.31 and a recall@10 of 0.0194.
     """
     folder = tmp_path / "behavior" / "games"
     folder.mkdir(parents=True)

@@ -1,4 +1,7 @@
-"""FLOPs compared with torch's counter, for a plain torch model and for Isoplan's model, and with eq. 1 by hand."""
+"""FLOPs compared with torch's counter, with hand counts, and with eq. 1 of the behavioural paper.
+
+Torch counts the FLOPs of a plain torch model and of Isoplan's model.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,8 @@ def test_what_our_model_computes_is_what_torch_counts(shape: Shape) -> None:
     merged = embedding_flops(shape, np.zeros(30 - len(texts)))
     ours = embedding_flops(shape, texts) + merged + context_flops(shape, padded(lengths))
     ours -= 4 * shape.fields.event_numbers * shape.h * (padded(lengths).sum() - lengths.sum())
-    # Padding costs FLOPs only in the layers.
+    # Padding costs FLOPs only in the layers. ``ends`` are the FLOPs that padding would cost in the projections before
+    # and after the layers.
     ends = 6 * shape.h * shape.width * 2 * (padded(lengths).sum() - lengths.sum())
     ours += scoring_flops(shape.h, lengths.sum(), len(batch.candidates)) - ends
     assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
@@ -91,9 +95,9 @@ def test_what_our_model_computes_is_what_torch_counts(shape: Shape) -> None:
 @pytest.mark.parametrize("K", [0, 20])
 @pytest.mark.parametrize("shape", [SHAPES[0], OF_EVENTS], ids=label)
 def test_stage_2_is_what_torch_counts(K: int, shape: Shape) -> None:
-    """A cached embedder costs no FLOPs.
+    """Embeddings from the cache cost no FLOPs.
 
-    Scores of cached items take two matrix products: the forward pass and the gradient of the query.
+    The scores of cached items need two matrix products: one in the forward pass, one for the gradient of the query.
     """
     rng = np.random.default_rng(2)
     model, cache = TwoPartModel(shape), torch.randn(30, shape.h)
@@ -112,13 +116,13 @@ def test_stage_2_is_what_torch_counts(K: int, shape: Shape) -> None:
 
 
 def beside(shape: Shape, rng: np.random.Generator, events: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return categories (rows of their table) and numbers of ``events`` random events."""
+    """Return the categories and the numbers of ``events`` random events. A category is a row of the category table."""
     kinds = rng.integers(0, sum(shape.fields.event_categories) or 1, (events, len(shape.fields.event_categories)))
     return kinds, rng.standard_normal((events, shape.fields.event_numbers), np.float32)
 
 
 def padded(lengths: np.ndarray) -> np.ndarray:
-    """Return the number of tokens per sequence, including the padding of its rectangle."""
+    """Return the number of tokens of each sequence with padding. A rectangle pads its sequences to one length."""
     layout = lay_out(lengths)
     return np.concatenate([np.full(r.members.stop - r.members.start, r.tokens) for r in layout.rectangles])
 

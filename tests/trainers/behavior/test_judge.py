@@ -1,4 +1,4 @@
-"""Evaluation of a model: the result equals that with all scores at once, and the memory is bounded."""
+"""Evaluation of a model: limited memory for scores does not change the result, and items can be tied."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ def test_scores_that_are_made_some_at_a_time_say_the_same(tmp_path: Path, monkey
 
 
 def test_items_of_which_the_same_is_known_are_tied(tmp_path: Path) -> None:
-    """All items except one have equal features, so a target has equal probabilities for each rank among them."""
+    """All items except one have equal features, so their scores are tied.
+
+    Each rank among the tied items is equally probable for a target.
+    """
     count = 2 * AT_ONCE + 5
     folder = tmp_path / "behavior" / "shop"
     folder.mkdir(parents=True)

@@ -86,8 +86,8 @@ def test_ids_are_hashed_where_rows_are_fewer_and_hardly_ever_collide() -> None:
     assert ids.max() < 500
     counts = np.bincount(ids.ravel(), minlength=500)
     assert counts.min() > 0
-    # Each item has one of 250,000 pairs of rows, so about 8 of 2,000 items share a pair. With one row per item, all
-    # items would share their row.
+    # Each item has one of 500 * 500 pairs of rows, so about 8 of 2,000 items have the same pair as another item. With
+    # one row per item, almost every item would have the same row as another item.
     assert len(np.unique(ids, axis=0)) > 1960
     again = known_of(catalogue(3000), Fields(buckets=500)).ids
     assert (again[:2000] == ids).all()  # The rows depend on the name of the item, not on the rest of the catalogue.

@@ -106,7 +106,7 @@ def test_stage_2_minimises_the_mean_of_both_loops(K: int) -> None:
     for i in range(8):
         true = int(candidates[own[i]])
         batch = [cache[j] for j in candidates.tolist() if j != true]
-        others = [cache[j] for j in extras if j != true]  # the true item counts once, whether drawn or not
+        others = [cache[j] for j in extras if j != true]          # the true item counts once, even if it is also drawn
         in_batch = in_batch + loop(q[i], cache[true], batch, [0] * len(batch), 0) / 8
         extra = extra + loop(q[i], cache[true], others, [0] * len(others), 0) / 8
     torch.testing.assert_close(found.parts["in_batch"], in_batch)
@@ -193,9 +193,10 @@ def test_log_q_is_the_chance_to_be_a_candidate() -> None:
 
 @pytest.mark.parametrize("corrected", [False, True])
 def test_what_the_in_batch_loss_is_least_for(corrected: bool) -> None:
-    """Without history, the in-batch loss is smallest if popular and rare items have equal scores.
+    """If targets do not depend on the history, the in-batch loss is smallest for equal scores of all items.
 
-    With the correction ``log_q``, it is smallest if each score is log p (behavioural paper, Sec. 7).
+    With the correction ``log_q``, the loss is smallest if the score of an item with popularity p is log p plus a
+    constant (behavioural paper, Sec. 7).
     """
     shares = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
     scores = torch.zeros(4, dtype=torch.float64, requires_grad=True)

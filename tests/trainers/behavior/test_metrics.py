@@ -1,4 +1,4 @@
-"""Metrics compared with loops over every order of ties and with scikit-learn, and invariances of the metrics."""
+"""Metrics compared with scikit-learn and with loops over all orders of tied candidates. Invariances of the metrics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def batch(rng: np.random.Generator, queries: int, count: int, step: float, items: int = 50) -> Batch:
-    """Return random scores in multiples of ``step`` (many ties), the target columns, and the items in random order."""
+    """Return random scores, the target columns, and the items in random order.
+
+    The scores are multiples of ``step``, so many scores are tied.
+    """
     scores = np.round(rng.normal(0, 2, (queries, count)) / step) * step
     return scores.astype(np.float32), rng.integers(0, count, queries), rng.permutation(items)[:count]
 

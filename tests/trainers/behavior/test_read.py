@@ -1,4 +1,4 @@
-"""Event logs and item tables from files: compared with pandas, and all errors of invalid files."""
+"""Event logs and item tables from files: the content compared with pandas, and the error of each invalid file."""
 
 from __future__ import annotations
 
@@ -152,9 +152,9 @@ def test_moments(tmp_path: Path) -> None:
 
 
 def test_columns_as_parquet_may_hold_them(tmp_path: Path) -> None:
-    """Parquet columns of several types.
+    """A log can be read from Parquet columns of several types.
 
-    The types are nanoseconds beyond 2^53, strings as categories, large strings, integers, decimals and booleans.
+    The types are integers (nanoseconds beyond 2^53), encoded strings, large strings, string views, decimals, booleans.
     """
     frame = pa.table(
         {

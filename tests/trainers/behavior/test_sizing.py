@@ -93,7 +93,7 @@ def test_no_share_is_the_narrowest_embedder() -> None:
 
 
 def test_a_contextualiser_that_is_given_leaves_the_events() -> None:
-    """In the allocation sweep, the share determines h, and the budget determines D. The ratio D / N has no effect."""
+    """In the allocation sweep, the embedder share determines h, and the budget determines D. D / N has no effect."""
     small, large = (size(asked(width=w, layers=n, ratio=1)) for w, n in ((128, 4), (256, 6)))
     for found in (small, large):
         assert found.parts.s == pytest.approx(0.02, rel=0.08)
@@ -115,7 +115,7 @@ def test_a_depth_split_keeps_what_is_given() -> None:
 
 
 def test_short_sequences_are_counted_as_they_are() -> None:
-    """Sequences have nine events on average: a step has fewer events and scores, so there are more steps."""
+    """Sequences have about nine events on average. A step then has few events and scores, so there are more steps."""
     found = size(asked(budget=1e14, events=9.2))
     assert found.D == found.steps * 64 * 9
     p_e, p = parameters(found.shape)

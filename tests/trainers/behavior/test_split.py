@@ -187,7 +187,8 @@ def test_popularity_is_that_of_what_is_trained_on() -> None:
 def test_the_zipf_exponent_is_found_again(exponent: float) -> None:
     weights = np.arange(1, 2001.0) ** -exponent
     counts = np.random.default_rng(0).multinomial(2_000_000, weights / weights.sum())
-    # With equal weights, the ranks depend only on noise. Its spread of 1 / sqrt(1000) slightly changes the exponent.
+    # With equal weights, the ranks depend only on noise. The noise of each count, 1 / sqrt(1000), slightly changes the
+    # exponent.
     assert Popularity(counts).zipf == pytest.approx(exponent, abs=0.03)
 
 

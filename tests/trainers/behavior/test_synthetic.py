@@ -1,4 +1,7 @@
-"""Synthetic logs compared with exact probabilities, and the probabilities with sums over all interest sequences."""
+"""Synthetic logs are compared with exact probabilities.
+
+The exact probabilities are compared with sums over all sequences of interests.
+"""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_stage_2_counts_itself_and_is_judged_on_the_catalogue(tmp_path: Path) ->
 
 @pytest.mark.parametrize("softmax", ["mean", "joint"])
 def test_items_drawn_in_stage_1_are_embedded_and_counted(softmax: str, tmp_path: Path) -> None:
-    """If all items are drawn, the extra and the joint loss equal the cross-entropy over the whole catalogue.
+    """If all items are drawn, the loss ``extra`` or ``joint`` equals the cross-entropy over the whole catalogue.
 
     The embeddings of the drawn items are trained.
     """
@@ -221,9 +221,9 @@ def test_a_sweep_of_negatives_trains_stage_1_once(tmp_path: Path) -> None:
 
 
 def test_a_short_training_learns_what_the_log_is_made_of(tmp_path: Path) -> None:
-    """A short training reaches at least half of the possible improvement over item popularity, and at most all of it.
+    """A short training reaches at least half of the possible improvement over the loss of item popularity.
 
-    The possible improvement is limited by the exact loss of the process that generated the log.
+    The loss cannot be smaller than the exact loss of the process that generated the log.
     """
     fields = {"users": 300, "user_events": 12.0, "items": 40, "h": 16, "width": 32, "length": 16, "batch": 32}
     how = {"steps": 110, "rate": 0.006, "dropout": 0.0, "looks": 0, "log_q": True}
@@ -258,9 +258,9 @@ def test_a_log_of_a_folder_leaves_its_facts_and_notes(tmp_path: Path, capsys: py
 
 @pytest.mark.parametrize(("column", "says"), [("kind", ("left", "right")), ("amount", ("0.5", "700"))])
 def test_what_changes_from_event_to_event_is_read(column: str, says: tuple[str, str], tmp_path: Path) -> None:
-    """The next item depends on a feature of the event, not on its item.
+    """The next item depends on a feature of the event, not on the item of the event.
 
-    A model that reads the column of the feature can predict the next item. Without the column, it can only guess.
+    A model that reads the column of the feature can predict the next item. A model without this column can only guess.
     """
     folder = tmp_path / "behavior" / "shop"
     folder.mkdir(parents=True)

@@ -41,7 +41,11 @@ def test_manifolds_of_known_dimension(made: object, d: int) -> None:
 
 
 def test_the_estimate_is_that_of_all_ratios_by_maximum_likelihood() -> None:
-    """By hand, the maximum of the likelihood (eq. 31) is at n / sum log(mu), for n ratios mu of neighbour distances."""
+    """The maximum of the likelihood (amplitude paper, eq. 31) is computed by hand: n / sum(log(mu)).
+
+    mu is the distance from a point to its second neighbour, divided by the distance to its first neighbour. n is the
+    number of points.
+    """
     points = flat(3)
     distances = np.sort(cdist(points[:1000], points[:1000]), axis=1)
     by_hand = 1000 / np.log(distances[:, 2] / distances[:, 1]).sum()

@@ -1,4 +1,4 @@
-"""Invariants of events: their list, their independence of frames, boosts and rotations, and missing logarithms."""
+"""Invariants of events: the pairs of particles, equal values in all frames, and invariants without a logarithm."""
 
 from __future__ import annotations
 

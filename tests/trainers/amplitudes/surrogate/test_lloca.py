@@ -1,7 +1,7 @@
 """Tests of the LLoCa-Transformer.
 
-They test its invariance, its parameters and FLOPs as counted by torch, its optimiser compared with torch's Adam, and
-its training.
+They test the invariance of its predictions, and its training. Torch's counts check its parameters and FLOPs, and
+torch's Adam checks its optimiser.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ SPREAD, MEAN = 0.7, 4.0
 
 
 def nll(out: Tensor, y: Tensor) -> Tensor:
-    """Return the loss of eq. 15, computed with torch."""
+    """Return the loss of eq. 15 of the amplitude paper, computed with torch."""
     return F.gaussian_nll_loss(out[:, :1], y, torch.exp(2 * out[:, 1:]))
 
 
@@ -53,7 +53,7 @@ def test_value_and_gradient(ours: trainer.Loss, plain: Callable[[Tensor, Tensor]
 def test_a_point_of_weight_two_is_two_points(
     ours: trainer.Loss, plain: Callable[[Tensor, Tensor], Tensor], out: Tensor
 ) -> None:
-    """Weights have the same effect on the loss and its gradient as repeating each point according to its weight."""
+    """A point with weight n changes the loss and the gradient of the loss as n copies of the point do."""
     times = torch.arange(50) % 4
     leaf = out.clone().requires_grad_()
     expected = plain(leaf.repeat_interleave(times, 0), Y.repeat_interleave(times, 0))

@@ -1,4 +1,4 @@
-"""Parameters of a surrogate counted by hand, its FLOPs counted by torch, and its size for a number of parameters."""
+"""Parameters and FLOPs of a surrogate, compared with torch. The width of a surrogate with a given parameter count."""
 
 from __future__ import annotations
 

@@ -69,10 +69,10 @@ def test_a_stopped_cell_goes_on_to_the_same_digits(
 def test_checkpoints_that_did_not_keep_the_training_loss_still_load(
     shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Old checkpoints, which lack the training loss, give results that are identical to those without a stop.
+    """Training that is stopped and resumed gives the same results, although old checkpoints lack the training loss.
 
-    From an intermediate checkpoint, training resumes. The last checkpoint would leave no training loss to report, so
-    training starts again.
+    Training resumes from an intermediate checkpoint. If the only checkpoint is the last one, training starts again,
+    because otherwise there would be no training loss to report.
     """
     whole, _ = run(shared, SMALL, tmp_path / "whole")
     for end, before, first in ((100, 90, 105), (300, 285, 15)):
@@ -113,7 +113,10 @@ def test_a_budget_is_spent_to_half_an_iteration(shared: Path, tmp_path: Path) ->
 
 
 def test_the_weights_that_validate_best_are_tested(shared: Path, tmp_path: Path) -> None:
-    """Eight points are overfitted: the validation loss increases again. The results are those of its minimum."""
+    """Eight points are overfitted, so the validation loss decreases and then increases.
+
+    The results are those of the iteration with the smallest validation loss.
+    """
     cell = SMALL.model_copy(update={"points": 8, "process": "ttH", "iterations": 2000, "width": 64, "rate": 0.03})
     found, stream = run(shared, cell, tmp_path)
     looks = {step: said["validation"] for step, said in stream.said if "validation" in said}

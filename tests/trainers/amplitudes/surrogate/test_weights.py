@@ -27,8 +27,8 @@ SIGMA = RNG.uniform(0.05, 0.2, len(TIMES))
 QUANTILES = {"relative_median", "relative_99", "bulk_mean", "bulk_width"}
 """Metrics that are quantiles.
 
-They are interpolated between points if all weights are equal. Otherwise, they are the value of a point, so the
-comparison has a larger tolerance.
+If all weights are equal, a quantile is interpolated between two points. Otherwise, it is the value of one point. The
+comparison therefore has a larger tolerance for quantiles.
 """
 CELL = AmplitudeCell(data="mine.npz", points=400, tests=300, width=16, layers=2, iterations=200, dimension_points=0)
 
@@ -97,7 +97,7 @@ def test_weights_that_are_all_the_same_change_no_digit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("batch", [400, 128])
 def test_a_cell_learns_the_events_of_a_file_by_their_weights(tmp_path: Path, batch: int) -> None:
-    """Half of the events have negligible weights, so a training run learns and tests only the other events."""
+    """Half of the events have negligible weights. Training and test results therefore depend only on the other half."""
     heavy = np.argsort(np.argsort(make_toy_events("ttH", 1000, 5).amplitude)) >= 500
     found = train(place(tmp_path, np.where(heavy, 1.0, 1e-9)), batch=batch)
     plain = train(place(tmp_path / "plain", np.ones(1000)), batch=batch)
