@@ -65,7 +65,10 @@ def follow_view() -> None:
 
 
 RENAMED = "choices_renamed"
-"""Session key of link parameters with an old name of a choice as value. The old name was replaced by the new name."""
+"""Session key of the link parameters whose value was the old name of an option.
+
+The page has replaced this value by the new name.
+"""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Costs of a sweep: the cap that a user typed, and training times of bundled cells.
 
-A cap limits the cost of a sweep. It is money with a price per device hour ("50 EUR" and "2 EUR"), or device hours
-("20 h").
+A cap limits the cost of a sweep. The cap is a number of device hours ("20 h"), or an amount of money ("50 EUR"). An
+amount of money also needs the price of a device hour ("2 EUR").
 """
 
 from __future__ import annotations

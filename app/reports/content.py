@@ -161,7 +161,7 @@ def _notes(card: Card) -> str:
 
 
 def _lenders(cards: Iterable[Card]) -> tuple[str, ...]:
-    """Return the metrics with a law that is also used for another metric on the cards."""
+    """Return each metric whose law is used for another metric on the cards."""
     return tuple(dict.fromkeys(card.lender for card in cards if card.lender))
 
 

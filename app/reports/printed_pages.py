@@ -1,4 +1,4 @@
-"""A report as a PDF of at most four A4 pages. Typst sets the pages; its package contains the fonts of European text.
+"""A report as a PDF of at most four A4 pages. The package Typst makes the pages and has fonts for European languages.
 
 The template ``report.typ`` gets the report as JSON. Texts of users are therefore data and never code.
 """

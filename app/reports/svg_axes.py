@@ -130,7 +130,10 @@ def _title(part: Part) -> str:
 
 
 def draw_axis(scales: Mapping[str, Scale], name: str, size: float, ink: str) -> str:
-    """Return the grid, ticks, labels, frame and title of one axis, placed at the start of the perpendicular axis."""
+    """Return the grid, ticks, labels, frame and title of the axis ``name`` as SVG.
+
+    The axis is drawn at the start of the perpendicular axis.
+    """
     scale, partner = scales[name], _partner(scales, name)
     part, upright = scale.part, name.startswith("y")
     small = float((part.get("tickfont") or {}).get("size") or size)

@@ -31,7 +31,10 @@ MARKERS = {
 
 
 def draw_svg(figure: go.Figure) -> str:
-    """Return ``figure``, whose layout has a width and a height, as SVG. Raises ValueError for an unsupported trace."""
+    """Return ``figure`` as SVG. The layout of the figure must have a width and a height.
+
+    Raises ValueError for an unsupported trace.
+    """
     whole = figure.to_plotly_json()
     layout, traces = whole["layout"], whole["data"]
     width, height = float(layout["width"]), float(layout["height"])
@@ -68,9 +71,10 @@ def _plots(scales: Mapping[str, Scale]) -> Iterator[tuple[str, Scale, Scale]]:
 
 
 def _of(scales: Mapping[str, Scale], ref: str, value: Any, raw: bool = True) -> float:
-    """Return the pixel position of a coordinate of a shape or note: a value on an axis, or a fraction of an axis.
+    """Return the position in pixels of ``value``, a coordinate of a shape or note.
 
-    ``raw`` is False if a value on a log axis is given as its log10.
+    ``ref`` states whether ``value`` is a value on an axis or a fraction of an axis. ``raw`` is False if a value on a
+    log axis is given as its log10.
     """
     if ref == "paper":
         ref = "x domain"

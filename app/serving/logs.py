@@ -23,7 +23,7 @@ _early = MemoryHandler(capacity=1000, flushLevel=logging.CRITICAL + 1)
 
 
 class WithoutToken(logging.Filter):
-    """Filter that removes the query (after ?) from logged addresses: it can contain the token of a shared server.
+    """Filter that removes the query (after ?) of logged addresses. A query can contain the token of a shared server.
 
     For example, uvicorn logs the whole address of a refused WebSocket.
     """

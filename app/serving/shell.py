@@ -21,7 +21,7 @@ PAGES = ("", "story", "data", "fit", "explore", "plan", "train", "recommender", 
 """Paths of the pages in the address. ``amplitude`` is an older path of the page Precision."""
 FIGURES = ("", "story", "fit", "explore", "plan", "recommender", "precision")
 UNKNOWN = "unknown"
-"""Query parameter of Home: the requested address if no page has this address. Home shows a message that names it."""
+"""Query parameter of Home that contains a requested address without a page. Home shows a message with this address."""
 SERVICES = frozenset({"_stcore", "api", "app", "component", "healthz", "media", "static", "vendor"})
 """First parts of the paths of files and services of Streamlit and of this server. These paths are not pages."""
 STATIC = Path(__file__).parents[1] / "static"
@@ -65,7 +65,7 @@ HEAD = """
 NOSCRIPT = "<noscript><p>Isoplan needs JavaScript to draw its pages.</p></noscript>"
 
 
-# Figures need plotly.js (4.5 MB). On pages that start with a figure, the browser loads it while it waits for the
+# Figures need plotly.js (4.5 MB). On pages that start with a figure, the browser loads plotly.js while it waits for the
 # server.
 EARLY = f"""
     <script>

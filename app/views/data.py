@@ -34,7 +34,7 @@ WIDE, NARROW = 600, 340
 """Widths in pixels of the figure of the runs and of the list of roles, which is below the figure on a narrow page."""
 TABS = ["Rows", "Columns", "Curves", "Agreement", "Source"]
 FORMER = {"Runs": "Rows"}
-"""Current names of renamed tabs, by their former names, which old links can contain."""
+"""Current names of renamed tabs, by former name. Old links can contain the former names."""
 
 
 def show(table: TableInfo, columns: Sequence[Column], where: str, found: tuple[str, Runs] | None) -> None:

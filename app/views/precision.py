@@ -52,7 +52,7 @@ ERRORS: dict[str, Kind] = {
 }
 """Kinds of target errors other than the MSE, by the option on the page."""
 FORMER = {"a typical relative error of": "an RMS relative error of"}
-"""Current names of renamed options of "Kind of target", by their former names, which old links can contain."""
+"""Current names of renamed options of "Kind of target", by former name. Old links can contain the former names."""
 LAW, ANCHOR, TRAINED = "a published law", "a run of mine", "trained cells"
 SETTINGS = {LAW: "Collision energy", ANCHOR: "Floor of the loss, collision energy", TRAINED: "Floor of the loss"}
 """Title of the expander with further input fields, by the source of the scaling law."""

@@ -21,7 +21,7 @@ from isoplan.trainers.families import find_family
 SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
 IN_MEMORY = "This workspace is in memory only and cannot store cells. Start Isoplan with a folder to train."
 FORMER = {"Updates": "Training steps"}
-"""Current names of renamed options of "Curves against", by their former names, which old links can contain."""
+"""Current names of renamed options of "Curves against", by former name. Old links can contain the former names."""
 
 
 def cannot() -> str:

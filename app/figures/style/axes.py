@@ -116,7 +116,7 @@ def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> 
 def _ticks(decades: float) -> int:
     """Return the number of ticks (``nticks``) with which Plotly labels every decade of a log axis.
 
-    Between one and two decades, this number also gives labels at 2 and 5, and below one decade labels at round numbers.
+    An axis of one to two decades also gets labels at 2 and 5. A shorter axis gets labels at round numbers.
     """
     if decades < 1:
         return 6
@@ -181,9 +181,9 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
 
 
 def padded(low: float, high: float, decades: float = 0.06) -> tuple[float, float]:
-    """Return ``low`` and ``high`` of a log axis, moved apart by ``decades`` times their distance at each end.
+    """Return the range ``low`` to ``high`` of a log axis with a margin at each end.
 
-    If ``low`` equals ``high``, each is moved by a factor of 2.
+    Each margin is ``decades`` times the length of the axis in decades. If ``low`` equals ``high``, it is a factor of 2.
     """
     span = math.log10(high) - math.log10(low)
     factor = 10 ** (span * decades) if span > 0 else 2.0

@@ -115,7 +115,7 @@ KEY = "key: "
 
 
 def legend(theme: Theme, y: float = 1.02) -> Part:
-    """Return layout entries that put a legend in lines above the plot, its lower end at the height ``y``."""
+    """Return layout entries of a legend above the plot. The lower end of the legend is at the height ``y``."""
     place = {"orientation": "h", "y": y, "yanchor": "bottom", "x": 0, "font": {"size": theme.small}}
     return {"showlegend": True, "legend": place, "margin": {"t": 44 if theme.width is None else 32}}
 
@@ -145,10 +145,10 @@ def compose(
 ) -> go.Figure:
     """Return the figure ``name`` from its traces, shapes, notes and ``layout`` in the style of ``theme``.
 
-    The figure has a fixed ``height`` in pixels, so that the page does not move while it loads. If it has no legend,
-    traces of datasets (``dots.by_group``) and keys (``marks.keys``) get a legend above the plot. Zoom and hidden traces
-    are kept when a figure of the same name is drawn again. The figure is made in one call, because Plotly needs three
-    times as long to add single parts.
+    The figure has a fixed ``height`` in pixels, so that the page does not move while it loads. A legend above the plot
+    lists datasets (``dots.by_group``) and keys (``marks.keys``), unless ``layout`` sets ``showlegend``. Zoom and hidden
+    traces are kept when a figure of the same name is drawn again. The figure is made in one call, because Plotly needs
+    three times as long to add single parts.
     """
     margin = {"l": 64, "r": 24, "t": 16, "b": 52, "pad": 0}
     if theme.width is not None:

@@ -32,7 +32,7 @@ def draw_envelope(found: Envelope, path: Frontier, fit: Fit, behind: Curves | Ru
     """Draw the curves with their lower envelope and the law L*(C) (top), and the model size N* with its law (bottom).
 
     ``behind`` contains the training curves, or the runs if there are no curves. ``path`` is the law with its bands. The
-    line of the law is solid over the compute of the points in ``found.used``, to which it was fitted.
+    law was fitted to the points in ``found.used``, and its line is solid over the compute of these points.
     """
     y, inside = fit.spec.y, (path.C >= found.C[found.used].min()) & (path.C <= found.C[found.used].max())
     seen = extent(found.C, path.C, positive=True, room=0.02)
@@ -211,7 +211,7 @@ def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", t
 
 
 def _plateau(theme: Theme, found: Updates, window: Span, values: Span) -> tuple[list[Part], list[Part]]:
-    """Return the line of the least training steps, and the critical batch size with its intervals: shapes and notes."""
+    """Return the shapes and the notes that show S_min, and the critical batch size B_crit with its intervals."""
     critical, least = found.critical, found.least
     pairs = ((critical.ci95, lines.TINT95), (critical.ci68, lines.TINT68))
     tints = [lines.upright(*lines.cut(ends, *window), FLOOR, tint) for ends, tint in pairs if ends is not None]

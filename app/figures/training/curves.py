@@ -35,9 +35,9 @@ MOST_POINTS = 150
 
 
 def draw_curves(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """Draw the valid training curves as thin grey lines over the first of compute, samples, steps and epochs.
+    """Draw the valid training curves as thin grey lines; if there are several datasets, each has its own colour.
 
-    If there are several datasets, each has its own colour.
+    The x axis is the first of compute, samples, steps and epochs that ``curves`` contains.
     """
     x = next(role for role in ("C", "D", "step", "epochs") if role in curves)
     traces = curve_lines(theme, curves, x, y)
@@ -53,8 +53,8 @@ def draw_curves(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
 def curve_lines(theme: Theme, curves: Curves, x: str, y: str) -> list[Part]:
     """Return the valid curves as lines, one trace per dataset.
 
-    Gaps separate the curves within a trace, because thousands of traces would be slow. Each dataset has at most a fixed
-    sample of its curves.
+    Gaps separate the curves within a trace, because thousands of traces would be slow. If there are more than
+    ``MOST_CURVES`` curves, the lines show a fixed random sample of all curves.
     """
     sound = np.flatnonzero(curves.marks == "")
     if len(sound) > MOST_CURVES:
@@ -111,8 +111,8 @@ Span = tuple[float, float]
 class Curve:
     """Training curve of one cell, by increasing ``x``.
 
-    ``shade`` is the value of the whole cell that colours the curve, such as its compute in FLOPs (NaN if unknown).
-    ``ends`` is the state of a cell that runs or failed.
+    The colour of the curve shows ``shade``, a value of the whole cell, such as its compute in FLOPs (NaN if unknown).
+    ``ends`` is the state of the cell if the cell still runs or has failed.
     """
 
     name: str
@@ -141,10 +141,10 @@ def draw_live(
 ) -> Drawing:
     """Draw the curves of cells over ``x`` ("D", "C" or "step"), coloured ``by`` compute "C", size "N" or samples "D".
 
-    The curve of a running cell ends in a dot, and of a failed cell in a cross. ``end`` is the final x of the largest
-    cell, and ``shades`` are the smallest and the largest value that colours a curve, if known. These values
-    fix the axis and the colours while curves grow and new curves start. If more cells have ``begun`` than are drawn, a
-    note states the number.
+    A curve of a running cell ends in a dot, and a curve of a failed cell ends in a cross. ``end`` is the final x of the
+    largest cell. ``shades`` are the smallest and the largest value on the colour scale, if known. These values keep the
+    axis and the colours fixed while curves grow and new curves start. ``begun`` is the number of cells that have begun;
+    if more cells have begun than are drawn, a note states this number.
     """
     shown = [curve for curve in curves if np.any(np.isfinite(curve.y) & (curve.x > 0))][:MOST]
     known = [curve.shade for curve in shown if curve.shade > 0]
@@ -211,7 +211,7 @@ def _colour(curve: Curve, span: Span) -> str:
 
 
 def _across(curves: Sequence[Curve], end: float | None) -> Span:
-    """Return the range of the x axis. Its ends are 1, 2 or 5 times a power of ten, so that it rarely changes."""
+    """Return the range of the x axis. Its ends are 1, 2 or 5 times a power of ten, so that the range rarely changes."""
     if not curves:
         return _snapped((end or 1e3) / 1e3, end or 1e3)
     low, high = extent(*(curve.x for curve in curves), positive=True, room=0.0)

@@ -25,7 +25,7 @@ from isoplan.engine.store.tables.snapshots import Snapshot
 from isoplan.engine.store.tables.tables import TableInfo
 
 REQUESTED = "fit_requested"
-"""Session key of the id of a table to which the page Fit fits a law once, without a click on "Fit law"."""
+"""Session key of the id of a table. The page Fit fits a law to this table once, without a click on "Fit law"."""
 
 
 def make_fit(
@@ -62,9 +62,9 @@ def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = Non
 def fit_map(db: Database, law: Fit, metric: str, progress: Callable[[float], None] | None = None) -> str:
     """Fit a map from the quantity of ``law`` to ``metric`` on the runs of ``law``; return the hash of the saved fit.
 
-    The form of the map, an exponential or a power law, is the one with the smaller error on runs left out. The
-    resamples of the map consist of the same runs as the resamples of ``law``. Raises PlannerError if the runs do
-    not determine the map.
+    The map is an exponential or a power law. The form with the smaller error on left-out runs is used. The resamples of
+    the map consist of the same runs as the resamples of ``law``. Raises PlannerError if the runs do not determine the
+    map.
     """
     table = tables.get(db, snapshots.get(db, law.data.snapshot).table_id)
     made_from = runs_of(db, table, law.data.where)

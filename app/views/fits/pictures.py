@@ -35,7 +35,7 @@ WORDS = {"C": "Compute C", "N": "Best size N*", "D": "Best data D*", "loss": "L*
 
 
 def readouts(plan: Plan) -> None:
-    """Show the numbers of ``plan`` with their 68 % intervals and their distance from the runs in decades.
+    """Show the numbers of ``plan`` with their 68 % intervals, and how many decades they lie beyond the runs.
 
     If the runs do not support the plan, the sentence of the plan is shown instead of numbers.
     """

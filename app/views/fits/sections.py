@@ -89,7 +89,7 @@ def _line(db: Database, fit: Fit) -> Along:
 
 
 def show_envelope(db: Database, fit: Fit, runs: Runs) -> None:
-    """Draw the lower envelope of the training curves with these curves, or with the runs if no curves are available."""
+    """Draw the training curves and their lower envelope. If no curves are available, draw the runs instead of them."""
     envelope, curves = envelope_of(fit, runs), curves_behind(db, fit)
     path = envelope_curve(fit, envelope)
     draw(lambda theme: curve_points.draw_envelope(envelope, path, fit, curves or runs, theme), key="envelope")
@@ -101,7 +101,7 @@ def show_threshold(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
-    """Draw the number of training steps to reach the target against the batch size."""
+    """Draw the number of training steps that the target needs (y axis) over the batch size (x axis)."""
     steps = updates_of(fit)
     draw(lambda theme: curve_points.draw_batches(steps, runs, fit.spec.y, theme), key="updates")
 
@@ -111,7 +111,7 @@ PartOfRuns = Callable[[Database, Fit, Runs], None]
 RUNS = "Runs and law"
 """Title of the tab that shows the runs together with the law."""
 FORMER = {"Updates": "Training steps", "Law": RUNS}
-"""Current names of renamed tabs, by their former names, which old links can contain."""
+"""Current names of renamed tabs, by former name. Old links can contain the former names."""
 NO_RUNS = "The runs of this fit are not in this workspace. Upload their table and fit the law again."
 
 

@@ -23,7 +23,8 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 
 SAME_FLOOR = 0.1
-"""Maximum relative difference of the floors (irreducible losses) of two laws that are assumed to describe one task."""
+"""Two laws are assumed to describe the same task if their floors (irreducible losses) differ by at most this fraction.
+"""
 
 
 def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
@@ -89,7 +90,7 @@ def _say_published(name: str) -> None:
 
 
 def _partners(db: Database, first: FitInput, second: FitInput) -> dict[str, list[str]]:
-    """Return, for the hash of each possible first fit, the hashes of the fits that can be the second fit.
+    """Return the hashes of the possible second fits, by the hash of each possible first fit.
 
     A first fit is omitted if no second fit of the same task exists.
     """

@@ -1,4 +1,4 @@
-"""Form of the maps on the Plan page: exponential or power law, with the errors of both on the runs left out."""
+"""Form of the maps on the Plan page: exponential or power law. The errors of both forms on left-out runs are shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isoplan.engine.store.database.database import Database
 
 
 def compared(spec: FitSpec, runs: Runs, snapshot: str, where: str, group: str = "") -> Comparison:
-    """Return the comparison of the forms of the map ``spec`` on ``runs``, which the other arguments identify."""
+    """Return the comparison of the forms of the map ``spec`` on ``runs``. The other arguments identify the runs."""
     alone = spec.without_refits()
     return _compared(f"{alone.hash(snapshot)}|{where}|{group}", alone, runs)
 
@@ -31,7 +31,7 @@ def _compared(key: str, _spec: FitSpec, _runs: Runs) -> Comparison:
 
 
 def forms_of(db: Database, map: Fit) -> Comparison | None:
-    """Return the comparison of the forms of ``map``; None for another law, or if its runs are not available."""
+    """Return the comparison of the forms of ``map``; None if its runs are missing or its law is none of the forms."""
     runs = runs_behind(db, map) if map.law.name in FORMS else None
     if runs is None:
         return None
@@ -40,13 +40,13 @@ def forms_of(db: Database, map: Fit) -> Comparison | None:
 
 
 def caption(db: Database, map: Fit) -> str:
-    """Return a sentence that names the form of ``map`` and the errors of all forms; "" for another law."""
+    """Return a sentence with the form of ``map`` and the errors of all forms; "" if the forms cannot be compared."""
     forms = forms_of(db, map)
     return "" if forms is None else form_text(map, forms)
 
 
 def with_cautions(db: Database, plan: Plan, maps: Iterable[Through]) -> Plan:
-    """Return ``plan`` with a caution for each map whose form changes the metric at the loss of the plan."""
+    """Return ``plan`` with cautions about maps. A caution states that another form of a map gives another metric."""
     found = []
     for one in maps:
         loss, forms = _loss(plan, one), forms_of(db, one.map)
@@ -56,7 +56,7 @@ def with_cautions(db: Database, plan: Plan, maps: Iterable[Through]) -> Plan:
 
 
 def _loss(plan: Plan, through: Through) -> float:
-    """Return the loss at which ``plan`` uses the map: that of the plan, or that of its target; NaN if unknown."""
+    """Return the loss at which ``plan`` uses the map: the loss of the plan, or of its target; NaN if unknown."""
     quantity = plan.derived.get(through.law.spec.y)
     if quantity is not None and quantity.value is not None:
         return quantity.value

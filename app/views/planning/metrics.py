@@ -91,8 +91,8 @@ def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
 def follow_map(db: Database) -> Fit | None:
     """If the open fit is a map, open the law of its input instead, with the metric of the map as the target.
 
-    If no such law is saved, open a law of the output of the map, such as the loss of a map from accuracy to loss.
-    Returns the map if neither its input nor its output has a law. Otherwise returns None.
+    If no such law is saved, open a law of the output of the map. For a map from accuracy to loss, this is a law of the
+    loss. Returns the map if neither its input nor its output has a law. Otherwise returns None.
     """
     wanted = recall("fit")
     if not is_map(db, wanted):
@@ -186,11 +186,12 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
 
 
 def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
-    """Return the hash of the map in the page URL if it belongs to ``fit``, otherwise of a map with the same metric.
+    """Return the hash of the map in the page URL if this map belongs to ``fit``.
 
-    If the table of ``fit`` has this metric but no map of it, the result is a key of ``unmapped``. If the table does not
-    have the metric, the result is "" and a message in ``notes`` reports the missing map. The typed target is then
-    removed, because it is a value of the missing metric and not of the quantity of the law.
+    Otherwise, the result is the hash of another map with the same metric. If the table of ``fit`` has this metric, but
+    no map predicts it, the result is a key of ``unmapped``. If the table does not have the metric, the result is "" and
+    a message in ``notes`` reports the missing map. The typed target is then removed, because it is a value of the
+    missing metric and not of the quantity of the law.
     """
     asked = recall("map")
     belong("map", owner_of_fit(db, fit.hash), remembered=("map",))
@@ -250,7 +251,8 @@ def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGe
 def open_map(db: Database, fit: Fit, fit_hash: str) -> Through:
     """Pair the law ``fit`` with the map that has the hash ``fit_hash``.
 
-    Raises PlannerError if the saved fit is not a map of the quantity of ``fit``, or is not monotone over its runs.
+    Raises PlannerError if the saved fit is not a map of the quantity of ``fit``, or if the map is not monotone over its
+    runs.
     """
     return through(fit, saved_fit(db, fit_hash))
 

@@ -24,7 +24,7 @@ from isoplan.trainers.families import families, read_cell
 from isoplan.trainers.ranges import kind_of
 
 STEPS = 3
-"""Number of sizes, and of numbers of samples, between the runs and the plan."""
+"""Number of values of N, and also number of values of D, from the runs to the plan."""
 LARGEST = 10**9
 """Largest value of a field that is tried if the field has no maximum."""
 
@@ -32,10 +32,10 @@ LARGEST = 10**9
 def nearer_cells(
     db: Database, fit_hash: str, spans: Mapping[str, Interval], wanted: Mapping[str, float]
 ) -> dict[str, str]:
-    """Return the query of the page Train with cells from the runs of a fit toward the sizes ``wanted`` (N and D).
+    """Return the query that opens the page Train with cells between the runs of a fit and the sizes ``wanted``.
 
-    ``spans`` contains the ranges of N and D of the runs. The result is empty if no family of this workspace trains such
-    runs, or if the bounds of its fields allow no cell nearer to ``wanted``.
+    The sizes are N and D. ``spans`` contains the ranges of N and D of the runs. The result is empty if no family of
+    this workspace trains such runs, or if the fields of the family allow no cell that is nearer to ``wanted``.
     """
     family = _family_of_runs(db, fit_hash)
     if family is None or len(fields := main_fields(family)) != 2:
@@ -59,9 +59,9 @@ def _family_of_runs(db: Database, fit_hash: str) -> Family[Any] | None:
 
 
 def _values(family: Family[Any], field: str, name: str, span: Interval, wanted: float) -> str:
-    """Return values of ``field``, as typed, whose size ``name`` goes from the edge of ``span`` to ``wanted``.
+    """Return values of ``field`` as a typed list. Their sizes ``name`` go from the edge of ``span`` to ``wanted``.
 
-    The result is "" if no value of the field is nearer to ``wanted`` than the edge.
+    The result is "" if no value gives a size that is nearer to ``wanted`` than this edge is.
     """
     sizes = _sizes(family, field, name)
     edge = min(max(wanted, span[0]), span[1])
@@ -73,7 +73,11 @@ def _values(family: Family[Any], field: str, name: str, span: Interval, wanted: 
 
 
 def _sizes(family: Family[Any], field: str, name: str) -> dict[int, float]:
-    """Return the size ``name`` of a cell for each allowed value of ``field`` with at most two significant digits."""
+    """Return the size ``name`` of a cell by the value of ``field``.
+
+    The values are the lowest and the highest allowed value, and values between them with at most two significant
+    digits.
+    """
     about = family.cell.model_fields[field]
     if kind_of(about) != "integer":
         return {}

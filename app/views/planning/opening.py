@@ -37,8 +37,8 @@ def best_fit(db: Database) -> str | None:
     """Return the hash of the initial fit of the page Plan; None if the open table has no law yet.
 
     If a table is open, the result is its newest law. If no table is open, the result is the newest law of the user's
-    tables, or else of a bundled table, or else of the demo, which is then fitted. Laws with a compute-optimal frontier
-    are preferred to newer laws.
+    tables, else the newest law of a bundled table, else the law of the demo. The law of the demo is fitted if it is
+    missing. Laws with a compute-optimal frontier are preferred to newer laws.
     """
     fits, table = metrics.plannable(db), _open_table(db)
     if table is not None:

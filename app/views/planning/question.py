@@ -77,7 +77,7 @@ def _ask_and_answer(db: Database) -> None:
 def _ask(db: Database, fit: Fit) -> None:
     """Show the question and its answer. If a value is invalid, show an error sentence instead of the answer.
 
-    The input fields come before the answer, except N and D of the user's own plan, which is compared with the answer.
+    The input fields are above the answer. Only the fields for N and D of the user's own plan are below the answer.
     """
     own_values(db, fit)
     names = metrics.maps_of(db, fit)

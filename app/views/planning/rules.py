@@ -90,8 +90,8 @@ def read(fit: Fit, runs: Runs | None, rule: Rule, second: Rule) -> tuple[Compute
 def usual_other(fit: Fit, used: ComputeRule) -> ComputeRule | None:
     """Return the default second rule of a plan that counts compute by ``used``; None for no second rule.
 
-    If ``used`` is not the rule of the fit, the result is the rule of the fit. Otherwise it is C = 6 n_p N D, where n_p
-    is the number of tokens per sample, or None if ``used`` already has this form.
+    If ``used`` is not the rule of the fit, the result is the rule of the fit. Otherwise, the result is the rule
+    C = 6 n_p N D (n_p: tokens per sample), or None if ``used`` already has this form.
     """
     if not sized(fit):
         return None

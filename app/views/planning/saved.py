@@ -99,7 +99,7 @@ def _typed_value(plan: Plan) -> str:
 
 
 def _typed_limit(asked: Question) -> float | None:
-    """Return the typed limit on money of a question whose budget is money; None if the limit is the budget itself."""
+    """Return the limit on money that the user typed. If ``asked`` limits money only by its budget, return None."""
     return None if asked.limits.money == asked.money else asked.limits.money
 
 
@@ -183,7 +183,7 @@ def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
 
 
 def _results(db: Database) -> None:
-    """Show the actual results next to their plans: the number inside the predicted intervals, a figure and a table."""
+    """Show a figure and a table of actual results and their plans, and how many are inside the predicted intervals."""
     kept = results.actuals(db)
     if kept:
         st.header("Planned and actual", anchor=False)

@@ -1,4 +1,4 @@
-"""Figures of the sweeps that support a recipe, with a quotation from the paper, or the figures of Isoplan's runs."""
+"""Figures of the evidence for a recipe, with quotations of the paper. The user can select Isoplan's runs instead."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def choose_runs(setting: Setting) -> str:
 def show(setting: Setting, evidence: Evidence, own: Built, answer: Recommendation, chosen: str) -> None:
     """Show the figure of the evidence for ``setting``.
 
-    It shows the evidence of the recipe if ``chosen`` is ``RECIPE``, otherwise Isoplan's runs on the log ``chosen``.
+    If ``chosen`` is ``RECIPE``, this is the evidence of the recipe. Otherwise, it is Isoplan's runs on the log
+    ``chosen``.
     """
     if chosen == RECIPE:
         _draw_recipe(setting, evidence, own, answer)

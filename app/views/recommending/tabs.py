@@ -77,6 +77,6 @@ def _show_details(answer: Recommendation) -> None:
 
 
 def _source(choice: Choice) -> str:
-    """Return the source of a value, or the reason why it is missing, and the statement of the paper on the setting."""
+    """Return the source of a value (or why the value is missing), then the statement of the paper on the setting."""
     text = source(choice) or choice.value.note
     return f"{text}. The paper: {choice.quoted}" if choice.quoted else text
