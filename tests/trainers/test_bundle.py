@@ -37,7 +37,7 @@ def space(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """Return a folder with the grid files of jets and without tables."""
+    """Return a folder that contains the grid files of jets but no tables."""
     folder = tmp_path / "out"
     folder.mkdir()
     for path in GRIDS.glob("jets_*.toml"):
@@ -79,9 +79,9 @@ def test_rows_that_are_there_stay_until_their_cell_finishes_here(space: Path, ou
 
 
 def test_grids_that_differ_after_a_hyphen_share_a_table(space: Path, out: Path) -> None:
-    """Grids whose names differ only after a hyphen write to one table.
+    """Grids whose names differ only after a hyphen write to one shared table.
 
-    The table has each cell once, in the order of the grids. None of these grids has its own table.
+    The shared table has each cell once, in the order of the grids. No grid has a table of its own.
     """
     bundle.main("jets", space, out)
     rows = read(out / "jets_one_pass.csv")

@@ -106,7 +106,7 @@ def test_stage_2_minimises_the_mean_of_both_loops(K: int) -> None:
     for i in range(8):
         true = int(candidates[own[i]])
         batch = [cache[j] for j in candidates.tolist() if j != true]
-        others = [cache[j] for j in extras if j != true]          # the true item counts once, even if it is also drawn
+        others = [cache[j] for j in extras if j != true]  # the true item counts once, even if it is also drawn
         in_batch = in_batch + loop(q[i], cache[true], batch, [0] * len(batch), 0) / 8
         extra = extra + loop(q[i], cache[true], others, [0] * len(others), 0) / 8
     torch.testing.assert_close(found.parts["in_batch"], in_batch)

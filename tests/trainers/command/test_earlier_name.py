@@ -1,4 +1,4 @@
-"""Program descriptions that use the name of the bundled example from version 0.1."""
+"""Program descriptions that call the bundled example by its name in version 0.1."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def test_the_earlier_name_of_the_example_still_runs() -> None:
 
 
 def test_cells_of_the_example_keep_their_names(tmp_path: Path) -> None:
-    """The name of a cell depends on the version. ``f90268b8c069`` is the name in Isoplan 0.1."""
+    """The names of cells depend on ``version`` of the example. In Isoplan 0.1, the version was ``f90268b8c069``."""
     (example,) = families(tmp_path)
     assert example.version == "f90268b8c069"

@@ -1,6 +1,6 @@
-"""Input of a training program in addition to its cell.
+"""Fields, arguments and environment variables of a training program.
 
-Special characters reach the program unchanged, and it sees few environment variables.
+Special characters reach the program unchanged. The program sees only a few environment variables.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def test_what_is_left_is_said_as_if_the_loss_got_no_better(tmp_path: Path, monke
 def test_one_lucky_look_is_no_turn() -> None:
     assert training.rise([2.0, 1.5]) == 0
     assert training.rise([3.0, 2.0, 1.0, 1.1]) == 0
-    # for few values, neighbouring pairs are averaged
+    # if there are few values, each pair of neighbouring values is averaged
     assert training.rise([1.4, 1.2, 1.3, 1.4, 1.5]) == pytest.approx(1.45 / 1.25 - 1)
     level = [1.5, 1.02, 1.0, 1.01, 0.9, 1.0, 1.01, 1.02, 1.0, 1.0, 1.01, 1.0, 1.02]
     assert training.rise(level) == 0

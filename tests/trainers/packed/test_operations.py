@@ -1,4 +1,4 @@
-"""Dropout that draws indices, and the operations that use it, compared with plain torch."""
+"""Dropout that draws indices, and the operations that use this dropout, are compared with plain torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ P = 0.3
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
-    """Return the dropout masks that the operations draw, flat and in the order of the draws.
+    """Return a list of the dropout masks that the operations draw. Each mask is flat. The order is that of the draws.
 
     In a mask, 1 marks a kept element.
     """

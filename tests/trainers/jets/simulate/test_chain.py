@@ -30,7 +30,7 @@ QUARKS, LEPTONS = {1, 2, 3, 4, 5}, {11, 13}
 
 
 def one_of(*kinds: set[int]) -> Callable[[list[int]], bool]:
-    """Return a function that checks whether decay products are one of each of ``kinds``, in any order."""
+    """Return a function that checks a list of decay products: one product for each of ``kinds``, in any order."""
 
     def fits(products: list[int]) -> bool:
         return len(products) == len(kinds) and all(
@@ -40,7 +40,7 @@ def one_of(*kinds: set[int]) -> Callable[[list[int]], bool]:
     return fits
 
 
-# Expected number of decays per event, decaying particles, and their products.
+# Expected for each class: the number of decays per event, the decaying particles, and a check of the decay products.
 EXPECTED = {
     "QCD": (1, {1, 2, 3, 4, 5, 21}, one_of(QUARKS | {21})),
     "Hbb": (1, {25}, lambda found: sorted(found) == [-5, 5]),
@@ -66,7 +66,8 @@ def test_every_event_holds_the_decays_of_its_class(kind: str) -> None:
     for number in range(8 * decays):
         products = found.pid[found.parent == number].tolist()
         assert fits(products), products
-    # At least one decaying particle per event can give a jet. The pT of a parton differs from that of its jet.
+    # At least one decaying particle per event can give a jet. The limit on its pT is not that of a jet, because the pT
+    # of a parton differs from the pT of its jet.
     if process.parent:
         assert (found.parents["pt"].reshape(8, decays).max(axis=1) > 400).all()
 
@@ -88,7 +89,7 @@ def test_particles_conserve_momentum_and_charge() -> None:
     assert len(seen.pid) == (central & ~np.isin(np.abs(pid[rows]), (12, 14, 16))).sum()
     born = np.hypot(seen.x, seen.y)
     assert 0.5 < (born < 0.01).mean() < 1
-    assert born.max() > 1  # Strange hadrons decay after some centimetres
+    assert born.max() > 1  # strange hadrons decay after some centimetres
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +143,7 @@ def test_the_jets_look_like_higgs_bosons(higgs: ak.Array) -> None:
     assert np.quantile(apart, 0.9) < 0.15
     tracks = higgs.part_d0err > 0
     significance = np.abs(higgs.part_d0val[tracks] / higgs.part_d0err[tracks])
-    # Two b hadrons decay after some millimetres and give these tracks
+    # these tracks come from two b hadrons, which decay after some millimetres
     assert ak.mean(ak.sum(significance > 5, axis=1)) > 2
     assert np.median(higgs.jet_tau2 / higgs.jet_tau1) < 0.5
 

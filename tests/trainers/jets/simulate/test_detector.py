@@ -88,8 +88,8 @@ def test_what_a_track_took_counts_once() -> None:
     got = detect(made(211, np.full(MANY, 20.0), 0.3, 1.0, 1, n=MANY), noise())
     with_track = np.isin(got.event, got.event[got.kind == CHARGED])
     rest = with_track & (got.kind == NEUTRAL)
-    # If the energy of a calorimeter cell fluctuates up by more than one sigma, it gives a neutral hadron. This
-    # probability is 16 %.
+    # A calorimeter cell gives a neutral hadron if its energy is more than one sigma above the mean. The probability of
+    # this is 16 %.
     assert rest.sum() / (got.kind == CHARGED).sum() == pytest.approx(0.159, abs=0.03)
     assert (got.energy[rest] > HADRONIC.sigma(np.array([20 * np.cosh(0.3)]))[0] * 0.99).all()
 

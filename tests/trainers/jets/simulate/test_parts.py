@@ -54,7 +54,7 @@ def test_every_class_has_its_share(kinds: list[str], more: int, seed: int) -> No
         assert [c.index for c in mine] == list(range(len(mine)))
         assert all(c.jets == CHUNK for c in mine[:-1])
         assert 1 <= mine[-1].jets <= CHUNK
-    # A request for more jets with equal seed contains all complete parts of a request for fewer jets.
+    # The complete parts of a request are also parts of a larger request with the same seed.
     larger = {c.name for c in Request(tuple(kinds), request.n + 5 * CHUNK * len(kinds), seed).chunks()}
     assert {c.name for c in chunks if c.jets == CHUNK} <= larger
 
