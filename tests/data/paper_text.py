@@ -1,4 +1,4 @@
-"""Numbers in the text of a paper, found by patterns, to check the typed CSV files of the tables.
+"""Find the numbers in the text of a paper. Tests compare these numbers with the typed CSV files of the tables.
 
 Numbers are ``Decimal``. A comparison is therefore exact for every notation (532k, 1.95 M, 10^{15}).
 """

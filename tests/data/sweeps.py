@@ -1,4 +1,4 @@
-"""Simulated tables of recommender cells, from laws with known parameters, in the format of the trainer's tables."""
+"""Tables of recommender cells, simulated with known laws. They have the format of the trainer's tables."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ K_STAR = {"recall@10": 300.0, "NDCG@10": 200.0, "NDCG@100": 250.0, "MRR@10": 100
 Loss, entropy and coverage improve up to the largest K, and coverage improves up to the largest share."""
 B_CRIT = {"loss": 100.0, "entropy": np.inf, "recall@10": 60.0, "NDCG@10": 30.0, "MRR@10": np.inf}
 N_AT, EXPONENT = 6e4, 0.6
-"""Constants of the optimal size N* = N_AT (C / 3e11)^EXPONENT for every metric, with the compute C in FLOPs."""
+"""Constants of the optimal size N* = N_AT * (C / 3e11)^EXPONENT for every metric. The compute C is in FLOPs."""
 ZETA, A_C, B_C = 40.0, 0.85, 1.0
-"""Constants of the compute rule C = ZETA N^A_C D^B_C."""
+"""Constants of the compute rule C = ZETA * N^A_C * D^B_C."""
 WAY = directions(histories=())
 
 EVERY = ("share", "batch", "allocation", "negatives")
@@ -116,7 +116,7 @@ def _batch(rng: np.random.Generator, noise: float) -> list[dict[str, Any]]:
 def _curves(rng: np.random.Generator, noise: float) -> list[dict[str, Any]]:
     """Return the points of training curves. A metric is a function of steps / (1 + B_crit / B) for batch size B.
 
-    The number of steps to any target is therefore S_min (1 + B_crit / B); S_min is its limit for infinite B.
+    The number of steps to any target is therefore S_min * (1 + B_crit / B). For infinite B it is S_min.
     """
     points = []
     for B, steps in BATCHES.items():

@@ -1,4 +1,4 @@
-"""The document on laws of Isoplan's amplitude cells, written from simulated tables with known laws."""
+"""The document on the laws of Isoplan's amplitude cells. The tests write it from simulated tables with known laws."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RATES = 0.002 * 2 ** (np.arange(11) / 2)
 
 
 def study(moving: float) -> pd.DataFrame:
-    """Return cells. The best learning rate is 0.008 at N = 1e3 and changes by the factor ``moving`` per decade of N."""
+    """Return cells. The best learning rate is 0.008 at N = 1e3 and is multiplied by ``moving`` for each decade of N."""
     rng = np.random.default_rng(1)
     found = [(10**k, rate, seed) for k in (3, 4, 5, 6) for rate in RATES for seed in range(3)]
     return pd.DataFrame([

@@ -1,4 +1,4 @@
-"""The better direction of a metric (min or max) is read from the table, also for a map that predicts the metric."""
+"""The better direction of a metric (min or max) is read from the table. Maps to the metric use the same direction."""
 
 from __future__ import annotations
 

@@ -100,9 +100,10 @@ def test_a_table_of_jets_holds_cells_of_its_grid_and_what_they_cost(grid: Path, 
 
 
 def test_the_law_of_our_jets_predicts_the_largest_compute_fifth() -> None:
-    """For the fifth of cells with the largest compute, the law has at most half the error of the best baseline.
+    """The law predicts one fifth of the cells: those with the largest compute.
 
-    At least 80 % of these cells lie in their 95 % prediction intervals.
+    The error of the law is at most half of the error of the best baseline. At least 80 % of these cells lie in their
+    95 % prediction intervals.
     """
     found = hold_out()
     held = len(found.outcomes)

@@ -39,9 +39,10 @@ def test_chi_squared_of_rejections_is_that_of_an_independent_fit(metric: str) ->
 
 
 def test_hold_outs_are_stated_by_compute_and_by_jets() -> None:
-    """A power law in D, fitted with numpy to cells of width 16 or more, has the errors that the document states.
+    """The document states the errors of a power law in D that numpy fits to the cells of width 16 or more.
 
-    The errors are 2.5 % if the cells with the largest compute are held out, and 1.9 % for those with the largest D.
+    The error is 2.5 % if the cells with the largest compute are held out. It is 1.9 % if those with the largest D are
+    held out.
     """
     width, D, C, L = (np.array([float(row[name]) for row in ONCE]) for name in ("width", "D", "C", "loss"))
     found = []

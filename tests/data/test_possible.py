@@ -46,7 +46,7 @@ def _farthest(q: Quantity, span: Interval | None) -> float:
 
 
 def _refused(plan: Plan) -> None:
-    """Check that no output of ``plan``, which lies too far beyond the runs, contains a number of the plan."""
+    """Check that no output contains a number of ``plan``. The plan lies too far beyond the runs."""
     assert not plan.sentence.startswith(("With", "To reach"))
     assert plan.support is not None
     raw = planned_json(plan)

@@ -91,7 +91,7 @@ def test_a_metric_whose_updates_fall_all_the_way_has_no_critical_batch(exact: Pa
     ("metric", "printed"), [("val_loss", 574), ("recall@10", 544), ("NDCG@10", 274), ("MRR@10", 201)]
 )
 def test_updates_that_the_paper_prints_give_its_critical_batches(tmp_path: Path, metric: str, printed: float) -> None:
-    """Linear curves that reach a target at the steps printed in Table 3 (behavioural) give the B_crit printed there."""
+    """Linear curves that reach a target at the steps in Table 3 (behavioural paper) give the B_crit in this table."""
     column, way = trained.COLUMNS[metric]
     table = batch_runs(metric)
     cells = [
@@ -119,9 +119,9 @@ def test_the_frontier_is_that_of_the_cells_under_what_they_cost(exact: Path) -> 
 
 
 def test_many_values_of_a_setting_are_fitted_by_two_costs(tmp_path: Path) -> None:
-    """With ten or more embedder shares s, the law of eq. 2 (behavioural) is fitted.
+    """With ten or more embedder shares s, the law of eq. 2 (behavioural paper) is fitted.
 
-    Its optimum is s* = (b beta / (a alpha))^(1 / (alpha + beta)) = 3 %.
+    Its optimum is s* = (b * beta / (a * alpha))^(1 / (alpha + beta)) = 3 %.
     """
     shares = np.geomspace(0.005, 0.5, 12)
     a, alpha, beta, star = 1.5, 0.8, 1.0, 0.03

@@ -30,7 +30,7 @@ def table(
 
 
 def test_the_grid_winners_of_five_budgets_agree_in_every_metric() -> None:
-    """Behavioural paper, Table 4, the best run of each budget: loss, recall and NDCG improve together with budget."""
+    """Loss, recall and NDCG of the best runs improve from budget to budget (Table 4 of the behavioural paper)."""
     (found,) = agreement(
         table(
             {
@@ -67,7 +67,7 @@ def test_the_cells_of_one_budget_agree_as_the_paper_says() -> None:
 
 
 def test_updates_to_target_rank_batch_sizes_as_the_paper_prints_them() -> None:
-    """Compare rank correlations with scipy: steps to a target at six batch sizes (behavioural paper, Table 3)."""
+    """Compare rank correlations with scipy. The columns of Table 3 (behavioural paper) are steps to a target."""
     S = {
         "loss": [7700.0, 3250, 1950, 1450, 1300, 1550],
         "recall": [7350.0, 3550, 2200, 1450, 1250, 1250],
@@ -81,7 +81,7 @@ def test_updates_to_target_rank_batch_sizes_as_the_paper_prints_them() -> None:
 
 
 def test_a_sign_that_changes_between_budgets_is_marked() -> None:
-    """Loss and recall disagree at the low budget and agree at the high budget, as in behavioural paper, Table 17."""
+    """Loss and recall disagree at the low budget and agree at the high budget, as in Table 17 (behavioural paper)."""
     loss = np.array([3.0, 2.9, 2.8, 2.7, 2.6, 2.5])
     recall = np.r_[[0.30, 0.29, 0.28, 0.27, 0.26, 0.25], [0.4, 0.41, 0.42, 0.43, 0.44, 0.45]]
     mixed = np.r_[[0.1, 0.3, 0.2, 0.25, 0.15, 0.21], [0.4, 0.41, 0.42, 0.43, 0.44, 0.45]]

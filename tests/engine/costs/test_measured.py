@@ -14,7 +14,7 @@ from isoplan.engine.errors import PlannerError
 
 
 def grid(n: int = 5) -> tuple[Floats, Floats]:
-    """Return N and D of the n² points of a grid of ``n`` values of N and ``n`` values of D."""
+    """Return N and D of the points of a grid. Each of ``n`` values of N is combined with each of ``n`` values of D."""
     N, D = np.meshgrid(np.logspace(4, 8, n), np.logspace(5, 9, n))
     return N.ravel(), D.ravel()
 

@@ -1,4 +1,4 @@
-"""Tests of the memory of a model, and of the candidates in the second stage of a recommender."""
+"""Tests of memory: of a model in training, and of the candidates in the second stage of a recommender."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_logits_and_gradients_are_batch_times_length_times_candidates_times_byte
 
 
 def test_two_million_negatives_are_what_the_memory_of_one_device_holds() -> None:
-    """The largest number of negatives in the behavioural paper (sec. 6), 2^21, fills the memory of one H200."""
+    """2^21 negatives fill the memory of one H200. This is the largest number in the behavioural paper (sec. 6)."""
     assert PAPER.memory(2**21) == pytest.approx(139e9, rel=0.01)
     assert PAPER.largest(find_device("H200").memory) == pytest.approx(2**21, rel=0.02)
     assert PAPER.largest(find_device("H100").memory) == pytest.approx(1.2e6, rel=0.02)

@@ -23,7 +23,7 @@ def step_flops(parts: TwoPart, N: float) -> float:
 
 
 def spent(row: dict[str, float], h: float) -> float:
-    """Compute the FLOPs of a training run of Table 8 with width ``h``, divided by the nominal budget of the run."""
+    """Return the FLOPs of a training run of Table 8, divided by its nominal budget. The FLOPs use the width ``h``."""
     parts = TwoPart(s=SHARE, h=h, B=row["batch_size"])
     return float(row["steps"] * step_flops(parts, row["N"]) / row["budget_flops"])
 
@@ -31,7 +31,7 @@ def spent(row: dict[str, float], h: float) -> float:
 @pytest.mark.parametrize("row", TABLE8, ids=lambda r: f"{r['budget_flops']:.0e}")
 def test_table_8_costs_its_budget_with_the_joint_embedding_width(row: dict[str, float]) -> None:
     assert spent(row, row["h_emb"]) == pytest.approx(1, abs=0.05)
-    # Control: the width of the contextualizer is the wrong h and misses the budget.
+    # Control: with the width of the contextualizer as h, the FLOPs do not agree with the budget.
     assert abs(spent(row, row["h_ctx"]) - 1) > 0.25
 
 

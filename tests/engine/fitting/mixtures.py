@@ -1,4 +1,4 @@
-"""Simulate run tables with a label that may shift the loss, and test for the shift (for tests and benchmarks)."""
+"""Simulate run tables with a label that may shift the loss, and detect the shift. Used by tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def raised(N: Floats, D: Floats, loss: Floats, labels: Mapping[str, Ints]) -> se
 
 
 def noise(n: int, random: np.random.Generator, heavy: bool) -> Floats:
-    """Draw ``n`` log-normal noise factors for losses; ``heavy`` multiplies their logarithms by Student t factors."""
+    """Draw ``n`` log-normal noise factors for losses. If ``heavy``, their logarithms have heavy tails."""
     return np.asarray(np.exp(NOISE * random.normal(size=n) * (random.standard_t(4, n) if heavy else 1.0)))
 
 
 def shifted(n: int, seed: int, values: int, cloud: bool) -> bool:
-    """Return whether a label is detected that raises the log loss by ``SHIFT`` from each of its values to the next."""
+    """Return whether a label is detected. The log loss increases by ``SHIFT`` from each label value to the next."""
     random = np.random.default_rng(seed)
     N, D = places(n, random, cloud)
     label = random.permutation(np.arange(n) % values)

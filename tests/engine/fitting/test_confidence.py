@@ -58,7 +58,7 @@ def test_a_linear_law_has_the_confidence_of_its_t_test() -> None:
 
 
 def test_diverged_runs_do_not_hide_what_the_others_say_of_the_floor() -> None:
-    """With some diverged runs, a Huber fit limits the floor, while least squares alone allows much larger floors."""
+    """A Huber fit limits the floor although some runs diverged. Least squares would allow much larger floors."""
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e7, 1e9, 6), np.geomspace(1e9, 1e11, 5)))
     loss = (1.69 + 406 / N**0.34 + 411 / D**0.28) * np.exp(0.003 * np.random.default_rng(3).normal(size=30))
     loss[::7] = 11.2
@@ -140,7 +140,7 @@ def test_a_curve_that_ends_early_has_no_limit() -> None:
 
 @pytest.fixture(scope="module")
 def open_floor() -> Fit:
-    """Fit a few noisy runs far above their floor, for which a floor of zero is not excluded."""
+    """Fit a few noisy runs far above their floor. These runs do not exclude a floor of zero."""
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e3, 1e5, 5), np.geomspace(1e4, 1e6, 5)))
     noise = np.exp(0.05 * np.random.default_rng(1).normal(size=25))
     return fit(FitSpec(bootstrap=100), make_runs({"N": N, "D": D, "loss": (0.15 + 60 * N**-0.7 + 6 * D**-0.2) * noise}))

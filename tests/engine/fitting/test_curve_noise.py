@@ -11,7 +11,7 @@ Floats = np.ndarray
 
 
 def residuals(sd: list[float], seed: int, n: int = 9) -> list[Floats]:
-    """Simulate one iso-FLOP curve of ``n`` runs for each noise ``sd``; return the residuals of its fitted parabola."""
+    """For each noise in ``sd``, simulate an iso-FLOP curve of ``n`` runs. Return the residuals of fitted parabolas."""
     x = np.vander(np.linspace(-1, 1, n), 3)
     hat = x @ np.linalg.pinv(x)
     random = np.random.default_rng(seed)

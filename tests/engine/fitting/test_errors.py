@@ -51,7 +51,7 @@ def test_json_and_tables_have_the_error_that_is_printed() -> None:
 
 
 def test_a_map_levels_off_to_a_value_that_its_metric_can_have() -> None:
-    """Runs far above the level C constrain C weakly. An end of its interval is infinite or a possible value (>= 1)."""
+    """Runs far above the level C constrain C weakly. Each interval end of C is infinite or a possible value (>= 1)."""
     loss = np.linspace(0.75, 1.1, 19)
     noise = np.exp(np.random.default_rng(3).normal(0, 0.2, 19))
     runs = make_runs({"loss": loss, "R_top": (5e3 * np.exp(-4.5 * loss) + 12) * noise},

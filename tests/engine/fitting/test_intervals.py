@@ -85,7 +85,10 @@ def test_intervals_are_ordered_nested_and_inside_the_draws(draws: list[float], c
 
 
 def test_an_end_at_which_the_draws_pile_up_is_not_determined() -> None:
-    """The end of a 68 % (95 %) interval is infinite if over 16 % (2.5 %) of the draws equal the parameter bound."""
+    """An interval end is infinite if too many draws equal the parameter bound.
+
+    The limit is 16 % of the draws for a 68 % interval, and 2.5 % for a 95 % interval.
+    """
     inner = np.random.default_rng(0).uniform(0.4, 0.9, 1000)
     for share, ends68, ends95 in ((0.25, math.inf, math.inf), (0.05, None, math.inf), (0.0, None, None)):
         draws = np.where(np.arange(1000) < 1000 * share, 1.0, inner)

@@ -35,7 +35,7 @@ def codes(found: Fit) -> dict[str, str]:
 
 
 def test_intervals_of_a_map_with_unequal_errors_cover_the_truth() -> None:
-    """With the error of each run, 68 % intervals of B have correct coverage, and B scatters less than in plain fits."""
+    """With the errors of the runs, 68 % intervals of B have correct coverage. Without the errors, B scatters more."""
     stated = [fit(MAP.model_copy(update={"bootstrap": 80, "seed": i}), runs_of(rejections(16, i))) for i in range(24)]
     free = [fit(FitSpec(law="metric-map", axis="loss", y="R", objective="ols", bootstrap=0),
                 runs_of(rejections(16, i))) for i in range(24)]  # fmt: skip

@@ -37,7 +37,7 @@ def table(tmp_path: Path, text: str) -> Path:
 
 
 def with_column(tmp_path: Path, name: str, values: list[str], n: int = 60) -> Runs:
-    """Simulate ``n`` runs of one law with a column ``name`` that contains ``values``, repeated to ``n`` rows."""
+    """Simulate ``n`` runs of one law, and add a column ``name``. The column repeats ``values`` to ``n`` rows."""
     random = np.random.default_rng(3)
     N, D = places(n, random, cloud=True)
     frame = pd.DataFrame({"N": N, "D": D, "loss": law(N, D) * np.exp(0.005 * random.normal(size=n))})

@@ -27,7 +27,7 @@ def test_behavioural_table_4_gives_its_published_allocation() -> None:
     assert size == pytest.approx([3.33e-4, 0.6175], rel=2e-3)
     assert data == pytest.approx([499, 0.3825], rel=2e-3)
     exponents = [
-        power_through(C, np.array([0.92e6, 1.95e6, 10.9e6, 31.9e6, 251e6]))[1],  # N* of Table 13, train surrogate.
+        power_through(C, np.array([0.92e6, 1.95e6, 10.9e6, 31.9e6, 251e6]))[1],  # N* (train surrogate, Table 13)
         power_through(C, np.array([62e6, 251e6, 537e6, 1.80e9, 3.65e9]))[1],
     ]
     assert exponents == pytest.approx([0.609, 0.440], abs=5e-4)

@@ -20,7 +20,7 @@ SPEC = FitSpec(law="isoflop", objective="ols", bootstrap=0)
 
 
 def design(surface: str, width: float, off: float = 1.0, drift: float = 1.0, noise: float = 0.0) -> Runs:
-    """Simulate an iso-FLOP sweep of five budgets with fifteen sizes from N_c / ``width`` to N_c ``width``.
+    """Simulate an iso-FLOP sweep of five budgets with fifteen sizes from ``N_c / width`` to ``N_c * width``.
 
     The centre N_c is the optimal N divided by ``off`` and by a factor that increases from 1 at the first budget to
     ``drift`` at the last.

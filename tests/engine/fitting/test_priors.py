@@ -17,7 +17,7 @@ from isoplan.engine.fitting.solver.problem import problem
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 EXPONENTS = {"alpha": 0.35, "beta": 0.37}
-"""Fixed exponents, with which the law E + A N^-alpha + B D^-beta is linear in E, A and B."""
+"""Fixed exponents. With them, the law E + A N^-alpha + B D^-beta is linear in E, A and B."""
 
 
 def linear(n: int, seed: int = 0) -> tuple[dict[str, Any], Any]:
@@ -140,7 +140,8 @@ def test_the_scale_of_the_noise_is_that_of_its_density(loss: Loss) -> None:
         density = np.exp(-loss.value(r) / s)
         norm, mean = np.trapezoid(density, r), np.trapezoid(density * loss.value(r), r)
         assert scale(loss, mean / norm) == pytest.approx(s, rel=1e-4)
-    # The density is exp(-loss(r) / s): s is 2 E[r^2] for squares (normal) and E[abs(r)] for small delta (Laplace).
+    # The density is exp(-loss(r) / s). For squares (normal), s is 2 E[r^2].
+    # For a Huber loss with a small ``delta`` (Laplace), s is E[abs(r)].
     assert scale(SQUARE, 0.7) == pytest.approx(1.4)
     assert scale(Loss(1e-9, scale=1e9), 0.7) == pytest.approx(0.7, rel=1e-6)
 

@@ -68,7 +68,7 @@ def test_absolute_deviations_give_the_published_central_fit(shared: Path) -> Non
     published = {"E": 1.8168641, "A": 482.00605, "B": 2085.43624, "alpha": 0.34781307, "beta": 0.36585416}
     assert {p.name: p.value for p in found.parameters} == pytest.approx(published, rel=1e-6)
     assert found.objective == pytest.approx(1.12949465, rel=2e-7)
-    huber = epoch(shared, delta=1e-9, bootstrap=0)  # For small delta a Huber loss is proportional to abs(r).
+    huber = epoch(shared, delta=1e-9, bootstrap=0)  # For a small ``delta`` a Huber loss is proportional to abs(r).
     assert huber.theta == pytest.approx(found.theta, rel=1e-6)
     assert (huber.objective or 0) / 1e-9 == pytest.approx(1.12949465, rel=1e-6)
 

@@ -52,7 +52,7 @@ def test_a_linear_law_has_students_interval(method: str, raised: float) -> None:
 
 
 def test_the_profile_of_an_exponent_is_the_f_test_interval() -> None:
-    """Profile intervals of alpha, of K and of an extrapolated loss equal the F-test intervals by scipy.
+    """Profile intervals of alpha, K and an extrapolated loss equal F-test intervals that are computed with scipy.
 
     An end is the value at which the least sum of squares is S_min (1 + F / (n - p)).
     """
@@ -94,7 +94,7 @@ def test_the_profile_of_an_exponent_is_the_f_test_interval() -> None:
 def test_deviance_scale_is_the_integral_over_normal_noise() -> None:
     """The two factors of a Huber loss for normal noise equal numerical integrals (psi: derivative of the loss).
 
-    The factors are 2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2. For abs(r) the second is pi / 2 times the variance.
+    The factors are 2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2. For abs(r) the second factor is pi / 2 * variance.
     """
     assert deviance_scale(Loss(np.inf, scale=2.0), 0.04) == pytest.approx((1 / 0.04, 0.04))
     for delta in (0.3, 1.0, 3.0):

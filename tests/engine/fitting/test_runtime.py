@@ -1,4 +1,4 @@
-"""Tests of the training time in seconds as a function of N and D, and of its storage in a fit."""
+"""Tests of the fitted function of N and D that predicts the training time in seconds, and of fits that store it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def huber(r: NDArray[np.float64], delta: float) -> float:
 
 
 def by_scipy(objective: str) -> float:
-    """Minimize the objective for the runs in TYPED with scipy from a grid of starts; return the lowest value."""
+    """Return the lowest objective that scipy finds for the runs in TYPED. The minimization uses a grid of starts."""
 
     def value(t: NDArray[np.float64]) -> float:
         f = np.exp(t[0]) + np.exp(t[1] - t[3] * np.log(N / 1e9)) + np.exp(t[2] - t[4] * np.log(D / 1e10))
@@ -94,7 +94,7 @@ def test_the_side_that_an_asymmetric_fit_stays_on() -> None:
     for skew in (1.0, 10.0, 0.1):
         found = fit(FitSpec(objective="asymmetric", skew=skew, bootstrap=0), make_runs(values))
         below.append(float(np.mean(values["loss"] < found.predict(values) * (1 - 1e-6))))
-    # At the minimum, skew times the number of runs below the law equals the number above. Five runs lie on the law.
+    # At the minimum, ``skew * n_below == n_above`` for the numbers of runs below and above the law. Five lie on it.
     assert below == pytest.approx([1 / 2, 1 / 11, 10 / 11], abs=5 / 60)
     score = {"N": values["N"], "D": values["D"], "score": -values["loss"]}
     best = FitSpec(objective="asymmetric", y="score", bootstrap=0)

@@ -57,7 +57,7 @@ def test_a_narrow_scan_holds_no_parameter_by_itself_and_the_sentence_has_the_sta
     (text,) = [w.text for w in found.warnings if w.code == "not-held"]
     assert "move together" in text
     assert "add runs over a wider range of D" in text
-    # Finite differences give the Jacobian, from which the standard error of the weakest direction follows.
+    # Finite differences give the Jacobian. The Jacobian gives the standard error of the weakest direction.
     step = 1e-5 * found.theta
     moved = [found.law.predict(found.theta + step * unit, {"D": x}) for unit in np.eye(3)]
     g = np.stack([(m - found.predict({"D": x})) / 1e-5 for m in moved], axis=1)

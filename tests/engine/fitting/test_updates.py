@@ -52,7 +52,7 @@ def test_noisy_curves_give_the_plateau_within_four_standard_errors() -> None:
 
 
 def test_table_3_follows_from_curves_that_reach_the_target_where_it_says() -> None:
-    """Curves that cross the target at the steps of Table 3 (behavioural paper) give its critical batch size, 574."""
+    """Curves that cross the target at the steps of Table 3 (behavioural paper) give a critical batch size of 574."""
     S = np.array([7700.0, 3250, 1950, 1450, 1300, 1550])
     of = np.repeat(np.arange(6), 3)
     step = np.concatenate([[s - 50, s, s + 50] for s in S])

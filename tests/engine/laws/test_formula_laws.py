@@ -84,7 +84,7 @@ def test_kaplan_under_a_typed_rule_is_what_it_is_under_the_same_closed_one() -> 
 
 
 def test_one_pass_over_the_data_is_the_surface_law() -> None:
-    """With D = U unique samples and N at most compute-optimal, the data-constrained law equals the Chinchilla law."""
+    """The data-constrained law equals the Chinchilla law if D = U and if N is not larger than the compute-optimal N."""
     surface = {name: MUENNIGHOFF[name] for name in CHINCHILLA.names}
     best = CHINCHILLA.frontier(arrays(surface), np.array(1e21), RULE)  # type: ignore[misc]
     N, D = float(best.N), float(best.D)
@@ -94,8 +94,9 @@ def test_one_pass_over_the_data_is_the_surface_law() -> None:
 
 
 def test_repetition_is_worth_what_the_paper_says() -> None:
-    """U unique samples, repeated without limit, are worth U (1 + R_D) samples; 4 epochs increase the loss by below 1 %.
+    """Repeated without limit, U unique samples are worth ``U * (1 + R_D)`` samples.
 
+    The loss after 4 epochs is less than 1 % above the loss with ``4 * U`` unique samples.
     Source: Muennighoff et al. 2023, sec. 3.1 and 6.
     """
     U, N = 1e9, 1e7

@@ -41,7 +41,7 @@ NAMES = list(TRUTHS)
 
 
 def curve(name: str, noise: float = 0.0, seed: int = 0) -> tuple[str, dict[str, Floats]]:
-    """Simulate runs of the law ``name`` with log-normal noise; return the axis and two columns: axis and ``score``."""
+    """Simulate runs of the law ``name`` with log-normal noise. Return its axis and the columns axis and ``score``."""
     axis, x, truth = TRUTHS[name]
     y = get_law(name, axis).predict(list(truth.values()), {axis: x})
     return axis, {axis: x, "score": y * np.exp(noise * np.random.default_rng(seed).normal(size=len(x)))}
@@ -233,7 +233,7 @@ def test_published_repetition_laws_come_back_from_the_demo_table() -> None:
 
 @pytest.mark.parametrize("D", [1e3, 1e5, 1e7])
 def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
-    """At infinite N, repeated training on D jets gives the loss of one epoch on omega D jets (omega: amplification).
+    """At infinite N, repeated training on D jets gives the loss of one epoch on omega * D jets (omega: amplification).
 
     Source: the jets paper, eq. 5 with Tables 1 and 2.
     """
@@ -254,7 +254,7 @@ def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
 
 
 def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
-    """n_f final particles have a phase space of 3 n_f - 4 dimensions; ttH (n_f = 3) has the least data exponent 4/5.
+    """The phase space of n_f final particles has 3 n_f - 4 dimensions. For ttH (n_f = 3) the bound is 4/5.
 
     Source: the amplitudes paper, sec. 2 and 4.1.
     """
@@ -273,7 +273,7 @@ def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
 
 
 def test_one_anchor_and_the_bound_give_a_conservative_law() -> None:
-    """A dimension bound through the fitted loss of ttH at D = 10^4 is above the fitted law at larger D.
+    """A law with the bound as its exponent equals the fitted law of ttH at D = 10^4, and is above it at larger D.
 
     Source: the amplitudes paper, Table 2.
     """

@@ -34,7 +34,7 @@ def make_fit(
     direction: str = "min",
     objective: float | None = 0.1,
 ) -> Fit:
-    """Return a fit of ``law`` with the p parameters ``theta`` and with r ``resamples`` of shape (r, p), or without."""
+    """Return a fit of ``law`` with the p parameters ``theta``. Shape of the optional ``resamples``: (r, p)."""
     spec = FitSpec.model_validate({"law": law, "axis": axis})
     names = spec.find_law().names
     return Fit(
@@ -71,7 +71,7 @@ def curved(fit: Fit) -> Fit:
 
 
 def with_floors(floors: Floats) -> Fit:
-    """Return a fit of the law ``EPOCH`` with one resample for each value in ``floors``, which replaces E."""
+    """Return a fit of the law ``EPOCH`` and one resample for each value in ``floors``. The value replaces E."""
     resamples = np.tile(EPOCH, (len(floors), 1))
     resamples[:, 0] = floors
     return curved(make_fit(EPOCH, resamples, ranges=RANGES | {"loss": (2.1, 4.0)}))

@@ -91,7 +91,7 @@ def test_more_budget_is_never_worse(log_c: float, more: float, rule: ComputeRule
 
 @given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
 def test_the_units_of_n_and_d_change_no_answer(n: float, d: float) -> None:
-    """If N is counted in units of n and D in units of d, then A, B and the compute rule change, but not the optimum."""
+    """If ``n`` and ``d`` are the units of N and D, then A, B and the compute rule change. The optimum is the same."""
     E, A, B, alpha, beta = EPOCH
     C = np.array(1e21)
     plain = frontier(CHINCHILLA, values(EPOCH), C, ComputeRule())
@@ -101,7 +101,7 @@ def test_the_units_of_n_and_d_change_no_answer(n: float, d: float) -> None:
 
 
 def test_jets_table_1_gives_its_published_exponents() -> None:
-    """N* grows as C^0.333, with beta/(alpha+beta), and the loss above the floor falls as C^-0.147 (jets, eq. 3)."""
+    """N* grows as C^0.333, and the loss above the floor decreases as C^-0.147 (jets paper, eq. 3)."""
     C = np.array([1e16, 1e18])
     at = frontier(CHINCHILLA, values(JETS), C, compute_rule("6npND", 40))
     a = np.diff(np.log10(at.N))[0] / 2

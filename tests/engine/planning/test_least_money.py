@@ -1,4 +1,4 @@
-"""Plans of a target for the least money if simulated samples or inference have a price, compared with grid searches."""
+"""Plans that reach a target for the least money. Samples or inference have a price. Grid searches check the plans."""
 
 from __future__ import annotations
 

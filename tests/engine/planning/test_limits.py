@@ -112,7 +112,7 @@ def test_a_limited_budget_is_the_clipped_frontier(log_n: float, log_d: float, lo
 
 
 def test_repeated_samples_are_worth_what_the_law_says() -> None:
-    """The plan is as good as the best of 20,001 model sizes. With a limit of four epochs it uses four epochs."""
+    """The plan is as good as the best of 20,001 model sizes. With a limit of four epochs the plan uses four epochs."""
     fit, U, C = repeating(), 2e9, 3e19
     plan = plan_budget(fit, C, limits=Limits(unique=U))
     N = np.geomspace(1e6, 1e12, 20001)
@@ -180,7 +180,7 @@ def test_the_worth_of_a_target_is_money_or_flops(epoch: Fit) -> None:
 
 
 def test_a_worth_is_one_sided_where_another_limit_begins_to_bind() -> None:
-    """Both limits together spend the budget exactly: more unique samples do not help, fewer increase the loss."""
+    """The limits on N and U together use up the budget. More unique samples do not help; fewer increase the loss."""
     fit, C = make_fit(EPOCH), 1e21
     plan = plan_budget(fit, C, limits=Limits(parameters=1e8, unique=C / 6 / 1e8))
     found = worth_of(plan, "unique")
@@ -236,7 +236,7 @@ def test_more_budget_never_gives_a_worse_loss(log_c: float, more: float, unique:
 @settings(max_examples=10)
 @given(st.floats(-9, 9), st.floats(-9, 9))
 def test_units_of_size_and_samples_change_no_answer(log_n: float, log_d: float) -> None:
-    """If N is counted in units of n and D in units of d, then A, B and the compute rule change, but not the plan."""
+    """If ``n`` and ``d`` are the units of N and D, then A, B and the compute rule change. The plan is the same."""
     n, d = 10**log_n, 10**log_d
     E, A, B, alpha, beta = EPOCH
     usual, limits = make_fit(EPOCH), Limits(unique=2e9, parameters=1e12)

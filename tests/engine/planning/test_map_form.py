@@ -1,4 +1,4 @@
-"""The form of a map from the loss to a metric: the choice by runs left out, and the caution if the forms differ."""
+"""The form of a map from loss to metric: runs that are left out decide the form. A caution appears if forms differ."""
 
 from __future__ import annotations
 

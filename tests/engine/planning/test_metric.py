@@ -65,7 +65,7 @@ def test_a_plan_names_its_maps_in_their_order(epoch: Fit) -> None:
 
 
 def test_law_and_map_of_one_table_go_together(fits: tuple[Fit, Fit]) -> None:
-    """Law and map of one table have the same runs in resample i. Otherwise the resamples of the map are shuffled."""
+    """If law and map are fits of the same rows, their resamples are paired. If not, those of the map are shuffled."""
     law, map = fits
     assert through(law, map).map.resamples == pytest.approx(map.resamples)
     elsewhere = replace(law, data=replace(law.data, where="N > 1e8"))
@@ -92,7 +92,7 @@ def test_a_budget_says_which_metric_to_expect(epoch: Fit) -> None:
 
 
 def test_metrics_that_some_resamples_cannot_reach_are_not_numbers(epoch: Fit) -> None:
-    """The metric approaches its maximum near C = 0.95, which is uncertain: some resamples cannot reach the target."""
+    """The metric approaches its maximum C = 0.95. C is uncertain, so some resamples cannot reach the target."""
     map = rejection((-0.01, 1.0, 0.95), 500, 0.01, ranges={"loss": (2.0, 4.0), "R": (0.4, 0.88)})
     plan = plan_target(epoch, 0.95 - 0.01 * np.exp(1.85), map=through(epoch, map))
     assert plan.p_reach is not None

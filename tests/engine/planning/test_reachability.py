@@ -1,4 +1,4 @@
-"""Whether a target can be reached: its probability, a verdict without one, and runs that already reach it."""
+"""Whether a target can be reached: the probability, a verdict without probability, and runs that reach the target."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RUN = "A run of the table already has a loss of 1.95."
 
 
 def test_a_target_that_a_run_meets_and_the_law_may_not_has_no_probability() -> None:
-    """If a run is below the target but 40 % of the floors are above it, law and run disagree: no probability."""
+    """No probability is stated if law and run disagree: a run is below the target, but 40 % of the floors are above."""
     fit = with_floors(np.concatenate([np.linspace(1.70, 1.90, 60), np.full(40, 2.01)]))
     met = replace(fit, data=replace(fit.data, ranges=RANGES | {"loss": (1.95, 4.0)}))
     plan, without = plan_target(met, 2.0), plan_target(fit, 2.0)

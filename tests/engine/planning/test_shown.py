@@ -1,4 +1,4 @@
-"""A value rounded for display lies inside its interval rounded for display."""
+"""A value and its interval are rounded for display. The rounded value lies inside the rounded interval."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def of(q: Quantity) -> float:
 
 @pytest.fixture
 def saved(epoch: Fit) -> tuple[Saved, ...]:
-    """Return three saved plans, of two targets and one budget, that were written as JSON and read again."""
+    """Return two saved plans for a target and one for a budget. All three were written as JSON and read again."""
     plans = {"frugal": plan_target(epoch, 2.2), "keen": plan_target(epoch, 2.0), "spent": plan_budget(epoch, 1e22)}
     return tuple(Saved(name, read_plan(plan_json(plan))) for name, plan in plans.items())
 
@@ -87,7 +87,7 @@ def test_a_total_of_one_part_has_its_interval(saved: tuple[Saved, ...]) -> None:
 
 
 def test_with_their_fit_totals_have_the_interval_of_the_sum(epoch: Fit, saved: tuple[Saved, ...]) -> None:
-    """The interval of the total is that of the summed costs of each resample's own C, D and N."""
+    """The costs of C, D and N are summed for each resample. The interval of the total is the interval of these sums."""
     known = [Saved(one.name, one.plan, ask_again(one.plan, epoch)) for one in saved]
     keen, spent = side_by_side(known, ALL).sides[1:]
     found = solved(epoch, 2.0)

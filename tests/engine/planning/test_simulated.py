@@ -1,4 +1,4 @@
-"""Best number of samples to simulate if repeated samples reduce the loss, compared with searches over N, D and U."""
+"""Best number of samples to simulate if repeated samples reduce the loss. Searches over N, D and U check the number."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def loss(N: object, D: object, U: object) -> np.ndarray:
 
 
 def cheapest(target: float, each: float, most: float) -> float:
-    """Return the least cost of ``target`` over a grid of unique samples U and sizes N. Bisection gives D."""
+    """Return the least cost of ``target`` on a grid of U (unique samples) and N. Bisection gives D for each U and N."""
     U = np.geomspace(max(most / 1e4, 1e8), most, 150)[:, None]
     N = np.geomspace(1e8, 1e12, 600)
     low, high = np.full((150, 600), 15.0), np.full((150, 600), 35.0)

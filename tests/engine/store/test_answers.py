@@ -1,4 +1,4 @@
-"""Saved answers: their hash of content and link, lists by kind, deletion and restoration, and older workspaces."""
+"""Saved answers: a hash of content and link, lists by kind, deletion, restoration, and workspaces of older versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of the database are complete and consistent, even during writes. Damage gives an error that names it."""
+"""Copies of the database are complete and consistent, even during writes. Errors name the damage."""
 
 from __future__ import annotations
 

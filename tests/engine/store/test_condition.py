@@ -196,7 +196,7 @@ def test_a_long_chain_is_one_level() -> None:
 
 
 def test_half_a_character_is_refused() -> None:
-    """Python also represents a byte of terminal input that is not UTF-8 as a lone surrogate."""
+    """If a byte of terminal input is not UTF-8, Python represents this byte as a lone surrogate."""
     for code in (0xD800, 0xDCFF):
         with pytest.raises(PlannerError, match="contains an invalid character"):
             check(f"model = 'a{chr(code)}'", ["model"])

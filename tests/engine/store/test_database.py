@@ -87,7 +87,7 @@ def test_a_file_that_another_program_holds_is_said_in_a_sentence(tmp_path: Path)
     with other_process(HOLD_FILE, tmp_path / FILE) as process:
         with pytest.raises(PlannerError, match=f"is locked by process {process.pid}"):
             open_workspace(tmp_path)
-        # An outdated owner record with the pid of a living process is not reported as the owner of the lock.
+        # This owner record is outdated, although its pid is that of a living process. The error does not name this pid.
         record = Owner(pid=os.getpid(), host=socket.gethostname(), start="long ago", url="http://old")
         (tmp_path / OWNER_FILE).write_text(record.model_dump_json())
         with pytest.raises(PlannerError, match=f"is locked by process {process.pid}"):

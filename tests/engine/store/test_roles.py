@@ -1,4 +1,4 @@
-"""Changes of a mapping, the mapping as short lines of text, and a compute column that differs from the compute rule."""
+"""Mappings: changes, conversion to short lines of text, and a compute column that differs from the compute rule."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_lines_of_missing_computed_and_converted_roles(db: Database) -> None:
 
 
 def table_with(db: Database, factor: float, spread: float = 0.0, power: float = 1.0) -> str:
-    """Return the id of a table of 30 runs whose C is ``factor`` times 6 N^``power`` D, with noise in ln C."""
+    """Return the id of a table of 30 runs with ``C = factor * 6 * N**power * D`` and noise in ln C."""
     rng = np.random.default_rng(5)
     rows = ["N,D,C,loss"]
     for N, D in ((N, D) for N in np.geomspace(1e6, 1e9, 6) for D in np.geomspace(1e9, 1e11, 5)):

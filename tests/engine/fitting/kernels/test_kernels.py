@@ -28,7 +28,7 @@ from tests.engine.fitting.tables import make_runs, surface
 
 @pytest.fixture(scope="module")
 def compiled() -> Engine:
-    """Load the compiled kernels. This needs 0.5 s from the cache and 10 s if they must be compiled."""
+    """Load the compiled kernels. Loading takes 0.5 s from the cache, or 10 s with a compilation."""
     kernels.load()
     found = kernels.compiled(0)
     assert found is not None
@@ -151,12 +151,12 @@ def test_a_start_ends_at_a_known_optimum_that_it_comes_close_to(warm: bool, comp
     refine = (compiled if warm else NUMPY).refine
     weight, own = p.weight * counts(p.n, 3, 0, 5), np.arange(5)
     optimum = refine(p, np.tile(multistart.best_fit(p).theta, (5, 1)), weight, own, p.objective.loss)
-    # This known optimum differs from the true one only in the last digits, so the refinement must return it unchanged.
+    # ``known`` differs from the optimum only in the last digits. The refinement is expected to return it unchanged.
     known = Known(optimum[0] * (1 + 1e-9), optimum[1] * (1 - 1e-9))
     theta, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, known)
     assert np.array_equal(theta, known.theta)
     assert np.array_equal(value, known.value)
-    # The objective of this point is too high, so a start that is already lower continues its descent.
+    # ``above`` states an objective that is too high. A start with a lower objective continues its descent.
     above = Known(optimum[0], optimum[1] * 1.01)
     _, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, above)
     assert value == pytest.approx(optimum[1], rel=1e-8)

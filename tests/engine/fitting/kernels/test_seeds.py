@@ -30,7 +30,10 @@ def _rows(weight: Floats, start: int, stop: int) -> Floats:
 
 @pytest.mark.parametrize("objective", ["huber_log_sum", "ls_loss_sum"])
 def test_refits_of_twenty_seeds_are_at_their_own_optimum(shared: Path, objective: str) -> None:
-    """Of 1000 refits of the Epoch table (20 seeds), at most one is worse than the best of 40 separate starts."""
+    """At most one of 1000 refits of the Epoch table (20 seeds) has a higher objective than its control.
+
+    The control of a refit is the best result of 40 separate starts.
+    """
     kernels.load()
     engine = kernels.compiled(0)
     assert engine is not None
@@ -55,7 +58,7 @@ def test_refits_of_twenty_seeds_are_at_their_own_optimum(shared: Path, objective
 def test_rows_in_any_order_and_starts_of_any_seed_reach_the_reference(shared: Path) -> None:
     """Fits find the reference optimum for each order of the rows.
 
-    Their starts are not random, so the seed only shuffles the rows, which changes the rounding of sums.
+    The starts of a fit are not random, so the seed only shuffles the rows. The order changes the rounding of sums.
     """
     kernels.load()
     entries = json.loads((shared / "runs" / "reference_fits.json").read_text())["fits"]

@@ -214,7 +214,7 @@ def test_bad_results_are_named(epoch: Fit) -> None:
 
 @pytest.mark.parametrize("value", [0.0, -2.1])
 def test_no_result_is_below_zero_beside_runs_that_are_above(epoch: Fit, value: float) -> None:
-    """A result of zero or below is refused by a fit of ln loss, and by a fit of the loss to positive runs."""
+    """A loss of zero or below is refused if the law was fitted to ln loss, or if all runs have positive losses."""
     squares = replace(epoch, spec=epoch.spec.model_copy(update={"objective": "ols"}))
     for law, why in ((epoch, "a fit of its logarithm"), (squares, "runs with a loss of at least 2")):
         with pytest.raises(
@@ -240,7 +240,7 @@ def test_a_run_of_a_table_is_a_result() -> None:
 
 
 def known(inside: bool, fit: str) -> Outcome:
-    """Return an outcome with the actual loss inside its interval (2.0) or above it (3.0)."""
+    """Return an outcome. The actual loss is 2.0, which is inside the interval, or 3.0, which is above the interval."""
     q = Quantity(2.0, (1.9, 2.1), (1.8, 2.2))
     return Outcome(fit, "loss", Actual(2.0 if inside else 3.0), {}, None, q, q)
 

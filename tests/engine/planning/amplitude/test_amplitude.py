@@ -56,7 +56,7 @@ def test_two_particles_are_below_every_published_exponent_and_say_why() -> None:
 
 @pytest.mark.parametrize("law", [x for x in best_laws() if x.axis == "D"], ids=lambda x: f"{x.process}")
 def test_every_process_needs_no_more_data_than_planned_from_a_cheap_anchor(law: PublishedLaw) -> None:
-    """The anchor at D = 1e4 and the target at D = 1e6 both lie on the published curve (amplitudes, Tables 5 to 15)."""
+    """Anchor (D = 1e4) and target (D = 1e6) lie on the published curve (amplitudes paper, Tables 5 to 15)."""
     start, target = (float(law.fit.predict({"D": D})) for D in (1e4, 1e6))
     others = [p for p in best_laws() if p.process != law.process]
     plan = scaled(law.n_f, of_mse(target), [replace(CHEAP, loss=start)], published=others)
@@ -140,7 +140,7 @@ def test_a_published_law_answers_within_its_range_and_is_extrapolated_beyond() -
 
 
 def test_a_published_law_of_d_brings_n_and_the_compute_of_its_process() -> None:
-    """WZ needs C = X_c (1e-5 - K)^(-1/alpha) FLOPs by the law of C at D = 3.86e5; N = 1e6 (amplitudes, Table 10)."""
+    """For an MSE of 1e-5 WZ needs C = X_c * (1e-5 - K)^(-1/alpha) by its law of C (amplitudes paper, Table 10)."""
     law = published_law("WZ", held="N = 1e6")
     plan = plan_amplitude(2, of_mse(1e-5), law=law, published=best_laws())
     against = published_law("WZ", "C", "D = 3.86e5").fit.values

@@ -27,7 +27,7 @@ def test_the_law_of_a_noisy_table_holds_its_truth(alpha: float, seed: int) -> No
 
 
 def test_intervals_are_those_of_an_independent_fit_of_the_logs() -> None:
-    """With errors of 10 % the profile intervals have the half widths of scipy's covariance matrix."""
+    """With errors of 10 %, half the width of a profile interval equals the standard error that scipy computes."""
     rng = np.random.default_rng(2)
     D = np.repeat(POINTS, 3).astype(float)
     loss = (1e-3 + (10 / D) ** 1.3) * np.exp(0.1 * rng.standard_normal(len(D)))
@@ -66,7 +66,7 @@ def test_exponents_of_all_processes_beside_the_published() -> None:
 
 
 def test_losses_that_scatter_by_more_than_a_tenth_widen_the_interval_by_as_much() -> None:
-    """With 40 % scatter the interval equals NumPy's, which estimates the error from the residuals."""
+    """If the losses scatter by 40 %, the interval equals NumPy's. NumPy estimates the error from the residuals."""
     rng = np.random.default_rng(5)
     D = np.repeat(POINTS, 3).astype(float)
     loss = (10 / D) ** 1.3 * np.exp(0.4 * rng.standard_normal(len(D)))

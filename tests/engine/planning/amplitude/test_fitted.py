@@ -76,7 +76,10 @@ def test_a_plan_gives_no_number_of_points_below_the_smallest_anchor() -> None:
 
 @pytest.mark.parametrize("ratio", [3, 10])
 def test_a_plan_holds_the_points_that_the_law_says(ratio: float) -> None:
-    """With D.most the true loss 10 / D reaches the target. D.most is the bound 4/d = 0.5 from the largest anchor."""
+    """At ``D.most`` the true loss 10 / D reaches the target.
+
+    ``D.most`` is the extrapolation from the largest anchor with the bound 4/d = 0.5.
+    """
     found = of("Zggg", d=8, alpha=1.0, noise=0.1)
     least = min(one.cell.loss for one in found)
     plan = plan_trained(4, of_mse(least / ratio), found)
@@ -89,7 +92,7 @@ def test_a_plan_holds_the_points_that_the_law_says(ratio: float) -> None:
 
 
 def test_typed_anchors_at_two_places_replace_the_bound() -> None:
-    """Loss 1e-6 needs D = 3.2e5 by the line through both anchors (alpha = 2), and 1.8e6 by the bound 4/d = 0.8."""
+    """By the line through both anchors (alpha = 2) loss 1e-6 needs D = 3.2e5. By the bound 4/d = 0.8 D is 1.8e6."""
     two = [Anchor("D", 1e5, 1e-5, N=1e5, epochs=1e3, doubled=0.0), Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3)]
     plan = plan_fitted("", 3, of_mse(1e-6), two, best_laws())
     assert plan.D.least is not None
@@ -116,7 +119,7 @@ def test_anchors_of_other_axes_keep_their_bound_beside_the_law() -> None:
     plan = plan_fitted("", 3, of_mse(1e-5), [budget, *two])
     assert plan.C.most == pytest.approx(1e14 * 100 ** (1 / 0.8))
     shown = {row[0]: row[1] for row in rows(plan)}
-    assert shown["Conservative exponent"] == "1.94"  # 2 - 0.061: an anchor reaches the target already
+    assert shown["Conservative exponent"] == "1.94"  # 2 - 0.061, because an anchor already reaches the target
     assert shown["Conservative exponent of C"] == "0.8"
     assert plan_fitted("", 3, of_mse(1e-5), [budget]).C.most == plan.C.most
     with pytest.raises(PlannerError, match="The scale of the law is not known"):
@@ -199,7 +202,7 @@ def test_cells_that_level_off_where_the_target_feels_it_are_said() -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_seeds_at_one_place_count_alike(order: tuple[int, ...]) -> None:
-    """The geometric mean of the losses at D = 3e3 is 1e-4 * 3^(1/3). The bound 4/d = 0.8 extrapolates it to 1e-6."""
+    """The geometric mean of the losses at D = 3e3 is 1e-4 * 3^(1/3). The extrapolation with 4/d = 0.8 starts there."""
     seeds = [Anchor("D", 3e3, loss, doubled=0.0) for loss in (1e-4, 1e-4, 3e-4)]
     most = 3e3 * (1e-4 * 3 ** (1 / 3) / 1e-6) ** (1 / 0.8)
     assert plan_fitted("", 3, of_mse(1e-6), [seeds[i] for i in order]).D.most == pytest.approx(most)

@@ -18,7 +18,7 @@ def asked(**options: object) -> AmplitudePlan:
 
 
 def test_the_precision_of_points_needs_these_points() -> None:
-    """The conservative D of the plan for the conservative precision is the given number, and so on."""
+    """1e6 points reach a conservative precision. A plan for this precision needs at most 1e6 points."""
     plan = asked(points=1e6, anchors=[ANCHOR])
     assert plan.best is not None
     assert plan.target.mse == pytest.approx(2e-3 * (1e4 / 1e6) ** 0.5, rel=1e-4)

@@ -33,7 +33,7 @@ def frame() -> pd.DataFrame:
 
 
 def changes(process: str, column: str = "loss") -> dict[int, float]:
-    """Return for each D by which fraction ``column`` changes when the compute C doubles for the last time.
+    """Return for each D the relative change of ``column`` when the compute C doubles for the last time.
 
     The change is a geometric mean over seeds, computed with pandas and NumPy only.
     """
@@ -47,7 +47,7 @@ def changes(process: str, column: str = "loss") -> dict[int, float]:
 
 @pytest.mark.parametrize("process", ["WZ", "Zg", "Zgg", "ttH", "Zggg"])
 def test_a_place_is_converged_where_twice_the_compute_changes_the_loss_by_less_than_a_tenth(process: str) -> None:
-    """Twice the compute raises the loss of Zg by 93 % and of Zgg by 53 % at D = 30,000: not converged."""
+    """Zg and Zgg are not converged at D = 30,000: twice the compute increases their losses by 93 % and 53 %."""
     for one in bundled(process):
         change = changes(process)[int(one.cell.D)]
         assert one.fell == pytest.approx(-change, abs=1e-6)
@@ -66,7 +66,7 @@ def test_which_places_of_the_bundled_scans_are_converged() -> None:
 
 
 def test_exponents_with_and_without_a_floor_and_local_slopes() -> None:
-    """alpha with and without a floor: Zg 2.50 and 2.10, Zgg 1.36 and 1.17, ttH 2.03 and 1.65."""
+    """alpha is 2.50 for Zg, 1.36 for Zgg and 2.03 for ttH. Without a floor, alpha is 2.10, 1.17 and 1.65."""
     for name, free, held in (("Zg", 2.50, 2.10), ("Zgg", 1.36, 1.17), ("ttH", 2.03, 1.65)):
         laws = [data_law(bundled(name), undecided=True, floor=floor) for floor in (True, False)]
         assert [round(law.value("alpha"), 2) for law in laws if law] == pytest.approx([free, held], abs=0.006)

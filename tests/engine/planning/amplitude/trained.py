@@ -1,4 +1,4 @@
-"""Simulated tables of amplitude cells (one training run each) by a known law, with the columns of the trainer."""
+"""Tables of amplitude cells (one training run each), simulated with a known law. They have the trainer's columns."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def table(
 ) -> pd.DataFrame:
     """Return two cells, of 100,000 and 200,000 updates, for each of three seeds and each D in ``points``.
 
-    The law is loss = K + (X_c / D)^alpha. The shorter cell has the loss of the law, and the longer cell 2 % less. At
-    each D in ``falling`` the cells are not converged: the shorter has 5 times the loss of the law, the longer 3 times.
+    The law is loss = K + (X_c / D)^alpha. The shorter cell has the loss of the law. The longer cell has a loss that is
+    2 % lower. At each D in ``falling`` the cells are not converged: the loss is 5 times (shorter cell) or 3 times
+    (longer cell) that of the law.
     """
     rng, rows = np.random.default_rng(7), []
     for seed in range(3):
@@ -60,5 +61,5 @@ def cells(*tables: pd.DataFrame) -> tuple[TrainedCell, ...]:
 
 
 def of(process: str = "Zgg", **fields: object) -> tuple[Point, ...]:
-    """Simulate a table of one process and return its points: each cell with the change of its loss at twice C."""
+    """Simulate a table of one process and return its points. A point is a cell with the change of its loss at 2 C."""
     return most_anchors(cells(table(process, **fields)), process)  # type: ignore[arg-type]

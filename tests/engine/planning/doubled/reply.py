@@ -33,7 +33,7 @@ def answer(fit: Fit, given: Given) -> Answer:
 
 
 def _chart(fit: Fit, C: float, factor: float) -> Chart:
-    """Draw the least loss at budgets from C / 2 to 2 ``factor`` C, in FLOPs."""
+    """Draw the least loss at budgets from ``C / 2`` to ``2 * factor * C`` (FLOPs)."""
     budgets = np.geomspace(C / 2, 2 * factor * C, 9)
     loss = np.array([plan_budget(fit, x).allocation["loss"].value or np.nan for x in budgets])
     star = float(np.interp(factor * C, budgets, loss))

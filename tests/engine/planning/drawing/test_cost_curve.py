@@ -1,4 +1,4 @@
-"""Curves of loss or metric against cost: they agree with the plans, and refuse a law that determines no cost."""
+"""Curves of loss or metric against cost: they agree with the plans. A law that determines no cost is refused."""
 
 from __future__ import annotations
 

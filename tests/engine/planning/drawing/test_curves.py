@@ -229,5 +229,5 @@ def test_the_curve_within_limits_is_refined_by_a_factor_of_five_around_the_optim
     for N in np.geomspace(N_best / 5, N_best * 5, n // 2):
         assert np.isclose(curve.N, N, rtol=1e-12).any(), N
     near = (curve.N >= N_best / 5 * (1 - 1e-9)) & (curve.N <= N_best * 5 * (1 + 1e-9))
-    finest = np.log(25) / (n // 2 - 1)  # spacing in ln N of the n / 2 points from N_best / 5 to 5 N_best
+    finest = np.log(25) / (n // 2 - 1)  # spacing in ln N of the n / 2 points from N_best / 5 to 5 * N_best
     assert np.diff(np.log(curve.N[near])).max() <= finest * (1 + 1e-9)

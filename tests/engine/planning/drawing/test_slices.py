@@ -1,4 +1,4 @@
-"""A law as a function of one axis, with the other axis fixed at its middle. Each run keeps its residual."""
+"""Slices: a law as a function of one axis. The other axis has its middle value, and each run keeps its residual."""
 
 from __future__ import annotations
 

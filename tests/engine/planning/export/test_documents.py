@@ -58,7 +58,7 @@ CHEAP = amplitude.Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
 
 @dataclass(frozen=True)
 class Case:
-    """A document, its expected JSON body, and code that computes this body (``shown``) after its script has run."""
+    """A document and its expected JSON body. After the script of the document has run, ``shown`` computes this body."""
 
     document: Document
     shown: str
@@ -216,7 +216,7 @@ def test_markdown_is_one_table_under_its_sentence(case: Case) -> None:
 
 
 def test_no_number_is_lost_between_json_and_csv(case: Case) -> None:
-    """Each value of the regimes and of the lifetime cost in the JSON is also a value of a line in the CSV."""
+    """The JSON has values for the regimes and for the lifetime cost. Lines of the CSV contain all these values."""
     values = {cell.value for _, cell in case.document.lines if isinstance(cell, Quantity)}
     body = case.body
     stated = [*body.get("regimes", {}).values(), body.get("lifetime") or {}]

@@ -1,4 +1,4 @@
-"""Cost of models too small to use the assumed fraction of a device's peak, and times measured in runs."""
+"""Cost of models that are too small for the assumed fraction of a device's peak. Cost from times measured in runs."""
 
 from __future__ import annotations
 

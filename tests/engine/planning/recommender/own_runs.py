@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 N_STAR, K_STAR = 1e7, 3e4
-"""Optimum of N at 1e18 FLOPs, proportional to the square root of the budget, and optimum of K at every budget."""
+"""Optimum of N at 1e18 FLOPs, and of K at every budget. The optimum of N grows as the square root of the budget."""
 BUDGETS = (1e17, 3e17, 1e18, 3e18)
 ISO, SWEPT, CONSTANT = 20, 10, 2
 

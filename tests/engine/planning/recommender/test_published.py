@@ -161,7 +161,7 @@ def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
 
 
 def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offered() -> None:
-    """One H200 fits the scores of 112 k negatives. The best recall@10 needs 630 k (Table 6), so memory limits K."""
+    """The memory of one H200 holds the scores of 112 k negatives, but the best recall@10 needs 630 k (Table 6)."""
     stage2 = Stage2(find_device("H200"), 188, chunk=None)
     answer = recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=stage2))
     assert (answer.recipe.binds, "K" in answer.changes) == ("memory", False)
@@ -174,7 +174,7 @@ def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offere
 
 
 def test_a_share_has_no_interval_beyond_all_of_n() -> None:
-    """coverage@10 has optima at only two budgets: the 95 % interval of s by Student's t would be 0 to 1152 %."""
+    """coverage@10 has optima at only two budgets. With Student's t, the 95 % interval of s would be 0 to 1152 %."""
     share = recommend(published_evidence(), 1e18, "coverage@10").recipe.choices["s"]
     assert share.value.ci95 is None
     assert share.value.ci68 is not None

@@ -50,7 +50,7 @@ def loss_at(s: np.ndarray) -> np.ndarray:
 
 
 def swept(points: int = 12, noise: float = 1e-3, low: float = 0.005) -> Runs:
-    """Return a sweep of s at two budgets with a noisy loss, and with recall = 1 - 0.1 loss."""
+    """Return a sweep of s at two budgets with a noisy loss, and with recall = 1 - 0.1 * loss."""
     rng = np.random.default_rng(0)
     s = np.tile(np.geomspace(low, 0.5, points), 2)
     loss = loss_at(s) + noise * rng.normal(size=len(s))

@@ -1,6 +1,6 @@
 """The factor kappa from training curves, and answers from simulated tables with known truth.
 
-kappa is the compute of repeated training over that of the best single pass to the same loss.
+kappa is a ratio of two computes that give the same loss: repeated training, divided by the best single pass.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SETS = np.array([1e4, 1e5, 1e6])
 def curves(noise: float = 0.0, points: int = 400) -> Curves:
     """Return training curves of three models for each data set: the smallest levels off, the other two overfit.
 
-    The loss of the middle model is lowest at KAPPA times C*, the least compute of a single pass to this loss.
+    The loss of the middle model is lowest at the compute KAPPA * C*. A single pass to this loss needs at least C*.
     """
     rows: list[NDArray[np.float64]] = []
     of: list[int] = []

@@ -68,7 +68,7 @@ def total(regime: Regime) -> float:
 
 @given(st.floats(0.34, 3.0), st.floats(1e-9, 1e3))
 def test_jets_tables_1_and_2_at_any_target_and_price(target: float, price: float) -> None:
-    """Amplification omega = 2.73, saving D/U = 17.2, and break-even at 9.55 one-pass training costs per sample."""
+    """omega = 2.73 and D/U = 17.2. At break-even a sample costs 9.55 times its one-pass training."""
     found = simulate_or_repeat(TABLE_1, TABLE_2, target, SampleCosts(price, 2e-18), TEN)
     assert found.omega.value == pytest.approx(2.73, abs=0.005)
     assert found.saving.value == pytest.approx(17.2, abs=0.05)
@@ -114,7 +114,7 @@ def test_prices_scale_money_and_move_no_sample(target: float, times: float) -> N
 @given(st.floats(1e-3, 1e3))
 @settings(max_examples=20)
 def test_the_unit_of_samples_changes_no_answer(unit: float) -> None:
-    """If D counts units of ``unit`` jets, then B, B_rep, n_p and the price per sample change, but not the money."""
+    """If D counts units of ``unit`` jets, B, B_rep, n_p and the price per sample change. Total costs stay the same."""
     one, rep = fits(50)
     scale = np.array([1, 1, unit**-0.22, 1, 1]), np.array([1, unit**-0.22, 1])
     moved = (

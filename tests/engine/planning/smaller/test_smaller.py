@@ -1,4 +1,4 @@
-"""Smaller models trained longer: the curve of models with equal loss, and the size of least lifetime cost."""
+"""Smaller models trained longer: the curve of models with equal loss, and the size with the least lifetime cost."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def overhead_at(fit: Fit, fraction: float) -> float:
 
 
 def test_the_curve_of_de_vries_comes_out() -> None:
-    """A model of 30 % of the best size needs about 100 % more compute, one of 50 % about 20 % more (de Vries 2023)."""
+    """With 30 % of the best size a model needs about 100 % more compute, with 50 % about 20 % more (de Vries 2023)."""
     fit = make_fit(HOFFMANN)
     assert overhead_at(fit, 0.3) == pytest.approx(1.0, abs=0.08)
     assert overhead_at(fit, 0.5) == pytest.approx(0.2, abs=0.02)

@@ -57,7 +57,7 @@ def values(fitted: Fit) -> dict[str, float]:
 
 
 def check(runs: Runs, right: dict[str, float], scale: float = 1.0) -> None:
-    """Check that a fit to ``runs`` gives the parameters ``right`` of the plain table, with E times ``scale``."""
+    """Check that a fit to ``runs`` gives the parameters ``right`` of the plain table. E is multiplied by ``scale``."""
     assert len(runs) == 36
     expected = right | {"E": right["E"] * scale}
     assert values(fit(SPEC, runs)) == pytest.approx(expected, rel=2e-3)

@@ -1,4 +1,4 @@
-"""Losses as error rates, logarithms or bits, and sizes in thousands."""
+"""Tables with losses as error rates, logarithms or bits. Tables with sizes in thousands."""
 
 from __future__ import annotations
 
