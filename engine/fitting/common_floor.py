@@ -1,8 +1,8 @@
 """Joint fit of two laws to two tables of one task. Both laws have the same floor; all other parameters differ.
 
 The objective is the sum over both tables. Each joint resample draws runs from both tables, with the method of the
-separate fits. Row i of the resamples of both laws therefore belongs to the same joint refit. It depends only on the
-seed and on i.
+separate fits. Row i of the resamples of both laws therefore belongs to the same joint refit. This refit depends only on
+the seed and on i.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FLOORS = 13
 ROUNDING = 1e-9
 """Smallest residual in the noise estimate of a table. It prevents a noise of zero for an exact fit."""
 OTHER_STREAM = 1 << 63
-"""Number that is combined with the seed to draw other random numbers for the second table.
+"""Number that is combined with the seed of the second table, so that the two tables have different random numbers.
 
 It is larger than any seed in a specification.
 """
@@ -113,11 +113,11 @@ def fit_one_floor(one: Fit, other: Fit) -> OneFloor:
 
 
 def _worse(j: Joint, alone: list[tuple[float, float]]) -> float:
-    """Return the logarithm of the likelihood ratio of separate floors to one common floor.
+    """Return ln(likelihood with separate floors / likelihood with one common floor).
 
-    ``alone`` contains, for the separate fit of each table, the minimum of the objective and the noise. The joint fit
-    sums the objectives without dividing them by the noise. If one table is noisier than the other, the optimum of this
-    sum is not the optimum of the likelihood. Both tables are therefore fitted again in units of their noise.
+    ``alone`` contains a pair (minimum of the objective, noise) for the separate fit of each table. The joint fit sums
+    the objectives without dividing them by the noise. If one table is noisier than the other, the optimum of this sum
+    is not the optimum of the likelihood. Both tables are therefore fitted again in units of their noise.
     """
     least = min(s for _, s in alone)
     parts = tuple(
@@ -247,7 +247,7 @@ def _runs_drawn(seed: int, first: int, member: list[np.ndarray]) -> Callable[[in
 
 
 def _fit(fit: Fit, p: Problem, best: Optimum, at: Ints, resamples: Floats, how: Resampling, near: float) -> Fit:
-    """Return ``fit`` with the parameters, the resamples and a warning about other optima from the joint fit."""
+    """Return ``fit`` with three results of the joint fit: parameters, resamples, and a warning about other optima."""
     theta, draws = p.external(best.theta[at]), p.external(resamples[:, at])
     view = replace(best, theta=best.theta[at], others=best.others[:, at])
     notes: tuple[FitWarning, ...] = others(fit.law, p, view, near)

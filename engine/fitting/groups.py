@@ -82,7 +82,7 @@ class GroupedFit:
         return (*common, *own)
 
     def with_notes(self, notes: Sequence[str]) -> GroupedFit:
-        """Return the fits with ``notes`` on how their runs were read, before their other warnings."""
+        """Return the fits with ``notes`` before their other warnings. The notes state how the runs were read."""
         return replace(self, fits={name: fit.with_notes(notes) for name, fit in self.fits.items()})
 
     def _columns(self) -> list[tuple[str, str, int]]:
@@ -175,7 +175,7 @@ def _sharable(spec: FitSpec, law: Law) -> None:
 def _apart(
     spec: FitSpec, runs: Runs, snapshot: str, where: str, progress: Progress | None
 ) -> Iterator[tuple[str, Fit]]:
-    """Yield the name and the separate fit of each group. The function ``fit`` computes it from the group's runs."""
+    """Yield the name and the separate fit of each group. ``fit`` computes this fit from the group's runs."""
     names, column = _names(runs), runs.roles.group or "group"
     for i, name in enumerate(names):
         share = None if progress is None else partial(_report, progress, i, len(names))

@@ -25,7 +25,7 @@ GRID = 30
 REPEATED = 2.0
 """Smallest number of epochs at which samples count as repeated."""
 SURFACE_RUNS, REPEATED_RUNS = 6, 10
-"""Minimum number of runs to suggest a law over model size and data: without, and with, repeated samples."""
+"""Minimum numbers of runs to suggest a law over model size and data. The second is for runs with repeated samples."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Suggestion:
 
 
 def offered_laws(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
-    """Return a list of the laws that can be fitted to ``runs``, and a list of other laws, each with the reason.
+    """Return the laws that can be fitted to ``runs``, and a list of other laws with the reason why they cannot.
 
-    An example of a reason is "D is not mapped". A law over one chosen column (``ONE_AXIS``) is in the second list if
-    no column is suitable. Otherwise it is in neither list.
+    An example of a reason is "D is not mapped". A law over one chosen column (``ONE_AXIS``) is in the second list if no
+    column is suitable. Otherwise it is in neither list.
     """
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []

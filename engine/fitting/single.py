@@ -1,4 +1,4 @@
-"""Fit of one law to runs, from a specification, with the choice of the objective and of the smoothing of curves.
+"""Fit of one law to runs. This module also chooses the objective and the smoothing of training curves.
 
 For a law of training steps, training curves are smoothed by a running mean. The window of the mean is arbitrary, but it
 affects the number of training steps to a target, especially for noisy curves. The law is therefore fitted with several
@@ -37,7 +37,7 @@ CODE = "curves"
 
 
 def over_smoothings(made: Fit, refit: Callable[[float, int], Fit]) -> Fit:
-    """Return the fit ``made`` with resamples in equal numbers from several smoothings of the training curves.
+    """Return the fit ``made`` with resamples from several smoothings of the training curves, in equal numbers.
 
     ``refit(smoothing, resamples)`` returns a fit with another smoothing. ``made`` is returned unchanged if it has no
     resamples, if its smoothing is 0, or if no other smoothing gives a fit.

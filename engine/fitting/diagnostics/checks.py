@@ -22,11 +22,11 @@ from isoplan.engine.mixtures import COPIED
 
 COLLINEAR = 0.99
 BELOW = 3.0
-"""Minimum distance of a run below the law that rejects a floor above the run, in robust standard deviations."""
+"""A run rejects a floor above it only if the run is at least this many robust standard deviations below the law."""
 FALSE_ALARMS = 0.005
 """Probability that a test rejects a correct floor (false alarm)."""
 FIRST = 5
-"""Minimum number of runs in a comparison of their mean loss with the floor."""
+"""Minimum number of runs whose mean loss is compared with the floor."""
 REPEATS = "repeats"
 RISES, HIGH = "rises", 1.5
 """RISES: code of the warning that the loss rises where the law falls. HIGH: loss ratio that triggers this warning.
@@ -130,8 +130,8 @@ def _collinear(s: Sample) -> Iterator[FitWarning]:
 def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
     """Warn of a floor that is zero or not resolved.
 
-    The warning for an unresolved floor states its upper limit, and the loss far beyond the runs with and without a
-    floor.
+    The warning for an unresolved floor states the upper limit of the floor and two losses far beyond the runs: the loss
+    with a floor and the loss without one.
     """
     floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)} - set(found.held)
     for i, name in enumerate(s.law.names):
@@ -213,8 +213,8 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
 def _resolved(value: Floats, p: Param, spread: float, along: Floats) -> bool:
     """Return whether the fitted exponent ``value`` is inside its bounds.
 
-    For an exponential, ``value`` is a rate, which may be positive or negative. It must also differ clearly from zero,
-    because with a rate near zero the term is a straight line.
+    For an exponential, ``value`` is a rate, which may be positive or negative. A rate is resolved only if it also
+    differs clearly from zero, because with a rate near zero the term is a straight line.
     """
     if p.low < 0:
         return bool(LOG_LIMIT < abs(value) * spread < rate_limit(spread, float(np.mean(along))) * (1 - 1e-9))
@@ -329,9 +329,9 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 
 
 def floor_limit(n: int, parameters: int) -> float:
-    """Return the distance below the law, in robust standard deviations, at which one of ``n`` runs rejects a floor.
+    """Return how far below the law a run must be, in robust standard deviations, to reject a floor above the run.
 
-    The floor is above the loss of this run.
+    The law has ``parameters`` fitted parameters and is fitted to ``n`` runs.
     """
     freedom = n - parameters
     return max(BELOW, float(-stdtrit(freedom, FALSE_ALARMS / n))) if freedom > 0 else float("inf")

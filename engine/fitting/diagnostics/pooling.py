@@ -33,7 +33,7 @@ LEVEL = 1e-3
 SMALLER = 0.2
 """Minimum relative decrease of the residual scatter when the offset of each column value is subtracted."""
 STRATUM, STRATUM_OF_FEW = 12, 18
-"""Maximum number of runs in a stratum, for a table of at least ``FEW`` runs and for a smaller table.
+"""Maximum numbers of runs in a stratum. The second number is for tables with fewer than ``FEW`` runs.
 
 In a small table, larger strata detect smaller offsets.
 """

@@ -237,9 +237,9 @@ def _notes(found: Records, floor: bool) -> Iterator[FitWarning]:
 MOST = 2000
 """Maximum number of points of the curves to which the surface is fitted."""
 SMOOTH = 0.98
-"""Minimum fraction of the loss variance that the surface must explain for a simulation of the bias."""
+"""The bias is simulated only if the surface explains at least this fraction of the variance of the loss."""
 EVEN = 0.01
-"""Largest relative variation of C / (N D) over the points for which the closed form of the frontier is used."""
+"""The closed form of the frontier is used only if C / (N D) varies over the points by at most this fraction."""
 FEWEST_CURVES = 6
 """Minimum number of curves for an estimate of the scatter of the curves about the surface."""
 FREE = 3
@@ -253,11 +253,11 @@ These are the mean of the offsets, and their slopes in log N and log D.
 class SelectionBias:
     """A noise model of training curves, to simulate the selection bias of their envelope.
 
-    ``theta`` are the parameters of the surface, and ``smooth`` (n,) its losses at all points. ``scatter`` is the noise
-    of whole curves. ``within`` (n,) are the remaining residuals of the points. A draw changes their sign at random and
-    shifts them along their curve. ``curve`` (n,) is the curve of each point, and ``members`` contains the points of
-    each curve in order of compute. Residuals are differences of log loss if ``log`` is True, and otherwise differences
-    of the loss.
+    ``theta`` are the parameters of the surface, and ``smooth`` (n,) are the losses of the surface at all points.
+    ``scatter`` is the noise of whole curves. ``within`` (n,) are the remaining residuals of the points. A draw changes
+    their sign at random and shifts them along their curve. ``curve`` (n,) is the curve of each point, and ``members``
+    contains the points of each curve in order of compute. Residuals are differences of log loss if ``log`` is True, and
+    otherwise differences of the loss.
     """
 
     theta: Floats

@@ -27,7 +27,7 @@ from isoplan.engine.fitting.types.result import Estimate, FitWarning, empty_resa
 from isoplan.engine.laws.expression import FormulaLaw
 
 SAME = 1e-6
-"""Largest relative difference of two objectives that belong to the same minimum."""
+"""Two objectives belong to the same minimum if their relative difference is not larger than this number."""
 NEAR, KEPT = 1.25, 2
 """Refits start from the best minimum and from up to ``KEPT`` other minima.
 
@@ -43,7 +43,7 @@ MEMORY = 1_000_000
 AT_ONCE = 250
 """Maximum number of resamples in a block. A smaller block takes almost the same time, because of a few slow starts."""
 FLAT = 1e-9
-"""Threshold for an unconstrained direction: its curvature, relative to the curvature along single parameters."""
+"""A direction is unconstrained if (its curvature) / (curvature along single parameters) is below this number."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ Sources: Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, e
 conditions:
 
 - The parabola opens upward in the loss.
-- The vertex is outside the sweep by at most the width of the sweep.
-- The loss at the vertex is below the lowest measured loss by at most twice the range of the measured losses.
+- The distance of the vertex from the sweep is not larger than the width of the sweep.
+- The lowest measured loss exceeds the loss at the vertex by at most twice the range of the measured losses.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 AT_ONCE = 256
 """Number of resamples in a block."""
 CANDIDATES = 6
-"""Maximum number of groups with a separate fit that is a candidate for the shared values.
+"""Maximum number of groups whose separate fits are candidates for the shared values.
 
 The groups with the most runs are used.
 """
@@ -67,7 +67,7 @@ class Joint:
     def joined(self, theta: list[Floats]) -> Floats:
         """Return the joint vectors (..., Q) of the parameters ``theta`` of all groups, each (..., q).
 
-        The shared parameters have the values in the last group.
+        The values of the shared parameters are those in the last group.
         """
         out = np.empty((*theta[0].shape[:-1], self.size))
         for at, part in zip(self.place, theta, strict=True):
@@ -103,7 +103,7 @@ class Joint:
         return replace(self, parts=tuple(posed(p, q, noise) for p, q in zip(self.parts, self.priors, strict=True)))
 
     def redrawn(self, normal: Floats) -> Joint:
-        """Return the joint problem with prior means for each resample, from standard normal numbers (r, k)."""
+        """Return the joint problem with random prior means for each resample; ``normal`` (r, k) are standard normal."""
         ends = np.cumsum([len(q) for q in self.priors])[:-1]
         own = np.split(normal, ends, axis=1)
         return replace(self, parts=tuple(map(redrawn, self.parts, self.priors, own)))

@@ -40,7 +40,7 @@ class Drawn:
 
 
 def surface(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Return the global minimum of the objective with the priors, and the resamples of the specification."""
+    """Return the global minimum of the objective with priors, and the resamples that the specification requests."""
     p = informed(s, problem(s.law, s.spec, s.columns, s.y, s.weight), least_objective)
     optimum = best_fit(p)
     drawn = Drawn(empty_resamples(len(s.law.params)), Resampling())
@@ -60,7 +60,10 @@ def surface(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) -> Drawn:
-    """Return the resamples of the specification. If the runs do not resolve the floor, half of them have no floor."""
+    """Return the resamples that the specification requests.
+
+    If the runs do not resolve the floor, half of the resamples have no floor.
+    """
     total, member = s.spec.bootstrap, clusters(s.runs)
     groups = int(member.max()) + 1
     how = Resampling(choose(s.spec.interval, groups, len(s.free)), runs=groups, parameters=len(s.free))

@@ -1,4 +1,4 @@
-"""The line in log N and log D between runs that overfit and runs that do not, by penalised logistic regression.
+"""Penalised logistic regression: the line in log N and log D between runs that overfit and runs that do not.
 
 The odds that a run overfits are exp(b0 + b1 ln N + b2 ln D). The odds are 1 on the line N = c D^lambda, with lambda =
 -b2/b1. If a line separates the two kinds of runs exactly, the likelihood has no finite maximum. The likelihood is

@@ -20,7 +20,7 @@ DRAWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Covariance ``matrix`` (m, m) of the parameters ``names``. It refers to the logarithms of those in ``logs``."""
+    """Covariance ``matrix`` (m, m) of the parameters ``names``. Parameters in ``logs`` are replaced by their logs."""
 
     names: tuple[str, ...]
     logs: tuple[str, ...]

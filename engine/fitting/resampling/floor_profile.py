@@ -11,7 +11,8 @@ If there are few runs and the floor is near zero, the distribution of r is not c
 from one. Tables are then simulated from the law with floor t, with the best other parameters and with normal noise as
 large as the noise of the runs. The median of r and its 10 % and 90 % quantiles in these tables determine a shift and a
 scale for r (a parametric bootstrap of the signed root, DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). The upper
-width (above the median) is set to at least the lower width. docs/coverage.md shows the measured coverage of the curve.
+width (above the median) is never set to less than the lower width. docs/coverage.md shows the measured coverage of the
+curve.
 
 In a table with outliers, the lowest run determines a further upper limit of the floor. Least squares estimates one
 scatter from all runs. A few diverged runs increase this scatter, and the confidence curve then allows floors far above

@@ -8,9 +8,9 @@ values with D <= t^2 (the F test), where t is a quantile of Student's t distribu
 
 A draw is a vector of Student's t numbers, one for each parameter. The numbers for the exponents define a direction and
 a length R. The exponents move in this direction until the profile deviance, with the best amplitudes, is D = R^2. The
-numbers for the amplitudes then scatter the amplitudes, in which the law is linear, around their best values. For a law
-with one exponent, the percentiles equal the profile interval to the last digit. For every law, the draws follow the
-curved valley of the likelihood. For a linear law, the intervals are Student's t intervals.
+law is linear in the amplitudes. The remaining numbers scatter the amplitudes around their best values. For a law with
+one exponent, the percentiles equal the profile interval to the last digit. For every law, the draws follow the curved
+valley of the likelihood. For a linear law, the intervals are Student's t intervals.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def posed(p: Problem, prior: Priors, noise: float) -> Problem:
 
 
 def redrawn(p: Problem, prior: Priors, normal: Floats) -> Problem:
-    """Return the problem ``p`` with random prior means for each resample, from normal numbers ``normal`` (r, k)."""
+    """Return the problem ``p`` with random prior means for each resample; ``normal`` (r, k) are standard normal."""
     return replace(p, penalty=p.penalty and moved(p.penalty, prior, normal))
 
 
@@ -57,7 +57,7 @@ def penalty(forms: Forms, prior: Priors, noise: float) -> Penalty:
 
 
 def moved(one: Penalty, prior: Priors, normal: Floats) -> Penalty:
-    """Return the penalty with random means for each resample, from standard normal numbers ``normal`` (r, k)."""
+    """Return the penalty with random means for each resample; ``normal`` (r, k) are standard normal."""
     mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
     return replace(one, mean=mean + sd * normal)
 

@@ -18,7 +18,7 @@ FEWEST = 3
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """r lower envelopes of the loss, one for each resample, at the b distinct values of compute ``C`` (b,).
+    """The lower envelopes of the loss in r resamples, at the b distinct values of compute ``C`` (b,).
 
     N, D, y and ``at`` (the index of the point) have the shape (r, b). ``all`` (r, b) marks the points of an envelope.
     ``on`` (r, b) marks the points to which power laws are fitted. ``trimmed`` (r,) marks the envelopes from which the

@@ -20,7 +20,7 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Curves, Metric, Runs
 
 LOST = 0.5
-"""Threshold for a diverged curve: rise of the loss after its minimum, divided by the decrease before the minimum."""
+"""A curve diverged if (rise of the loss after its minimum) / (decrease before the minimum) exceeds this number."""
 STRETCHES = 20
 """Number of segments into which a curve is divided. Their mean losses show whether the loss rises at the end."""
 SIGNIFICANT = 4.0
@@ -113,7 +113,7 @@ def smoothed_by_updates(x: Floats, step: Floats, starts: Ints, smoothing: float)
 class End:
     """The end of a validation curve.
 
-    ``overfits`` is True if the loss rose after its minimum, and ``falling`` is True if it still decreased.
+    ``overfits`` is True if the loss rose after its minimum. ``falling`` is True if the loss still decreased at the end.
     """
 
     overfits: bool
@@ -220,7 +220,7 @@ def whole(spec: FitSpec, curves: Curves) -> Runs:
 
 
 def updates(spec: FitSpec, curves: Curves) -> Runs:
-    """Return one row for each run: its batch size and, in the column of the metric, the training steps to the target.
+    """Return one row for each run, with its batch size and the training steps to the target (in the metric's column).
 
     The target is ``spec.target``. If it is None, the target is the best loss that every run reaches. The step at which
     a curve reaches the target is interpolated between points. The running mean of the loss covers a fixed fraction of
@@ -253,7 +253,7 @@ def updates(spec: FitSpec, curves: Curves) -> Runs:
 
 
 def cells(spec: FitSpec, curves: Curves) -> Runs:
-    """Return one row for each run: N, the unique samples as D, and the label of overfitting in the metric's column.
+    """Return one row per run: model size (N), unique samples (as D), label of overfitting (in the metric's column).
 
     The label is 1 if the run overfits, and 0 otherwise.
     """

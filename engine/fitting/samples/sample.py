@@ -29,7 +29,7 @@ class Sample:
     ``columns`` contains an array (n,) for each axis. ``y`` is the fitted quantity times ``sign``, which is -1 if larger
     values are better and the law describes -y. ``unplaced`` counts the runs that are omitted because their value on a
     swept axis is zero and ``FitSpec.realised`` is None. ``unmeasured`` counts the runs without a value of y. An example
-    is a background rejection that is given only as a limit.
+    of a missing y is a background rejection that is given only as a limit.
     """
 
     law: Law
@@ -107,7 +107,7 @@ def no_run(runs: Runs) -> PlannerError:
 
 
 def precision(spec: FitSpec, runs: Runs) -> Floats:
-    """Return the factors (n,) of the run weights from the given errors; all factors are 1 if no errors are given.
+    """Return the factors (n,) by which errors change the run weights; all factors are 1 if no errors are given.
 
     If sigma is the error of a run, the factor is 1/sigma for the objectives "lad" and "asymmetric", and 1/sigma^2 for
     other objectives. Least squares then sums (residual / sigma)^2.

@@ -1,10 +1,10 @@
 """Damped Newton method within bounds, for many starts at once, for any objective with derivatives.
 
 The matrix of a step is the full Hessian of the objective plus lambda times the Gauss-Newton matrix of iteratively
-reweighted least squares. The damping lambda decreases after a good step, which lowers the objective. It is multiplied
-by five after any other step. A parameter at a bound stays there if the objective decreases beyond the bound (Bertsekas
-1982, SIAM J. Control Optim. 20, 221). If the optimal floor or amplitude is zero, the method therefore finds exactly
-zero, in a few steps.
+reweighted least squares. The damping lambda decreases after a step that lowers the objective, and is multiplied by five
+after any other step. A parameter at a bound stays there if the objective decreases beyond the bound (Bertsekas 1982,
+SIAM J. Control Optim. 20, 221). If the optimal floor or amplitude is zero, the method therefore finds exactly zero, in
+a few steps.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ The squared distance is d' G d / f. d is the difference of the parameters, G the
 at the current point of the start.
 """
 ROUNDING = 1e-13
-"""Largest relative increase of the objective that counts as a rounding error. It is accepted in the last step only."""
+"""Largest relative increase of the objective that counts as a rounding error. It is accepted only in the last step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Local:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A known optimum for each of b starts or r resamples. The descent of a start ends if it comes close to it."""
+    """A known optimum for each of b starts or r resamples. A descent ends when it comes close to its known optimum."""
 
     theta: Floats  # (b or r, q)
     value: Floats  # (b or r,)
@@ -147,7 +147,7 @@ def perfect(loss: Loss, runs: int) -> float:
 
 
 def _step(theta: Floats, low: Floats, high: Floats, here: Local, going: Ints, damping: Floats) -> tuple[Floats, Floats]:
-    """Return the damped step of each start, and the decrease (>= 0) of the objective expected to first order."""
+    """Return the damped step of each start, and a first-order estimate (>= 0) of the decrease of the objective."""
     g, gauss = here.gradient[going], here.gauss[going]
     diagonal = np.diagonal(gauss, axis1=1, axis2=2)
     hold = (low == high) | ~(diagonal > 0) | ~np.isfinite(diagonal)

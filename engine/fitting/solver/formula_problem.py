@@ -1,8 +1,8 @@
 """The fit of a formula as an optimisation problem: its objective and derivatives at many points at once.
 
-The solver replaces a parameter a by u, with a = s sinh(u). The scale s is UNIT times the value of a at the start. The
-function is linear near zero, so that a can change its sign or reach a bound at zero. It is exponential far from zero,
-so that a can change by decades.
+The solver replaces a parameter ``a`` by ``u``, with ``a = s sinh(u)``. The scale ``s`` is ``UNIT`` times the value of
+``a`` at the start. The function sinh is linear near zero, so ``a`` can change its sign or reach a bound at zero. Far
+from zero, sinh is exponential, so ``a`` can change by decades.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isoplan.engine.formula import Node, jet, value
 from isoplan.engine.laws.expression import FormulaLaw
 
 UNIT, FAR = 0.1, 25.0
-"""UNIT: ratio of the scale s to the parameter a at the start. FAR: maximum of |u| in a = s sinh(u).
+"""UNIT: ratio of the scale ``s`` to the parameter ``a`` at the start. FAR: maximum of ``|u|`` in ``a = s sinh(u)``.
 
 A parameter can grow by nine decades in one descent.
 """

@@ -31,7 +31,7 @@ DECADES = 3.0
 SEEN = 128
 """Maximum number of runs used to compare random draws. A larger table is reduced to this number of runs."""
 INERT = 1e-12
-"""Threshold of abs(d ln f / d ln a): a parameter a has no effect if no prediction f exceeds the threshold."""
+"""A parameter ``a`` has no effect if ``abs(d ln f / d ln a)`` is not above this number for any prediction ``f``."""
 
 
 def linear(e: Expression) -> tuple[str, ...]:
@@ -157,8 +157,8 @@ def _drawn(low: float, high: float, size: tuple[float, float], total: int, rando
 def magnitudes(tree: Node, columns: Mapping[str, Floats], parameters: set[str]) -> dict[str, tuple[float, float]]:
     """Estimate the range of magnitudes of each parameter that the formula combines with an expression of columns only.
 
-    If they are multiplied or divided, the product or ratio is assumed to be about one. If they are added or subtracted,
-    the parameter and the expression are assumed to have similar magnitudes. The result omits all other parameters.
+    If the parameter and the expression are multiplied or divided, their product or ratio is assumed to be about one. If
+    they are added or subtracted, they are assumed to have similar magnitudes. The result omits all other parameters.
     """
     found: dict[str, list[float]] = {}
     for node in nodes(tree):
@@ -216,7 +216,8 @@ def _least_squares(
 ) -> Floats:
     """Solve b systems of normal equations with a small ridge, and return the coefficients (b, k).
 
-    The coefficients are NaN if their matrix is singular. Coefficients in the mask ``hold`` have their value in ``at``.
+    The coefficients are NaN if their matrix is singular. Coefficients in the mask ``hold`` keep their values from
+    ``at``.
     """
     unit = np.eye(right.shape[1])
     hold = hold | (np.diagonal(gram, axis1=1, axis2=2) == 0)  # zero diagonal: the coefficient has no effect
@@ -231,7 +232,8 @@ def _least_squares(
 def _worth(e: Expression, theta: Floats) -> tuple[Floats, Floats]:
     """Return the objective of each starting point (inf if undefined), and the largest effect of each parameter.
 
-    The effect of a parameter a on a prediction f is abs(d ln f / d ln a), or abs(d ln f / da) if a is zero.
+    The effect of a parameter ``a`` on a prediction ``f`` is ``abs(d ln f / d ln a)``, or ``abs(d ln f / da)`` if ``a``
+    is zero.
     """
     values = {name: theta[:, i, None] for i, name in enumerate(e.names)}
     found = jet(e.tree, e.columns, values)

@@ -9,10 +9,11 @@ parameters. w_i is the weight of run i, and g_i is the gradient of its predictio
 the runs, where rho is the loss and r_i a residual, divided by s^2 and by the degrees of freedom. c is the Fisher
 information of the noise. Unlike the Hessian, the information matrix is smooth if rho has kinks.
 
-A scale parameter, such as C_L in (C_L / C)^gamma, is folded if it first increases and then decreases with its exponent
-(or the reverse) among the parameters that fit the runs about equally well. If the best fit is near this extremum of the
-scale, the scales of all resamples are on one side of the extremum. Their percentiles then contain the true value less
-often than stated (docs/coverage.md, C_L of the iso-FLOP minima). Predicted losses are not affected.
+A scale parameter, such as C_L in (C_L / C)^gamma, is folded if it is not a monotone function of its exponent among the
+parameters that fit the runs about equally well: with increasing exponent, it first increases and then decreases, or the
+reverse. If the best fit is near this extremum of the scale, the scales of all resamples are on one side of the
+extremum. The percentiles of these scales then contain the true value less often than stated (docs/coverage.md, C_L of
+the iso-FLOP minima). Predicted losses are not affected.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ MARGIN, LIKELY = 0.01, 1.92
 MARGIN is a fraction of the best objective. LIKELY is in units of the noise scale s.
 """
 LOOSE = 1.0
-"""Threshold for reporting a direction: the relative change of a parameter by one standard error along the direction."""
+"""A direction is reported if one standard error along it changes a parameter by at least this fraction."""
 PART = 0.2
 """Threshold for naming a parameter in the warning about a direction in parameter space.
 

@@ -52,14 +52,15 @@ STEPS = {
 Each step is followed by the opposite step.
 """
 FEWER = 2
-"""Number of ``STEPS`` for a resample with an objective at or below that of the best fit (three in five resamples).
+"""Number of ``STEPS`` for a resample whose objective does not exceed that of the best fit.
 
-Resamples with a higher objective use all steps, because they contain outliers more than once. If all resamples used two
-steps, 91 of 40,000 resamples of the Epoch table would miss their optimum. 81 of these 91 have a higher objective.
+Three in five resamples are of this kind. Resamples with a higher objective use all steps, because they contain outliers
+more than once. If all resamples used two steps, 91 of 40,000 resamples of the Epoch table would miss their optimum. 81
+of these 91 have a higher objective.
 """
 ROUNDS, AGAIN = 16, 3
-"""ROUNDS: maximum number of further batches of starts for a resample.
-AGAIN: number of starts that must end in its best minimum before the batches stop.
+"""ROUNDS: maximum number of further batches of starts for a resample. AGAIN: the batches stop when this number of
+starts have ended in the best minimum of the resample.
 """
 MANY = 2_000
 """Smallest number of runs with which a fit uses fewer starts. With many runs, the optimum is rarely uncertain."""
@@ -158,7 +159,7 @@ def _engine(p: Problem, resamples: int = 0) -> Engine:
 
 
 def _cells(engine: Engine, p: Problem, weight: Floats, best: int) -> Floats:
-    """Return the ``best`` grid cells with the lowest objective of each of r resamples, as starts (r, best, q)."""
+    """Return grid cells for each of r resamples, as starts (r, best, q): those with the lowest objectives."""
     thin = np.arange(0, p.n, max(p.n // RANKED, 1))
     return engine.starts(exponent_grid.grid(p.rows(thin)), weight[:, thin], best)
 
@@ -167,8 +168,8 @@ def _refit(engine: Engine, p: Problem, best: Optimum, steps: Floats, weight: Flo
     """Return the optimum (r, q) of each resample in a block.
 
     The first start is the best fit. The further starts are at the distances ``steps`` (s, q) from the minimum of the
-    first start. If ``steps`` is empty, they are the best ``first`` grid cells. If the starts of a resample end in
-    different minima, more grid cells are tried.
+    first start. If ``steps`` is empty, they are ``first`` grid cells: those with the lowest objectives. If the starts
+    of a resample end in different minima, more grid cells are tried.
     """
     direct = best.ladder[SKIPPED:]
     theta, value = _from(engine, p, np.tile(best.theta, (len(weight), 1, 1)), weight, best.ladder)

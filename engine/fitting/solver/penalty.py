@@ -12,17 +12,19 @@ from isoplan.engine.arrays import Floats, Ints
 DIRECT, INVERSE, AMPLITUDE, SCALE = range(4)
 """Kinds of functions that compute a parameter of a law from the internal parameters theta.
 
-theta contains an amplitude c and an exponent e; a and b are constants.
+theta contains an amplitude ``c`` and an exponent ``e``; ``a`` and ``b`` are constants.
 
-- DIRECT: a e. For a parameter of a term without exponent, e is an amplitude.
-- INVERSE: a / e.
-- AMPLITUDE: c exp(b e).
-- SCALE: exp(log(c) / (a e) + b). This is the scale X_s of a term (X_s / X)^alpha.
+- DIRECT: ``a * e``. For a parameter of a term without exponent, ``e`` is an amplitude.
+- INVERSE: ``a / e``.
+- AMPLITUDE: ``c * exp(b * e)``.
+- SCALE: ``exp(log(c) / (a * e) + b)``. This is the scale X_s of a term (X_s / X)^alpha.
 """
 
 
 Form = tuple[int, int, int, float, float]
-"""Function that computes a parameter: its kind (such as ``DIRECT``), the indices of c and e in theta, and a and b."""
+"""Function that computes a parameter: its kind (such as ``DIRECT``), the indices of ``c`` and ``e`` in theta, and ``a``
+and ``b``.
+"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,8 @@ def words(seed: int, start: int, stop: int, count: int) -> Words:
 def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints) -> Floats:
     """Return how often each of n runs is drawn in the resamples ``start`` to ``stop``: shape (stop - start, n).
 
-    Draw j chooses one of the runs ``order[first[j] : first[j] + size[j]]``. Their probabilities are equal within 2^-32.
+    Draw j chooses one of the runs ``order[first[j] : first[j] + size[j]]``. The probabilities of these runs are equal
+    within 2^-32.
     """
     total, n = stop - start, len(order)
     pick = order[first + ((words(seed, start, stop, len(size)) * size.astype(np.uint64)) >> np.uint64(32)).astype(int)]

@@ -26,9 +26,10 @@ from isoplan.engine.laws.terms import Const, Curve, Ratio, Smooth
 Bounds = tuple[float, float]
 
 LOG_LIMIT = 0.01
-"""Smallest exponent e of a term A X^-e in a law with a floor that may be negative.
+"""Smallest exponent ``e`` of a term ``A * X^-e`` in a law with a floor that may be negative.
 
-For smaller e, the term plus a floor -A is nearly -A e ln X, so the runs determine only the product A e.
+For smaller ``e``, the sum of the term and the floor ``-A`` is nearly ``-A * e * ln X``. The runs then determine only
+the product ``A * e``.
 """
 
 RATE_LIMIT = 30.0
@@ -37,7 +38,7 @@ RATE_LIMIT = 30.0
 At this rate, the term changes by a factor of e^60 over the range.
 """
 FLOAT = 340.0
-"""Largest product of the rate of a term and the mean coordinate of the runs, as an absolute value.
+"""Largest absolute value of (rate of a term) * (mean coordinate of the runs).
 
 The amplitude at coordinate zero and its square are then finite floating-point numbers.
 """
@@ -85,7 +86,9 @@ class Problem:
         return int(np.sum(self.low < self.high))
 
     def of(self, resamples: Ints | slice) -> Problem:
-        """Return the problem with the targets y and the prior means of the given resamples, if these differ."""
+        """Return the problem with the targets y and the prior means of the given resamples, if resamples differ in
+        these.
+        """
         y = self.y if len(self.y) == 1 else self.y[resamples]
         return replace(self, y=y, penalty=self.penalty and self.penalty.of(resamples))
 

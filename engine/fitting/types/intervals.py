@@ -94,8 +94,8 @@ def _bias(centre: Floats, ordered: Floats, count: NDArray[np.int_]) -> Floats:
 def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats:
     """Return the quantile ``share`` (s) of the first ``count`` (s) sorted draws, by linear interpolation.
 
-    The i-th smallest draw is the quantile i / (count + 1), the probability that a further draw is below it. Draws may
-    be infinite.
+    The i-th smallest draw is the quantile i / (count + 1). This is the probability that a further draw is below it.
+    Draws may be infinite.
     """
     if ordered.shape[0] == 0:
         return np.full(share.shape, np.nan)
@@ -193,7 +193,7 @@ class Resampling:
 
 
 EXCLUDED = 0.025
-"""Largest confidence in a floor of zero at which the floor counts as resolved (its 95 % interval excludes zero)."""
+"""A floor is resolved if the confidence in a floor of zero is not above this: its 95 % interval then excludes zero."""
 OUTSIDE = 0.16
 """Probability outside a 68 % interval on each of its two sides."""
 LARGEST = 8.0
@@ -253,7 +253,7 @@ def floor_interval(
 
 
 def leading_axis(law: Law, values: Values, most: Mapping[str, float]) -> str:
-    """Return the axis with the largest term of the law at the largest runs.
+    """Return the axis whose term in the law is the largest for the largest runs.
 
     ``most`` contains the largest value of the runs on each axis. Larger runs along the returned axis decrease the loss
     most.

@@ -28,7 +28,7 @@ MONOTONE = 0.9
 LEVEL = 0.05
 """Largest p-value of an F test at which the runs count as different from a constant."""
 SURE = 0.9
-"""Fraction of resamples that must have their optimum inside the sweep for the location "inside"."""
+"""The location is "inside" only if at least this fraction of resamples have their optimum inside the sweep."""
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def parameter(name: str, value: float, draws: Floats, read: Reading, within: Int
 
 
 def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval) -> Interval | None:
-    """Return the interval ``ends``. An end at a bound in ``within`` becomes infinite if too many draws are there."""
+    """Return the interval ``ends``. An end at a bound in ``within`` becomes infinite if too many draws equal it."""
     if ends is None or ends[0] == ends[1]:
         return ends
     sound, tail = draws[np.isfinite(draws)], (1 - level) / 2

@@ -228,7 +228,7 @@ class Fit:
         return f"Intervals ({self.resampling.method}): {WAYS[self.resampling.method]}{half}."
 
     def with_notes(self, notes: Iterable[str]) -> Fit:
-        """Return the fit with ``notes`` on how its runs were read, before its other warnings."""
+        """Return the fit with ``notes`` before its other warnings. The notes state how the runs were read."""
         return replace(self, warnings=(*(FitWarning(ABOUT_RUNS, note) for note in notes), *self.warnings))
 
     def predict(self, columns: Mapping[str, ArrayLike]) -> Floats:

@@ -46,7 +46,7 @@ class Points:
 
 
 def last_point(known: Points, new: Points) -> Floats:
-    """Predict the y of the largest known run (no further improvement), averaged over all known runs of this size."""
+    """Predict no further improvement: the y of the largest known run, averaged over all known runs of this size."""
     return np.full(len(new.size), np.mean(known.y[known.size == np.max(known.size)]))
 
 
@@ -321,8 +321,8 @@ def relative_to(y: Floats) -> Floats:
 def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
     """Return the validation of the law of ``spec`` on ``runs``, which are points of training curves.
 
-    A law of single runs, and an envelope of runs with budgets, is validated by ``validate``. Raises PlannerError in the
-    same cases as ``validate``, and for the law threshold.
+    ``validate`` is called for a law of single runs, and for an envelope of runs with budgets. Raises PlannerError in
+    the same cases as ``validate``, and for the law threshold.
     """
     law = spec.find_law()
     if law.estimator == "threshold":

@@ -22,8 +22,8 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor
 
 MOST_VALUES = 12
-"""Maximum number of different values of a category. Most comparisons need 2 to 8 values. More values are allowed for
-tables with many groups of few runs.
+"""Maximum number of different values of a category. Most comparisons need 2 to 8 values. The maximum is larger because
+some tables have many groups of few runs.
 """
 MOST_COLUMNS = 24
 """Maximum number of category columns that are read. Columns of datasets, splits and flags are read first."""
@@ -57,8 +57,9 @@ _SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "bool": "BOOLEAN"}
 def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints) -> dict[str, Category]:
     """Return the categories of a table: its columns with 2 to ``MOST_VALUES`` different values, by column name.
 
-    The codes of a category contain, for each row in ``ids``, the index of its value, or -1 if the value is missing.
-    Datasets, splits and flags come first. Numeric columns that a law uses, seeds, states and metrics are left out.
+    The codes of a category contain one number for each row in ``ids``: the index of the row's value, or -1 if the value
+    is missing. Datasets, splits and flags come first. Columns of seeds, states and metrics are left out, and so are the
+    numeric columns that a law uses.
     """
     used = {name for role, name in uses(roles) if role in _NOT_COMPARED}
     categories = [
@@ -93,7 +94,9 @@ def _untrained(column: Column) -> bool:
 
 
 def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
-    """Return the kind that the name and the values of a column suggest. A prefix such as ``config.`` is ignored.
+    """Return the kind of category that the name and the values of a column suggest.
+
+    A prefix such as ``config.`` is ignored.
 
     >>> category_kind("config.dataset", ["c4", "pile"]), category_kind("is_outlier", ["0", "1"])
     ('dataset', 'out')
@@ -133,12 +136,12 @@ _MAX_GROUPS = 200
 
 
 def find_budgets(C: Floats) -> Floats:
-    """Group runs of similar compute, and return the nominal budget of each run (n,) in FLOPs; NaN without a group.
+    """Group runs of similar compute; return the nominal budget of each run (n,) in FLOPs. Runs without a group get NaN.
 
-    ``C`` is (n,) in FLOPs. The sorted values of log10 C are cut at the widest gaps. The number of cuts maximizes the
-    ratio of the smallest gap to the width of the widest group, and this ratio must exceed ``_CLEAR``. At least two
-    groups must have ``MIN_RUNS`` or more runs, and these groups must contain at least half of all runs. Otherwise all
-    budgets are NaN. The nominal budget of a group is the median of its C.
+    ``C`` is (n,) in FLOPs. The sorted values of log10 C are cut at the widest gaps. The number of cuts is chosen so
+    that (smallest gap between groups) / (width of the widest group) is as large as possible. All budgets are NaN unless
+    this ratio exceeds ``_CLEAR``, at least two groups have ``MIN_RUNS`` or more runs, and these groups contain at least
+    half of all runs. The nominal budget of a group is the median of its C.
     """
     nominal = np.full(len(C), np.nan)
     usable = np.flatnonzero(np.isfinite(C) & (C > 0))
@@ -181,9 +184,9 @@ _WORDS |= {"durchschnitt", "somme", "moyenne", "suma", "totale", "somma", "media
 def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.bool_], str]:
     """Return a mask (n,) of the summary rows, and a phrase with their names for a note (empty without such rows).
 
-    Summary rows are the last rows of a table. Each has another name in ``_WORDS``, such as "total" and "mean". If any
-    other row has a name in ``_WORDS``, there are no summary rows. If the runs have no names, the names of their groups
-    are used.
+    Summary rows are the last rows of a table. Their names, such as "total" and "mean", are in ``_WORDS`` and all
+    different. If any other row has a name in ``_WORDS``, there are no summary rows. If the runs have no names, the
+    names of their groups are used.
     """
     names = labels.get("run", labels.get("group"))
     mask = np.zeros(n, dtype=bool)

@@ -90,7 +90,8 @@ class Reading:
     def __call__(self, x: Floats) -> Floats:
         """Convert the numbers ``x`` (n,) of the column to the unit of its role.
 
-        Infinite numbers stay infinite. The result is NaN where the converted number is not finite.
+        Infinite numbers in ``x`` stay infinite. For any other number, the result is NaN if the converted number is not
+        finite.
         """
         with np.errstate(all="ignore"):
             converted = self._converted(x)
@@ -174,8 +175,8 @@ class Conversion:
     ``kind`` is the conversion as the mapping stores it. For a column of text, ``changes`` counts the cells for which
     the conversion gives a new or a different number. ``fails`` counts the cells that the conversion cannot read; they
     would be missing. ``ambiguous`` is true if a comma or a point may be a decimal mark or a thousands separator.
-    ``about`` describes the unit; it is empty without a unit. ``needed`` is true if the column gets the role that its
-    name suggests only after the user has accepted the conversion.
+    ``about`` describes the unit; it is empty without a unit. If ``needed`` is true, the column does not get the role
+    that its name suggests until the user accepts the conversion.
     """
 
     kind: str

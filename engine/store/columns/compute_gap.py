@@ -13,7 +13,9 @@ from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.columns.units import off_rule, unit_of_compute
 
 FAR = 3.0
-"""Largest median of (C of the table) / (C of the rule), or of its inverse, that causes no question to the user."""
+"""The user is not asked about a gap if the median of (C of the table) / (C of the rule) is between ``1 / FAR`` and
+``FAR``.
+"""
 SCATTERED = 0.3
 """Maximum scatter of ln C about C = zeta N D. If the scatter is larger, exponents of N and D are also fitted."""
 
@@ -58,7 +60,7 @@ class ComputeGap:
 def compute_gap(runs: Runs) -> ComputeGap | None:
     """Return the gap between the column C of ``runs`` and the compute rule; None if the median ratio is within ``FAR``.
 
-    Also returns None if the table has no column C, N or D, or if a unit such as PF-days explains the gap.
+    Also returns None if C, N or D has no column in the table, or if a unit such as PF-days explains the gap.
     """
     off = off_rule(runs)
     if not off.size:

@@ -96,10 +96,10 @@ def compute(roles: Roles, columns: Mapping[str, ArrayLike], ids: Ints) -> dict[s
 
 
 def proposals(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Propose formulas for D (samples seen) and the loss if the mapping does not contain them: role -> formula.
+    """Return proposed formulas (role -> formula) for D (samples seen) and for the loss, if these roles are not mapped.
 
-    D is epochs times the size of the dataset, or steps times the batch size (times the sequence length). The loss is
-    one minus an accuracy, or an error rate. The formulas are only proposed, not applied.
+    D is epochs times the size of the dataset, or steps times the batch size (times the sequence length). The loss is an
+    error rate, or one minus an accuracy. The formulas are only proposed, not applied.
     """
     found = {}
     if roles.D is None and "D" not in roles.derived and (formula := _samples(columns)):
@@ -131,9 +131,9 @@ def _samples(columns: Sequence[Column]) -> str:
 
 
 def _error(column: Column) -> str:
-    """Return a formula that computes the loss from ``column``: one minus an accuracy, or an error rate.
+    """Return a formula that computes the loss from ``column``: an error rate, or one minus an accuracy.
 
-    The formula is empty if the column is not an accuracy or an error rate.
+    The formula is empty if the column is neither an error rate nor an accuracy.
     """
     own, share = words(column.name), quoted(column.name) + (" / 100" if is_percent(column) else "")
     if column.minimum is None or column.maximum is None or column.minimum < 0:

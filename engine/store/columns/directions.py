@@ -1,4 +1,4 @@
-"""Metrics as a user types them, such as ``accuracy`` or ``accuracy:max``: the column and its better direction."""
+"""Metrics as a user types them: a column (``accuracy``), or a column and its better direction (``accuracy:max``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def with_metric(roles: dict[str, str], column: str) -> dict[str, str]:
 
 
 def with_direction(table: Measured, column: str, direction: str, option: str) -> Measured:
-    """Return the runs or curves with the better direction of the metric ``column`` set in their mapping.
+    """Return the runs or curves after setting the better direction of the metric ``column`` in their mapping.
 
     If ``direction`` is empty, the mapping is unchanged. Raises PlannerError if ``direction`` is empty and the name of
     the metric does not imply a direction. The message names the terminal option ``option``.

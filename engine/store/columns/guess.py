@@ -121,8 +121,9 @@ def proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
 def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
     """Return the mapping that the names and values of the columns suggest.
 
-    A column of text or with a unit gets a numeric role only if the user accepted its conversion. ``agreed`` lists the
-    columns with an accepted conversion, or maps them to the conversion (an empty text means the proposed one).
+    A column of text, or a column with a unit, gets a numeric role only if the user accepted its conversion. ``agreed``
+    lists the columns with an accepted conversion, or maps them to the conversion (an empty text means the proposed
+    one).
     """
     columns = with_guesses(columns)
     conversions = agreed_conversions(columns, agreed)
@@ -195,7 +196,7 @@ def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
 
 
 def why_not(column: Column) -> str:
-    """Return a phrase that explains why a column is not read without its proposed conversion, and what to do."""
+    """Return a phrase that explains why a column is not read without its proposed conversion, and what to do then."""
     if column.conversion is None or column.conversion.about == "" or column.kind == "text":
         return f"column {column.name!r} holds text such as {column.cell}; {column.way_to_numbers}"
     return f"column {column.name!r} looks like {column.guess} {column.conversion.about}; {column.way_to_numbers}"
@@ -242,13 +243,13 @@ def quoted(name: str) -> str:
 
 
 def known_direction(name: str) -> Direction | None:
-    """Return the better direction of a metric that its name implies; None if the name implies none."""
+    """Return the better direction that the name of a metric implies; None if the name implies none."""
     tokens = words(name)
     return "min" if tokens & SMALLER else "max" if tokens & LARGER else None
 
 
 def better(name: str) -> Direction:
-    """Return the better direction of a metric that its name implies; "max" if the name implies none."""
+    """Return the better direction that the name of a metric implies; "max" if the name implies none."""
     return known_direction(name) or "max"
 
 
@@ -312,7 +313,7 @@ def _data_sets(columns: Sequence[Column]) -> set[str]:
 
 
 def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
-    """Return how well a column fits a role that only one column can have; 0 or less means that it does not fit.
+    """Return how well a column fits a role that only one column can have; 0 or less: the column does not fit.
 
     ``unit`` is the unit in the name of the column. The score is also computed for the name without the unit.
     """
@@ -329,7 +330,7 @@ def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
 
 
 def _unit_score(unit: NamedUnit, role: Role) -> float:
-    """Return the score for ``role`` of a column whose name contains a unit.
+    """Return how well a column fits ``role`` if its name contains ``unit``.
 
     Perplexity and bits have a lower score than the usual names of a loss. A unit of compute in the name is sufficient
     for the role C.
@@ -343,7 +344,8 @@ def _unit_score(unit: NamedUnit, role: Role) -> float:
 def _number_bonus(column: Column, role: Role, unit: NamedUnit | None) -> float:
     """Return a bonus if the values of the column are plausible for ``role``.
 
-    The bonus is -1000, which excludes the column, if its type is wrong or if a size or a compute is at most 1.
+    A bonus of -1000 excludes the column. This is the bonus if the column has the wrong type, or if the role is a size
+    or a compute and no value exceeds 1.
     """
     if role is Role.STATUS:
         return 0 if column.kind == "text" else -1000

@@ -21,21 +21,21 @@ TIMES = ("step", "epochs", "D", "C")
 NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
 """Names of columns that count the progress within a run. A plural name usually counts the steps of a whole run."""
 RISING = 0.9
-"""Minimum fraction of rows with a time that no other row of the same run has, and of runs with a falling loss. Rows
-below this limit are not points of training curves.
+"""Rows are points of training curves only if at least this fraction of the rows have a time that no other row of their
+run has. The loss must also fall in at least this fraction of the runs, unless the names of the columns are conclusive.
 """
 SHARED = 1.5
-"""If the number of different times in the table is at most this multiple of the mean number of rows per run, all runs
-have the same times.
+"""All runs are assumed to have the same times if (number of different times in the table) / (mean number of rows per
+run) is at most this number.
 """
 _IDS = frozenset({"id", "uid", "uuid", "job", "trial", "config", "sweep"})
 """Words in the name of a numeric column that probably identifies runs."""
 LOOKED_AT = 20_000
-"""Number of rows in which repeated names are searched."""
+"""Number of rows, from the start of the table, that are searched for repeated names."""
 MOST_NAMES = 20
 """Maximum number of columns that are tested as run names."""
 MANY = 1.8
-"""Minimum estimate of the rows per run name. If the estimate is smaller, the exact counts are not computed."""
+"""The exact counts are computed only if the estimated number of rows per run name is at least this number."""
 _OF_RUN = frozenset({"seed", "batch", "bsz", "width", "depth", "layers", "heads", "hidden", "vocab", "dim"})
 """Words in the names of settings. A setting is constant within a run."""
 
@@ -133,7 +133,8 @@ def _other_names(
 ) -> list[str]:
     """Return further columns that may identify runs: text, and whole numbers with a word such as "id" in their name.
 
-    Their values must repeat: at most 0.7 different values per row. The number of different values is an estimate.
+    Their values must repeat: (different values) / (rows) must be below 0.7. The number of different values is an
+    estimate.
     """
     used = {*tried, roles.N, roles.D, roles.loss, roles.status, roles.seed}
     names = [c for c in columns if c.kind == "text" or (c.kind == "number" and c.whole and words(c.name) & _IDS)]
@@ -245,15 +246,15 @@ def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np
 
 
 def _unique(names: NDArray[np.str_]) -> bool:
-    """Return whether the first names are all different, which means one row per run."""
+    """Return whether the first ``LOOKED_AT`` names are all different. Each run then probably has one row."""
     return len(np.unique(names[:LOOKED_AT])) == len(names[:LOOKED_AT])
 
 
 def _repeat(of: NDArray[Any], N: Floats, time: Floats, least: float) -> bool:
-    """Return whether rows with the same name repeat with different times, as in training curves.
+    """Return whether names repeat in rows with different times, as in training curves.
 
-    ``of`` (n,) are the names. Each name must have one N and several times. At least the fraction ``least`` of all rows
-    must have different times.
+    ``of`` (n,) are the names. Each name must have one N, and most names must have several times. At least the fraction
+    ``least`` of all rows must have a time that no other row of the same name has.
     """
     import pandas as pd
 

@@ -55,11 +55,11 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
 
 
 def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:
-    """Add conversions and formulas of the run table's mapping ``runs`` to ``curves``, the mapping of a curve table.
+    """Return the mapping ``curves`` of a curve table with conversions and formulas of the mapping ``runs`` added.
 
-    Only conversions and formulas of columns in ``columns``, the columns of the curve table, are added. If a conversion
-    of a column is added, the column also takes the role that it has in ``runs``, unless another column of the curve
-    table has this role. Returns the resulting mapping.
+    ``runs`` is the mapping of the run table, and ``columns`` are the columns of the curve table. A conversion or a
+    formula is added only if its columns are in ``columns``. A column whose conversion is added also gets the role that
+    it has in ``runs``, unless another column has this role in ``curves``.
     """
     names = {c.name for c in columns}
     kinds = {name: how for name, how in runs.conversions.items() if name in names}
@@ -123,13 +123,14 @@ def choice_notes(columns: Sequence[Column], roles: Roles) -> list[str]:
 
 
 UNIQUE_OR_SEEN = "is read as the samples seen in training"
-"""Text that the note on a column of D that may count unique samples contains."""
+"""Part of the note on a column of D that may count unique samples instead of samples seen."""
 
 
 def unique_or_seen(columns: Sequence[Column], roles: Roles) -> str:
     """Return the column of D if its name can mean unique samples as well as samples seen; otherwise "".
 
-    It is "" if the table shows the number of epochs or the compute, or if the user has confirmed the samples seen.
+    Also returns "" if the table shows the number of epochs, the unique samples or the compute, or if the user has
+    confirmed that the column counts samples seen.
     """
     stated = any(roles.column(role) or role.value in roles.derived for role in (Role.U, Role.EPOCHS, Role.C))
     if roles.D is None or roles.samples_seen or stated or counted_epochs(columns) is not None:
@@ -138,7 +139,7 @@ def unique_or_seen(columns: Sequence[Column], roles: Roles) -> str:
 
 
 def with_epochs(roles: Roles, epochs: float) -> dict[str, object]:
-    """Return the changes of the mapping for a column of D that counts unique samples, seen in ``epochs`` epochs."""
+    """Return the changes of the mapping if D's column counts unique samples and each run makes ``epochs`` epochs."""
     derived = roles.derived | {"D": f"{epochs:g} * {quoted(roles.D or '')}"}
     return {"D": None, "U": roles.D, "derived": derived}
 
@@ -172,7 +173,7 @@ def _parameters(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
 
 
 def _counts_part(name: str) -> bool:
-    """Return whether a column name denotes a part of the parameters: the active or the non-embedding ones."""
+    """Return whether a column name denotes a part of the parameters: active parameters or non-embedding parameters."""
     own = words(name)
     partial = bool(own & _ACTIVE) or ("non" in own and bool(own & _EMBEDDING))
     return partial and name_score(name, Role.N) > 0

@@ -28,7 +28,7 @@ SMALLER = frozenset(
 LOSSES = frozenset({"loss", "ce", "bce", "xent", "nll", "crossentropy", "logloss"})
 """Words in the names of losses."""
 ERRORS = frozenset({"error", "wer", "cer"})
-"""Words in the names of error rates, which are one minus an accuracy."""
+"""Words in the names of error rates. An error rate is one minus an accuracy."""
 _TRACKERS = re.compile(r"^(config|summary|params|user_attrs|metrics|tags|hparams)[._/]+(?=.)", re.IGNORECASE)
 
 
@@ -94,7 +94,7 @@ def seconds_column(names: Sequence[str]) -> str:
 
 
 def seconds_each(name: str) -> float:
-    """Return the number of seconds in one unit of the column of durations ``name``."""
+    """Return the number of seconds in the unit of the duration column ``name``: 3600 for hours, or 1."""
     return 3600.0 if any(plain(one) in HOURS for one in variants(name)) else 1.0
 
 

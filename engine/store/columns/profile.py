@@ -42,11 +42,11 @@ def profile(
 def propose(
     cursor: Cursor, table: str, column: str, semicolons: bool = False, commas: bool = False
 ) -> Conversion | None:
-    """Return the conversion that reads most cells of a text ``column`` as numbers.
+    """Return the conversion that can read more cells of a text ``column`` as numbers than any other conversion.
 
-    Returns None if less than half of the cells can be read. If commas may be decimal commas or thousands separators and
-    ``semicolons`` is true, they are read as decimal commas, unless other cells have a decimal point. ``commas`` is true
-    if the file has decimal commas; a point may then be a thousands separator.
+    Returns None if less than half of the cells can be read. ``semicolons`` is true if ";" separates the cells of the
+    file. Commas that may be decimal commas or thousands separators are then read as decimal commas, unless other cells
+    have a decimal point. ``commas`` is true if the file has decimal commas; a point may then be a thousands separator.
     """
     sample = f"(SELECT {column} FROM {table} WHERE {_there(column)} LIMIT {_SAMPLE})"
     cells, counts = _readable(cursor, sample, column)

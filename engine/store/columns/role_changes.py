@@ -27,7 +27,7 @@ def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any]
     """Extend ``changes`` until no column has two roles; return the result, and a message per column that moved.
 
     A column that gets a new role loses its previous role. If the two roles need the same kind of column, they exchange
-    their columns. Otherwise the previous role then has no column.
+    their columns. Otherwise the previous role has no column afterwards.
     """
     made, lines = dict(changes), list[str]()
     for name in [role.value for role in LABELS if role.value in changes]:
@@ -42,9 +42,10 @@ def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 
 def _leave(roles: Roles, made: dict[str, Any], name: str, column: str, before: str | None) -> list[str]:
-    """Remove ``column`` from all roles except ``name``, and assign the column ``before`` to its previous role.
+    """Remove ``column`` from all roles except ``name``, and assign ``before`` to the role that ``column`` leaves.
 
-    ``before`` is the former column of ``name``. ``made`` contains the changes and is updated. Returns the messages.
+    ``before`` is the former column of the role ``name``. ``made`` contains the changes and is updated. Returns the
+    messages.
     """
     lines = []
     for role in LABELS:

@@ -61,8 +61,8 @@ def role_lines(
 ) -> tuple[RoleLine, ...]:
     """Return the mapping of a table in short lines: N, D, C and loss, then metrics and other roles that have a column.
 
-    ``columns`` are the columns of the table. ``settings`` maps each column that gets its own line to the title of this
-    line.
+    ``columns`` are the columns of the table. ``settings`` maps each column that gets a line of its own to the title of
+    this line.
     """
     by_name = {c.name: c for c in columns}
     lines = [_main(role, label, by_name, roles) for role, label in MAIN.items()]

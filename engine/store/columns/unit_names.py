@@ -16,7 +16,7 @@ COMPUTE = (Role.C, Role.BUDGET)
 MOST = {Role.N: 1e15, Role.D: 1e19, Role.U: 1e19}
 """Upper limits of parameters and samples, above any real run. A unit that gives larger numbers is rejected."""
 FEWEST = 1e5
-"""Numbers of parameters or samples below this value that are not whole must be in a larger unit, such as millions."""
+"""A number of parameters or samples that is below this value and not whole is in a larger unit, such as millions."""
 MANY = 1e5
 """Upper limit of the samples per parameter of a real sweep. A larger ratio means that N is in a larger unit."""
 LARGEST_LOG = 100.0
@@ -124,11 +124,11 @@ def _multiple(name: str, top: float | None) -> NamedUnit | None:
 
 
 def suspected(columns: Mapping[Role, Column]) -> dict[Role, str]:
-    """Return the units that only the values of columns suggest, not their names: role -> unit.
+    """Return the units that are not in the names of columns but that the values suggest: role -> unit.
 
     Numbers of parameters (N) and samples (D, U) are whole. Values below 1e5 that are not whole are decimal logarithms
     (if their range is narrow) or counts in millions or billions. Small values of N are also in a larger unit if D is in
-    a larger unit, or if there would be more than 1e5 samples per parameter.
+    a larger unit, or if N in units of 1 would give more than 1e5 samples per parameter.
     """
     found = {role: _of_values(c) for role, c in columns.items() if role in COUNTS}
     units = {role: how for role, how in found.items() if how}

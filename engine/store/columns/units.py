@@ -38,7 +38,7 @@ perplexity.
 _NO_NATS = {"mse", "rmse", "mae", "pct", "percent"}
 _COUNTED = {"1e3": 3.0, "millions": 6.0, "billions": 9.0, "trillions": 12.0}
 _COMPUTE = {"pf-days": math.log10(PF_DAY), "petaflop": 15.0, "exaflop": 18.0, "zettaflop": 21.0, "teraflop": 12.0}
-_EXACT = 0.15  # Maximum distance of C from the rule, in decades, for a unit that is not a power of 1000.
+_EXACT = 0.15  # Limit like _NEAR for the distance of C in PF-days from the compute rule.
 
 
 def reading_notes(roles: Roles) -> list[str]:
@@ -57,7 +57,7 @@ def unit_notes(runs: Runs) -> tuple[str, ...]:
     """Return one sentence for each column whose unit seems wrong or mixed.
 
     The checks search for: values of N, D, U or C that differ by a power of 1000; a C that differs from the compute
-    rule; a C that gives less than one sample; and an N or D that is too small to be counted in units of 1.
+    rule; a C that gives less than one sample; and an N or D so small that it is probably in a larger unit.
     """
     mixed = [note for role in ("N", "D", "U", "C") if getattr(runs.roles, role) for note in _mixed(runs, role)]
     against = [*_against_rule(runs), *_few_flops(runs)]
@@ -104,7 +104,7 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
 
 
 def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
-    """Return a reason not to use C if most runs would see less than one sample with C in FLOPs; otherwise empty."""
+    """Return a reason not to use C if C in FLOPs would give most runs less than one sample; otherwise empty."""
     name = roles.C
     if name is None or name in roles.conversions or not {"C", "N"} <= values.keys():
         return ""
@@ -126,7 +126,7 @@ def _samples(C: Floats, N: Floats, roles: Roles, values: Mapping[str, Floats]) -
 def _likely_compute(per_parameter: Floats) -> str:
     """Return the unit of C for which the runs see about ``_TYPICAL`` samples per parameter.
 
-    ``per_parameter`` (n,) are the samples per parameter if C is in FLOPs.
+    ``per_parameter`` (n,) would be the samples per parameter if C were in FLOPs.
     """
     return _nearest(float(np.median(per_parameter)), {"1e3": 3.0, "1e6": 6.0, "gigaflop": 9.0} | _COMPUTE)
 
@@ -173,7 +173,7 @@ def _few_flops(runs: Runs) -> list[str]:
 
 
 def _unlikely(runs: Runs) -> Iterator[str]:
-    """Yield notes on implausible values: too many parameters, less than one sample, or another measure as the loss."""
+    """Yield notes on implausible values: too many parameters, less than one sample, or another metric as the loss."""
     N, D, loss = (runs.values[r][np.isfinite(runs.values[r])] if r in runs else np.empty(0) for r in ("N", "D", "loss"))
     if len(N) and N.max() > _MOST_PARAMETERS:
         yield f"{_column(runs, 'N')} reaches {N.max():.3g}, more parameters than any model has: check its unit."
@@ -261,7 +261,7 @@ def _against_rule(runs: Runs) -> list[str]:
 def off_rule(runs: Runs) -> Floats:
     """Return log10 of (C of the table / C of the compute rule), for the runs in which both are finite.
 
-    The result is empty if the table has no column of C, N or D, or if the rule is not proportional to N D.
+    The result is empty if C, N or D has no column in the table, or if the rule is not proportional to N D.
     """
     rule: ComputeRule = runs.roles.compute
     if runs.roles.C is None or not {"N", "D"} <= runs.values.keys() or runs.roles.D is None or not rule.proportional:
@@ -293,9 +293,9 @@ def _stragglers(runs: Runs, rule: ComputeRule, ratio: Floats) -> list[str]:
 
 
 def _too_small(runs: Runs) -> Iterator[str]:
-    """Yield notes on N or D that are too small to be counted in units of 1, with a proposed unit.
+    """Yield notes on N or D that are so small that they are probably in a larger unit, such as millions.
 
-    The proposed unit gives plausible samples per parameter.
+    Each note proposes a unit that gives a plausible number of samples per parameter.
     """
     sizes = {role: runs[role] for role in ("N", "D") if getattr(runs.roles, role) and len(runs)}
     top = {role: float(np.nanmax(x)) for role, x in sizes.items()}

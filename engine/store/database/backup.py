@@ -22,7 +22,7 @@ from isoplan.engine.store.database.damage import FILE, disk_full, explain
 from isoplan.engine.store.database.database import Cursor, Database, first, memory, read_closed
 
 SPARE = 20e6
-"""Disk space in bytes that must stay free in addition to a copy, because an open workspace continues to write."""
+"""Disk space in bytes that must stay free after a copy is written, because an open workspace continues to write."""
 
 
 class TableSum(BaseModel):

@@ -1,7 +1,8 @@
 """Index of cells (training runs) in the database. It lets a page read the states of all cells with one query.
 
 The index is a copy of the states in the folder of the queue and can be rebuilt from this folder at any time. It also
-contains the row id of each finished cell in its run table. The run table determines whether this row exists.
+contains the row id of each finished cell in its run table. The run table, not the index, determines whether this row
+exists.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ _BLOCK = re.compile(r"Corrupt database file|computed checksum", re.IGNORECASE)
 # These messages of DuckDB contain a path. It may be the path of another file, so ``explain`` also compares the path.
 _FILE = re.compile(r"not a valid DuckDB database file|Could not read enough bytes|[Ff]ailed to deserialize")
 _SHUT = re.compile(r"database has been invalidated", re.IGNORECASE)
-# Header of DuckDB's write-ahead log. It contains a version. In newer logs, the 16 numbers of the database identifier
-# and the number of the last checkpoint follow. Numbers have a variable length, with 7 bits in each byte.
+# Header of DuckDB's write-ahead log. It contains a version. In newer logs, the version is followed by 16 numbers (the
+# identifier of the database) and by the number of the last checkpoint. The length of a number varies: each of its bytes
+# contains 7 bits.
 _WAL_HEADER = re.compile(
     rb"d\0be\0[\x01-\x7f](?:f\0\x10(?:[\0-\x7f]|[\x80-\xff]\x01){16})?(?:g\0[\x80-\xff]{0,9}[\0-\x7f])?\xff\xff",
     re.DOTALL,

@@ -1,7 +1,7 @@
 """Connection to the database of a workspace (one DuckDB file, or memory), with many readers and one writer.
 
-Each read has its own cursor. One thread executes all writes one after the other. Each write is a transaction. If it
-conflicts with another transaction, it is repeated.
+Each read has its own cursor. One thread executes all writes one after the other. Each write is a transaction. A write
+that conflicts with another transaction is repeated.
 
 The lock of a workspace is DuckDB's lock on the file. The operating system releases this lock when the process ends, for
 any reason. ``owner.json`` only identifies the process. If a process was killed, its ``owner.json`` still exists; the
@@ -290,7 +290,7 @@ def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def _named_errors(folder: Path) -> Iterator[None]:
-    """Convert DuckDB errors in the block, which opens the database in ``folder``, into a PlannerError."""
+    """Convert DuckDB errors in the block into a PlannerError. The block opens the database in ``folder``."""
     try:
         yield
     except duckdb.Error as error:

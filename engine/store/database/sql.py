@@ -12,7 +12,7 @@ from isoplan.engine.arrays import Ints
 from isoplan.engine.store.columns.column import Column, TextKind, text_kind
 
 NO_NUMBER = ("NA", "N/A", "n/a", "None", "none")
-"""Words that mean a missing number. In a text column, such a word is a valid value, such as a group called "None"."""
+"""Words that mean a missing number. In a text column, these words are values: a group may be called "None"."""
 _POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
 _SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
 _TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"
@@ -69,8 +69,8 @@ def number(column: str, kind: TextKind | None = None) -> str:
 def _read_scaled(column: str, pattern: str, strip: Callable[[str], str]) -> str:
     """Return an SQL expression for cells that match ``pattern``: the number without separators, times its suffix.
 
-    ``strip`` returns the SQL that removes the separators. To match each cell once is many times faster than to extract
-    its number and its suffix with regular expressions.
+    ``strip`` returns the SQL that removes the separators. The expression matches each cell only once. This is many
+    times faster than two regular expressions that extract the number and the suffix.
     """
     cell = f"rtrim(trim({column}), {text(_LETTERS + ' ')})"
     power = f"CASE lower(right(rtrim({column}), 1)) {_powers()} ELSE 1 END"

@@ -40,14 +40,14 @@ def template() -> bytes:
 def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv") -> bytes:
     """Return the rows of a table as a CSV or Parquet file, with row ids and the original column names.
 
-    If rows are withdrawn, the second column contains the reason. In CSV, the role of a column is appended to a name
-    that differs from the role: ``params [N]``.
+    If rows are withdrawn, the second column contains the reason. In CSV, a column name that differs from the role of
+    the column is followed by this role: ``params [N]``.
     """
     return _csv(db, table_id) if kind == "csv" else _parquet(rows_frame(db, table_id))
 
 
 def runs(fitted: Runs) -> bytes:
-    """Return fitted runs as a CSV file: row id, labels, and the float64 columns by role in full precision."""
+    """Return fitted runs as a CSV file with row ids, labels, and one float64 column per role in full precision."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(map(as_text, ["row id", *fitted.labels, *fitted.values]))

@@ -41,7 +41,8 @@ def choose(upload: Upload, asked: str | None, option: str) -> str:
     """Return the sheet or base table to import: ``asked``, or the only one in the file if ``asked`` is None.
 
     The result is empty for formats without sheets or base tables. Raises PlannerError if ``asked`` is not in the file,
-    or if ``asked`` is None and the file has several. The message names ``option``, the terminal option for the choice.
+    or if ``asked`` is None and the file has several parts. The message names ``option``, the terminal option for the
+    choice.
     """
     found = parts(upload)
     if upload.format not in ("excel", "duckdb"):

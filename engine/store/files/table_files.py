@@ -76,11 +76,12 @@ def read_runs(
     ``hyper`` take several columns joined by ``+``. An empty column (``C=``) removes the suggested column of a role. A
     text column in ``mapping`` is read as numbers by its proposed conversion if this conversion is unambiguous and fits
     every cell. A column in ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) is always converted. ``derived`` maps roles
-    to formulas. ``rows`` selects one row of each run that has several rows. If it is None, the last row is selected if
-    run names and steps show that the rows are points of training curves. Columns in ``extra`` become hyperparameters,
-    unless they already have a role. Columns in ``offered`` also become hyperparameters if the table has them and they
-    are numeric. ``repeats``, ``each`` and ``pooled`` are fields of ``Roles``. The ``source`` of the runs is the path.
-    Raises PlannerError for an unreadable file, an unknown role or column, or an invalid condition ``where``.
+    to formulas. ``rows`` selects one row of each run that has several rows. If ``rows`` is None and the run names and
+    steps show that the rows are points of training curves, the last row of each run is selected. Columns in ``extra``
+    become hyperparameters, unless they already have a role. Columns in ``offered`` also become hyperparameters if the
+    table has them and they are numeric. ``repeats``, ``each`` and ``pooled`` are fields of ``Roles``. The ``source`` of
+    the runs is the path. Raises PlannerError for an unreadable file, an unknown role or column, or an invalid condition
+    ``where``.
     """
     with open_table(
         path, mapping, where, agreed=agreed, derived=derived, rows=rows, pooled=pooled, sheet=sheet, inner=inner
@@ -284,7 +285,8 @@ def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kin
     """
     for column in columns:
         roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]
-        # A column may have no proposed conversion because another column got the role that its name suggests.
+        # A column may have no proposed conversion because another column got the role that the name of this column
+        # suggests.
         named = named_unit(column) if roles and column.conversion is None else None
         if named is not None and roles[0] in named.roles:
             column = replace(column, conversion=proposed(column, named.how, roles[0]))

@@ -17,7 +17,7 @@ from isoplan.engine.store.database.database import Cursor, first
 
 MAX_COLUMNS = 1000
 MAX_ROWS, MAX_CELLS = 5_000_000, 50_000_000
-"""Maximum number of rows of a table, and maximum of rows times columns."""
+"""Maximum number of rows of a table, and maximum number of its cells (rows * columns)."""
 MOST_BLANK = 10_000
 """Maximum number of blank lines before the header of a file."""
 _CHUNK = 4 * 1024**2
@@ -178,8 +178,8 @@ def _unmarked_utf16(head: bytes, name: str) -> str:
 def _header(path: Path, name: str) -> tuple[list[str], str, str]:
     """Return the cells of the header, the delimiter, and options of DuckDB's ``read_csv``.
 
-    The options are ``skip``, the number of lines before the header, and, if DuckDB cannot detect the line end,
-    ``new_line``.
+    The option ``skip`` is the number of lines before the header. The option ``new_line`` is included only if DuckDB
+    cannot detect the line end.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         blank, line = 0, file.readline(_CHUNK)

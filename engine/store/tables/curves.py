@@ -22,7 +22,7 @@ MAX_POINTS = 5_000_000
 TIMES = ("step", "epochs", "D", "C")
 """Columns that measure the training progress. The finest measure is first."""
 ALL_OF_IT = 0.95
-"""Minimum length of the curve of a finished run, as a fraction of the training length in the run table."""
+"""Minimum length of the curve of a finished run, as a fraction of the training length that the run table states."""
 UNKNOWN = "of runs that are not in the run table or are removed by its filter"
 _OF_THE_END = {*TIMES, "loss", "budget", "weight"}
 
@@ -39,8 +39,9 @@ def build(
 
     ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. Points with the same run name
     are one curve. Without a column of run names, points with equal N, U, group, seed and hyperparameters are one curve.
-    Raises PlannerError if there are more than ``MAX_POINTS`` points, or if no column measures the training progress.
-    Also raises PlannerError if the curves have run names and ``runs`` has none, or has one of the names in two rows.
+    Raises PlannerError if there are more than ``MAX_POINTS`` points, or if no column measures the training progress. If
+    the curves have run names, also raises PlannerError if ``runs`` has no run names or has two rows with the name of
+    one curve.
     """
     values, notes = dict(cells), []
     n = len(next(iter(values.values()), ()))
@@ -125,7 +126,7 @@ def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
 def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
     """Find the run of each curve by name, and add the columns of ``runs`` to the curves.
 
-    Returns the curves, and the position of the run of each curve in ``runs``; -1 if ``runs`` does not contain the run.
+    Also returns, for each curve, the position of its run in ``runs``, or -1 if ``runs`` does not contain this run.
     """
     import pandas as pd
 
@@ -163,7 +164,7 @@ def _along(x: Floats, at: Ints) -> Floats:
 
 
 def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats], list[str]]:
-    """Return the values with D and C at each point added if they can be derived, and notes on how D is derived."""
+    """Return the values of the curves, with derived D and C at each point if possible, and notes on derived D."""
     values, notes = dict(curves.values), []
     rule = runs.roles.compute if curves.roles.run else curves.roles.compute
     if "D" not in values and {"C", "N"} <= values.keys():

@@ -47,8 +47,8 @@ class RepeatSpread:
     """Spread of repeated runs.
 
     ``groups`` is the number of groups of repeated runs, and ``runs`` is the number of runs in these groups. ``sd`` is
-    the pooled standard deviation of the target. ``relative`` is the pooled standard deviation of the target relative to
-    the mean of its group.
+    the pooled standard deviation of the target. ``relative`` is the pooled standard deviation of the target after
+    division by the absolute value of its group mean.
     """
 
     groups: int
@@ -73,8 +73,8 @@ def build(
 
     ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. ``others`` are further columns
     that the compute formula needs; the runs do not contain them. ``categories`` are the columns with few values.
-    ``seconds`` is a pair: the name of the column of run durations, and the durations (n,) in seconds. ``waiting``
-    contains, for a role without a column in ``cells``, the reason why the column that fits the role is not used.
+    ``seconds`` is a pair: the name of the column of run durations, and the durations (n,) in seconds. ``waiting`` maps
+    a role without a column in ``cells`` to the reason why the column that fits this role is not used.
     """
     values = dict(cells)
     missing = unknown_compute(values, roles)

@@ -40,7 +40,7 @@ from the name of every role.
 
 
 class Filter(BaseModel):
-    """A filter that selects rows of a table. A row must satisfy all four fields; a withdrawn row is never selected.
+    """A filter that selects the rows of a table that satisfy all four fields. Withdrawn rows are never selected.
 
     ``where`` is an SQL condition. ``ranges`` maps a column to its minimum and maximum, both inclusive; None means no
     limit. ``values`` maps a column to its allowed values as text. ``exclude_ids`` are the ids of rows to leave out.
