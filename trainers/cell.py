@@ -151,7 +151,7 @@ class RunContext(Protocol):
 
 @dataclass(frozen=True)
 class Preset:
-    """A preset grid: its ``fields`` by name, as typed into a form, and one line ``about`` its purpose."""
+    """A preset grid. ``fields`` maps field names to texts as typed into a form; ``about`` is a line on the purpose."""
 
     fields: Mapping[str, str]
     about: str = ""
@@ -191,8 +191,8 @@ class Family(Generic[C]):
     - ``simulation(cells)`` is the core time in seconds to simulate the missing samples of ``cells`` before their
       training. It is None if this time was not measured.
     - ``check(cell)`` raises PlannerError if fields are incompatible.
-    - ``loss`` is the name of the value that scaling laws describe. ``metrics`` maps the other values to "min" or "max",
-      the better direction.
+    - ``loss`` is the name of the value that scaling laws describe. ``metrics`` maps the names of the other values to
+      "min" (smaller is better) or "max" (larger is better).
     - ``title`` is the name for users, such as ``Jet tagger``. ``summary`` is one sentence about the models and the
       task.
     - ``main`` lists the fields that a form always shows: the model size and the number of samples. If ``main`` is

@@ -83,7 +83,7 @@ def title_of(preset: str) -> str:
 def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
     """Return the grid that the TOML in ``text`` describes.
 
-    Raises PlannerError if it is invalid. ``what`` is the name of the grid in the error.
+    Raises PlannerError if the grid is invalid. ``what`` is the name of the grid in the error.
     """
     try:
         raw = tomllib.loads(text)

@@ -47,7 +47,7 @@ def train_with_torch(what: str, module: str, root: Path, cell: Cell, stream: Run
 
 
 def why_missing() -> str:
-    """Return one or two sentences: why PyTorch cannot be imported, and what to do. Returns "" if it can be."""
+    """Return sentences that say why PyTorch cannot be imported and what to do, or "" if PyTorch can be imported."""
     if find_spec("torch") is None:
         return f"PyTorch is not installed. {INSTALL}."
     if not (cause := _failure()):

@@ -1,4 +1,4 @@
-"""The bundled example program: an MLP, the student, learns a fixed random MLP, the teacher, from noisy labels.
+"""The bundled example program. An MLP (the student) learns a fixed random MLP (the teacher) from noisy labels.
 
 The program uses only numpy. The lowest possible loss is known: it is the variance of the label noise. Inputs are
 Gaussian. The teacher has two hidden layers of 64 GELU neurons, and its output has unit variance. The student has two

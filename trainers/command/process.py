@@ -37,7 +37,10 @@ PASSED = frozenset(
 PREFIXES = ("LC_", "OMP_", "KMP_", "SLURM_", "_CONDOR_")
 """Prefixes of further environment variables that are passed to a program: languages, threads, batch jobs."""
 NEVER = frozenset({"SLURM_JWT"})
-"""Environment variables with one of the prefixes that are not passed to a program, because they contain a key."""
+"""Environment variables that are not passed to a program, although their names have one of the ``PREFIXES``.
+
+They contain a key.
+"""
 THREADS = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
 """Libraries whose variable ``<library>_NUM_THREADS`` is set to the number of threads of the cell."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -63,10 +66,10 @@ def _is_passed(name: str) -> bool:
 
 
 def _paths(command: Sequence[str], source: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable PYTHONPATH for a program, without the folder of Isoplan.
+    """Return the variable PYTHONPATH for a program.
 
-    Packages in the folder of Isoplan, such as ``data``, would hide packages of the program with the same name. If the
-    program runs with the Python of Isoplan, the folder is moved to the end of the path.
+    If the program runs with the Python of Isoplan, the folder of Isoplan is at the end of the path. Otherwise, this
+    folder is not in the path. Packages in the folder, such as ``data``, thus never hide packages of the program.
     """
     own = str(Path(isoplan.__file__).parents[1])
     paths = [path for path in source.get(PATHS, "").split(os.pathsep) if path and path != own]

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from isoplan.trainers.packed.rectangles import Layout
 
 FEW = 16
-"""For matrix products with fewer columns than this number, the transposed product is computed, which is faster."""
+"""If a matrix product has fewer columns than this number, the transposed product is computed because it is faster."""
 
 
 @dataclass(frozen=True)

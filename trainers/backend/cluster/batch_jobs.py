@@ -32,7 +32,7 @@ The pause doubles after each query without a change. Long pauses reduce the load
 PLAIN = re.compile(r"[\w./+@,:=-]+")
 """Pattern of an allowed path in a job script. dask-jobqueue does not quote paths, so spaces are not allowed."""
 TRIES = 3
-"""Number of consecutive jobs without a connected worker, after which the cluster counts as failed."""
+"""The cluster counts as failed after this number of consecutive jobs that ended before a worker connected."""
 LISTED = {
     "slurm": ["squeue", "--me", "--noheader", "--format=%i", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"],
     "htcondor": [

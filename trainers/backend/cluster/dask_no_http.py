@@ -11,7 +11,7 @@ class QuietScheduler(Scheduler):
     """A scheduler that listens only for its workers and clients."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
-        """Start no HTTP server: on port 8787 it would show the running tasks to every user of the machine."""
+        """Start no HTTP server. Such a server would show the running tasks to every user of the machine (port 8787)."""
 
 
 class QuietWorker(Worker):

@@ -84,9 +84,10 @@ def visible_gpus(listed: str, visible: str | None) -> tuple[float, ...]:
 
 
 def fits(machine: Machine, needs: Resources, running: Sequence[Place], ahead: int = 1) -> str | None:
-    """Return the device for a cell with these ``needs``, in addition to the ``running`` cells; None if it must wait.
+    """Return the device on which a cell with these ``needs`` can start, or None if the cell must wait.
 
-    Each core accepts up to ``ahead`` cells. If no cell runs, the cell fits even if it needs more than the machine has.
+    The resources of the ``running`` cells are not available. Each core accepts up to ``ahead`` cells. If no cell is
+    running, the cell can start even if it needs more than the machine has.
     """
     if not running:
         return "cuda:0" if needs.gpu_memory and machine.gpus else "cpu"

@@ -31,7 +31,7 @@ from isoplan.trainers.cell import Cell, Family
 LIMIT = 20.0
 """Maximum total time of a calibration in seconds."""
 LAST = 6.0
-"""Seconds before the time limit at which the running cells are asked to stop and to report their progress."""
+"""The running cells are asked to stop and to report their progress this number of seconds before the time limit."""
 COPIES = 8
 """Maximum number of copies of a short cell that run in parallel."""
 SEEDS = 2**31

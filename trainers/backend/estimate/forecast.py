@@ -3,8 +3,8 @@
 A cell is one training run, with N parameters and C FLOPs of compute. The estimate uses the first available source:
 
 - Cells of the same model family that were trained on another machine. Their times determine how the time depends on N
-  and C. The ratio of the two machines' speeds comes from short cells on this machine. If there are none, the ratio
-  comes from cells that finished here, and otherwise from the measured speed of one core.
+  and C. The ratio of the two machines' speeds comes from short cells on this machine. If there are no short cells, the
+  ratio comes from cells that finished here. If no cell finished here, it comes from the measured speed of one core.
 - Short cells on this machine.
 - Cells that finished on this machine.
 - The assumed speed ``ASSUMED``.
@@ -39,7 +39,7 @@ LONG, BRIEF = 5.0, 0.5
 this time is known.
 """
 NEAR = 10.0
-"""Maximum ratio of the FLOPs of the smallest new cell to the FLOPs of a finished cell that predicts its speed.
+"""A prediction uses a finished cell only if the smallest new cell has at most ``NEAR`` times the FLOPs of this cell.
 
 Much smaller finished cells are not used, because evaluation takes most of their time.
 """
@@ -107,9 +107,9 @@ def estimate(
     """Estimate the cost of ``cells`` of the workspace ``root`` on this machine.
 
     ``earlier`` contains cells of the family that were trained elsewhere. ``records`` contains the cells of the
-    workspace; if it is None, they are read from disk. Finished cells cost nothing. ``measure`` runs short cells for up
-    to 20 s; if it is None, no cell runs. Raises PlannerError if a short cell fails, because the cells of the grid would
-    fail too.
+    workspace. If ``records`` is None, the cells are read from disk. Finished cells cost nothing. ``measure`` runs short
+    cells for up to 20 s. If ``measure`` is None, no cell runs. Raises PlannerError if a short cell fails, because the
+    cells of the grid would fail too.
     """
     machine = machine or this_machine()
     records = Queue(root).scan() if records is None else records
@@ -202,7 +202,7 @@ def between(known: Sequence[tuple[float, float]], work: float) -> float:
 
 
 def _work(family: Family[Any], cell: Cell) -> float:
-    """Return the training FLOPs of a cell per sample, which determine the speed of the hardware.
+    """Return the FLOPs per sample in the training of a cell. The speed of the hardware depends on this number.
 
     If the family does not count samples, return the FLOPs of the whole cell.
     """
@@ -212,7 +212,7 @@ def _work(family: Family[Any], cell: Cell) -> float:
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of a finished cell in seconds: its ``training``, and everything ``before`` the training, such as its start.
+    """Times of a finished cell in seconds: of its ``training``, and of all steps ``before`` the training.
 
     The cell is used to measure the speed of this machine if its training took at least ``least`` seconds.
     """

@@ -108,8 +108,8 @@ class Queue:
         """Add ``cells`` to the queue and return their names in the same order. Existing cells do not change.
 
         The only exception is a cell with a damaged specification: its specification is replaced. ``made_by`` is added
-        to the specifications. Raises PlannerError if the workspace would have too many cells, and DiskFull if the disk
-        is full; in this case no cell is added.
+        to the specifications. Raises PlannerError if the workspace would have too many cells. If the disk is full,
+        raises DiskFull and adds no cell.
         """
         with files.room(self.root):
             self.cells.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ class Queue:
     ) -> None:
         """Write the specifications of the ``new`` cells.
 
-        They are written into the temporary folder ``waiting`` and then moved into the queue.
+        The specifications are written into the temporary folder ``waiting`` and then moved into the queue.
         """
         waiting.mkdir()
         for name, cell in new.items():

@@ -25,8 +25,8 @@ class Pace:
     """Progress of an attempt (0 to 1), and its recent speed in samples per second. Unknown values are None.
 
     ``simulated`` is (number of samples simulated so far, number of samples needed), or None after the first training
-    step. ``left`` is the remaining time in seconds: of the simulation before the first training step, of the training
-    afterwards. ``prepares`` is true until the first training step of the attempt.
+    step. ``prepares`` is true until the first training step of the attempt. ``left`` is the remaining time in seconds:
+    while ``prepares`` is true, the time of the simulation, and then the time of the training.
     """
 
     share: float | None = None

@@ -33,15 +33,16 @@ Waits = Literal["", "held", "cancelled"]
 
 TimeUnit = Literal["", "second", "minute", "hour", "day"]
 AN_HOUR: Mapping[TimeUnit, float] = {"second": 3600.0, "minute": 60.0, "hour": 1.0, "day": 1 / 24}
-"""Units of a cap of device time, with the length of an hour in each."""
+"""Length of an hour in each unit that a cap of device time can have."""
 
 
 @dataclass(frozen=True)
 class Cap:
     """The limit of a sweep in device ``hours``; None means no limit.
 
-    A device hour is one hour of a GPU, or of one core if cells run on cores. If ``price`` per device hour is set, the
-    limit is shown as an amount of money in ``currency``. If the user typed a time, the limit is shown in its ``unit``.
+    A device hour is one hour of a GPU, or of one core if cells run on cores. If the user typed the limit as a time, it
+    is shown in the ``unit`` of this time. If the user typed an amount of money, ``price`` is the price per device hour,
+    and the limit is shown in ``currency``.
     """
 
     hours: float | None = None
@@ -55,7 +56,7 @@ class Cap:
         return "" if self.hours is None else self.say(self.hours)
 
     def say(self, hours: float) -> str:
-        """Return device hours as text: in ``unit``, otherwise as an amount of money if an hour has a price."""
+        """Return device ``hours`` as text: in ``unit``, or as an amount of money if there is a price but no unit."""
         if self.price and not self.unit:
             return f"{hours * self.price:.4g} {self.currency}"
         unit = self.unit or "hour"
@@ -67,7 +68,8 @@ class Cap:
 class SweepOrder:
     """The orders of users for a sweep.
 
-    ``why`` is the reason for the pause if the sweep has reached its cap. It is empty if a user has paused the sweep.
+    If the sweep is paused because it has reached its cap, ``why`` is a sentence about this reason. If a user has paused
+    the sweep, ``why`` is empty.
     """
 
     priority: int = 0
@@ -214,8 +216,8 @@ def _read_order(place: Path) -> SweepOrder:
 def _read_spec(path: Path, changed: int) -> Sweep | None:
     """Return the sweep without its orders, or None if its specification is damaged.
 
-    A specification never changes, so it is read once and cached. ``changed``, its modification time, is part of the
-    cache key.
+    A specification never changes, so it is read once and cached. ``changed`` is the modification time of the file. This
+    time is part of the cache key.
     """
     raw = files.read_json(path)
     try:

@@ -87,7 +87,7 @@ def ensure_runner(root: Path, queue: Queue | None = None, options: Sequence[str]
 
 
 def last_words(root: Path) -> str:
-    """Return the last line of the runner's log, or "it said nothing" if there is none."""
+    """Return the last line of the runner's log, or "it said nothing" if the log is empty or missing."""
     try:
         lines = (root / LOG).read_bytes()[-4096:].decode(errors="replace").split("\n")
     except OSError:

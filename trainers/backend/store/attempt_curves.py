@@ -45,10 +45,11 @@ def curve(folder: Path, number: int) -> list[Point]:
 
 
 def of_one_rate(points: list[Point], rate: float | None) -> list[Point]:
-    """Return the points with the learning rate ``rate``, or those with the last rate if no point has this rate.
+    """Return the points with the learning rate ``rate``.
 
-    A cell that tries several learning rates in turn reports the value ``rate`` with each point. If no point reports a
-    rate, all points are returned.
+    A cell that tries several learning rates in turn reports the value ``rate`` with each point. If no point has the
+    learning rate ``rate``, the points with the last reported rate are returned. If no point reports a rate, all points
+    are returned.
     """
     said = [point.values["rate"] for point in points if "rate" in point.values]
     kept = rate if rate in said else said[-1] if said else None

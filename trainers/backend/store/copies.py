@@ -91,8 +91,8 @@ def frozen(folder: Path) -> Iterator[CellCopy | None]:
 def _look(folder: Path, stack: ExitStack) -> tuple[Record, dict[str, bytes], IO[bytes] | None] | None:
     """Read a cell repeatedly until it does not change during the read.
 
-    Returns its record, its small files by name, and its open checkpoint (None without one); or None if the cell no
-    longer exists.
+    Returns the record, the small files by name, and the open checkpoint (None if the cell has no checkpoint). Returns
+    None if the cell no longer exists.
     """
     for _ in range(LOOKS):
         checkpoint = _open(folder / CHECKPOINT)
