@@ -51,19 +51,22 @@ def printed_json(*arguments: object) -> dict[str, Any]:
 
 
 def as_json(body: object) -> Any:
-    """Convert ``body`` to JSON and back, as a reader of the JSON gets it."""
+    """Convert ``body`` to JSON and back. The result is what a reader of the JSON gets."""
     return json.loads(json.dumps(body, allow_nan=False))
 
 
 def single(fit: Fit | GroupedFit) -> Fit:
-    """Check that ``fit`` is a single fit, not a fit of groups, and return it."""
+    """Return ``fit`` after a check that it is not a fit of groups."""
     assert isinstance(fit, Fit)
     return fit
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write tables of known laws with a common floor, and the fits that the terminal prints; return the folder."""
+    """Write tables of runs, and the fits that the terminal prints for these tables. Return the folder.
+
+    The runs follow known laws with a common floor.
+    """
     path, random = tmp_path_factory.mktemp("api"), np.random.default_rng(1)
     N, D, U = 10 ** random.uniform(7, 10, 20), 10 ** random.uniform(9, 12, 20), np.geomspace(1e7, 1e10, 16)
     E, A, B, alpha, beta = EPOCH
@@ -84,13 +87,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def one_pass(folder: Path) -> Fit:
-    """Return a fit of chinchilla to runs of one pass."""
+    """Return a fit of the law ``chinchilla`` to runs with a single pass over the data."""
     return single(ip.fit(ip.runs(folder / "runs.csv", C=None, **ROLES), "chinchilla", bootstrap=30))
 
 
 @pytest.fixture(scope="module")
 def repeated(folder: Path) -> Fit:
-    """Return a fit of repetition to runs at the early stop."""
+    """Return a fit of the law ``repetition`` to runs with repeated data, each at its early stop."""
     return single(ip.fit(ip.runs(folder / "stops.csv", where="U > 2e7"), "repetition", axis="U", bootstrap=30))
 
 

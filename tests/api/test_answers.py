@@ -1,4 +1,4 @@
-"""Tests of the Python API: its names, its imports, and that its numbers equal those of the terminal."""
+"""Tests of the Python API: names, imports, and numbers, which must equal the numbers of the terminal."""
 
 from __future__ import annotations
 

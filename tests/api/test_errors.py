@@ -1,4 +1,4 @@
-"""Tests that wrong input to the Python API raises one sentence that names the option."""
+"""Tests of wrong input to the Python API: the error is one sentence and names the wrong option."""
 
 from __future__ import annotations
 

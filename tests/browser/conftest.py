@@ -53,13 +53,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @dataclass
 class Faults:
-    """Errors of a page; ``allow`` contains patterns of errors that a test provokes on purpose."""
+    """Errors of a page. ``allow`` contains patterns of the errors that a test provokes on purpose."""
 
     seen: list[str] = field(default_factory=list)
     allow: list[str] = field(default_factory=list)
 
     def watch(self, page: Page) -> None:
-        """Record console errors and warnings about resources, page errors, failed and refused requests."""
+        """Record errors in the console, exceptions of the page, failed requests, and responses with an error status."""
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.seen.append(f"page error: {error}"))
         page.on("requestfailed", self._failed)
@@ -85,7 +85,7 @@ class Faults:
 
 @pytest.fixture
 def faults() -> Faults:
-    """Return the record of page errors; ``page`` and ``open_page`` check at the end that it is empty."""
+    """Return the record of page errors. At the end of a test, ``page`` and ``open_page`` check that it is empty."""
     return Faults()
 
 
@@ -115,7 +115,7 @@ def open_page(chromium: Browser, faults: Faults) -> Iterator[Callable[..., Page]
 
 
 def crash_pages() -> None:
-    """End the processes of this test's pages, so that code that waits for a page fails at once."""
+    """End the processes of this test's pages. Code that waits for a page then fails at once."""
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             if "--type=renderer" in process.cmdline():
@@ -139,8 +139,8 @@ def wait_ready(page: Page) -> None:
     page.wait_for_function(_READY)
 
 
-# A script may start again shortly after its end (a rerun after a bound value), so a page is ready only if it stays
-# ready for a while.
+# The script of a page can start again shortly after its end, for example after a bound value has changed. A page
+# therefore counts as ready only if it stays ready for a while.
 _READY = """
 () => {
   const app = document.querySelector('[data-testid="stApp"]');

@@ -19,7 +19,7 @@ expect.set_options(timeout=LAST * 1000)
 
 
 def settle(page: Page) -> None:
-    """Wait until the page has answered the last step: it is drawn and does not change for a moment."""
+    """Wait until the page has answered the last step: the page is drawn and does not change for a moment."""
     page.evaluate("window.__readySince = undefined")
     wait_ready(page)
 
@@ -80,7 +80,7 @@ def tab(page: Page, name: str) -> None:
 
 
 def unfold(page: Page, name: str) -> None:
-    """Open the section whose title contains ``name``, unless it is open."""
+    """Open the section whose title contains ``name``, unless the section is already open."""
     section = page.locator("details", has=page.locator("summary", has_text=name)).first
     if section.get_attribute("open") is None:
         section.locator("summary").first.click()
@@ -111,7 +111,7 @@ def upload(page: Page, name: str, content: bytes) -> None:
 
 
 def assert_sound(page: Page, figures: int = 0) -> None:
-    """Check that the page has no error, fits its window and has at least ``figures`` figures, all with drawn traces."""
+    """Check that the page has no error and fits its window. At least ``figures`` figures must have drawn traces."""
     wrong = page.locator('[data-testid="stAlertContentError"], [data-testid="stException"]').all_inner_texts()
     assert not wrong, f"{page.url}: {wrong}"
     assert not scrolls_sideways(page), page.url

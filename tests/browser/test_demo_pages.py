@@ -40,7 +40,7 @@ def fitted(page: Page) -> None:
 
 
 def views(page: Page, *names: str) -> None:
-    """Open views of Explore and check each."""
+    """Open the views ``names`` of the page Explore, and check each view."""
     for name in names:
         pick(page, "View", name)
         assert_sound(page, figures=1)

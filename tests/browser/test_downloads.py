@@ -1,4 +1,7 @@
-"""Downloads of every figure: SVG and PDF in the selected width, data as CSV and JSON, no external content."""
+"""Downloads of every figure: SVG and PDF files in the selected width, and data as CSV and JSON.
+
+The files contain no links to external content.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run tables that grow while a page is open: Data shows the new rows, and a fit offers to be repeated on all rows."""
+"""Run tables that grow while pages are open: Data shows the new rows, and Fit offers a refit with all rows."""
 
 from __future__ import annotations
 

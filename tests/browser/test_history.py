@@ -77,7 +77,7 @@ def test_a_page_that_is_returned_to_has_its_values_in_its_address(server: Server
 
 
 def values(page: Page) -> dict[str, str]:
-    """Return the fit, the budget, the machine and the price that the page Plan shows."""
+    """Return the values that the page Plan shows: fit, budget, machine and price."""
     unfold(page, "Limits, machine and prices")
     labels = ("Fit", BUDGET, "Machine", "Price of a device hour")
     return {label: page.get_by_label(label, exact=True).input_value() for label in labels}
@@ -97,7 +97,7 @@ def test_back_restores_a_complete_link_after_a_visit_of_another_page(
     link = f"plan?fit={query(page)['fit'][0]}&budget=2e17&device=A100+80GB&hour_price=2.0"
     visit(page, server, "fit")
     select(page, "Run table", "Recommender, share sweep, synthetic log (trained)")
-    press(page, "Fit law")  # the newest fit is of another table than the fit of the link
+    press(page, "Fit law")  # now the newest fit belongs to another table than the fit in the link
     page = open_page()
     visit(page, server, link)
     plan = values(page)

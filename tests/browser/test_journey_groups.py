@@ -1,4 +1,7 @@
-"""Journeys on the page Fit: from a table with three datasets to three laws, and from an adopted law to a plan."""
+"""Journeys on the page Fit. The first goes from a table with three datasets to three laws.
+
+The second goes from an adopted law to a plan.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journey from the user's sweep to a recipe for two metrics: number of clicks, and size of the page."""
+"""The journey from a user's sweep to a recipe for two metrics: limits on the clicks and on the size of the page."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from tests.server import Server
 
 HIGHEST = 2400
 WORDS = 250
-"""Maximum height of the page in pixels at a width of 1440, and maximum number of words before the recipe."""
+"""Maximum number of words above the recipe.
+
+``HIGHEST`` is the maximum height of the page in pixels, for a width of 1440 pixels.
+"""
 
 
 def sweep_csv() -> bytes:
-    """Return a CSV file of 32 noisy runs with common column names of teams, such as flops and val_loss."""
+    """Return a CSV file of 32 noisy runs. Its column names, such as flops and val_loss, are common in practice."""
     head, *rows = mixed_csv(noise=5e-4).replace("tokens", "events").splitlines()
     lines = [f"{head},flops,val_loss"]
     for row in rows:

@@ -1,4 +1,4 @@
-"""The journey through a story: from Home to the last screen, by buttons and arrow keys, and the slider over money."""
+"""The journey through a story, from Home to the last screen: by buttons, by arrow keys, and with the money slider."""
 
 from __future__ import annotations
 

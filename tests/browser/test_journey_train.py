@@ -1,4 +1,4 @@
-"""The journey of a person who trains five more cells and refits, and the settings that history and links restore."""
+"""The journey of a user who trains five more cells and refits. History and links restore the settings of a form."""
 
 from __future__ import annotations
 

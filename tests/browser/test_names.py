@@ -1,4 +1,4 @@
-"""Pages show hostile names as typed, without running scripts or loading content from these names."""
+"""Pages show hostile names as typed. No script in a name runs, and no content is loaded for a name."""
 
 from __future__ import annotations
 

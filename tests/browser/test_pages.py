@@ -1,4 +1,4 @@
-"""Every page of the demo workspace: words, layout shift, findings of axe-core in light and dark, use by keyboard."""
+"""Every page of the demo workspace: words, layout shift, and use by keyboard; axe-core checks both themes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_table_is_uploaded_and_fitted_by_keyboard_alone(page: Page, demo: Serv
 
 
 def tab_to(page: Page, name: str, kind: str = "button, a") -> None:
-    """Press Tab until a control called ``name`` has the focus; each focused button or link must show its focus."""
+    """Press Tab until a control called ``name`` has the focus. Each button or link on the way must show its focus."""
     names: list[str] = []
     while len(names) < 200:
         page.keyboard.press("Tab")
@@ -83,7 +83,7 @@ def tab_to(page: Page, name: str, kind: str = "button, a") -> None:
     raise AssertionError(f"{name} is not reached with Tab: {names}")
 
 
-# A focused control is marked by an outline, a shadow or a colour; a text field by a caret.
+# A focused link, button or tab must change its outline, shadow or colours. Text fields show a caret: they always pass.
 _FOCUSED = """
 kind => {
   let focused = document.activeElement;

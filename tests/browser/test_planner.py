@@ -1,4 +1,4 @@
-"""The physicist's use case on the page Plan: a rejection target with limited jets, then simulate or repeat.
+"""The physicist's use case on the page Plan: a target for the rejection with a limit on jets, then simulate or repeat.
 
 The numbers on the page are those of the Python API.
 """
@@ -46,7 +46,7 @@ PRICES = Prices(TRAINING.machine, Simulation(1e-4))
 
 @pytest.fixture(scope="module")
 def fits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fit, Fit, Fit]:
-    """Return a workspace with three laws of the demo: of the grid of jets, from loss to rejection, of repeated jets."""
+    """Return a workspace with three laws: a law of jets, a map from loss to rejection, and a law of repeated jets."""
     folder = tmp_path_factory.mktemp("planner") / "workspace"
     with open_workspace(folder) as db:
         load_bundled(db)
@@ -131,7 +131,7 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
 
 
 def assert_shows(page: Page, plan: Plan) -> None:
-    """Check that the page shows the sentence, costs and limits of ``plan`` and that its table shows the bill."""
+    """Check that the page shows the sentence, costs and limits of ``plan``, and its bill in a table."""
     expect(page.get_by_role("heading", level=2).first).to_have_text(spaced(plan.sentence))
     details(page)
     main = spaced(page.get_by_test_id("stMain").inner_text())

@@ -1,4 +1,4 @@
-"""Simulate or repeat with the published laws of jets; then two saved plans in one table that a slider changes."""
+"""The question Simulate or repeat with published laws of jets. Then a table compares two plans, with a price slider."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def card(name: str) -> Fit:
 
 
 def numbers(page: Page) -> dict[str, str]:
-    """Return the second cell of each table row by the first cell, for all tables, including collapsed tables."""
+    """Map the first cell of each table row to the second cell. All tables count, also collapsed tables."""
     rows = page.get_by_test_id("stTable").locator("tbody tr").all()
     cells = [[text.strip().replace("\xa0", " ") for text in row.locator("td").all_text_contents()] for row in rows]
     return {line[0]: line[1] for line in cells}
@@ -75,7 +75,7 @@ def test_simulate_or_repeat_then_two_plans(server: Server, page: Page) -> None:
 
 
 def test_a_saved_answer_opens_as_it_was_and_its_files_come_down(server: Server, page: Page, tmp_path: Path) -> None:
-    """Inputs that the link omits because they have their default values are restored too."""
+    """The link omits inputs with default values. These inputs are also restored."""
     visit(page, server, "amplitude?n_f=5&scale=a+run+of+mine&x1=1e4&loss1=2e-6")
     heading = page.get_by_role("heading", level=2).first
     first = heading.inner_text()

@@ -1,4 +1,4 @@
-"""The recommender's use case: a recipe for the served metric, a metric without a curve, and the user's own runs."""
+"""The use case of recommenders: recipes for a served metric, for a metric without a curve, and from a user's runs."""
 
 from __future__ import annotations
 

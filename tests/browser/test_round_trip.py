@@ -31,7 +31,7 @@ def change_data(page: Page) -> None:
 
 
 def change_fit(page: Page) -> None:
-    """Choose a table, another target, objective and number of refits, and fit."""
+    """Choose a table, a predicted quantity, a number of resamples, a seed and an objective. Then fit."""
     select(page, "Run table", DEMOS[0].name)
     select(page, "Predicted quantity", "R_top")
     page.get_by_text(DETAILS).click()
@@ -49,7 +49,7 @@ def slide(page: Page) -> None:
 
 
 def change_explore(page: Page) -> None:
-    """Choose a law without views and targets, and then a view and a target of another law."""
+    """Choose a law that has no views and no targets. Then choose another law, one of its views, and a target."""
     select(page, "Fit", AXIS)
     slide(page)
     select(page, "Fit", SURFACE)

@@ -1,4 +1,4 @@
-"""A shared server: the link with its token gives a browser access, including WebSocket and upload."""
+"""A shared server: the link with the token gives a browser access, also by WebSocket and for uploads."""
 
 from __future__ import annotations
 

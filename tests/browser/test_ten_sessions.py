@@ -1,4 +1,4 @@
-"""Ten browsers load, map, fit and save at once: ten fits are saved, each for the table of its browser."""
+"""Ten browsers upload, map and fit a table at the same time: ten fits are saved, each for the table of its browser."""
 
 from __future__ import annotations
 

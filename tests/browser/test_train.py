@@ -30,7 +30,7 @@ _POINTS = """
 
 
 def worker(queue: Queue, records: dict[str, Record]) -> int:
-    """Return the process id of a running cell of more than 8192 samples, or 0 if there is none."""
+    """Return the process id of a running cell with more than 8192 samples, or 0 if no such cell is running."""
     for record in records.values():
         beat = beat_of(queue.folder(record.name), record.number)
         if record.state == "running" and record.cell["samples"] > 8192 and beat.exists():

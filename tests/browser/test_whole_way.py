@@ -40,7 +40,7 @@ NUMBER = re.compile(rf"{POWER}|(?<![\d.])([+-]?\d[\d,]*(?:\.\d+)?)(?: ?([kMBT])\
 
 
 def numbers(text: str) -> list[tuple[float, float]]:
-    """Return each number of ``text`` and half a unit of its last digit: 9.1e9 and 0.05e9 for ``9.1 B``."""
+    """Return each number in ``text``, with half a unit of its last digit. For ``9.1 B``: 9.1e9 and 0.05e9."""
     found = []
     for part in NUMBER.finditer(text.replace("\xa0", " ")):
         if part[1]:
@@ -62,7 +62,7 @@ def assert_shows(text: str, *values: float) -> None:
 
 
 def cells(page: Page, at: int = 0) -> list[list[str]]:
-    """Return the cells of the table number ``at`` of the page, by default of the first one, row by row."""
+    """Return the rows of table number ``at`` on the page, each as a list of cells. The first table has the number 0."""
     rows = page.get_by_test_id("stTable").nth(at).locator("tbody tr").all()
     return [[cell.strip() for cell in row.locator("td").all_inner_texts()] for row in rows]
 
