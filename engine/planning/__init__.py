@@ -1,8 +1,8 @@
 """Plans from fits: the best model for a budget, and the cost of a target.
 
-The names in ``HOMES`` are imported from their modules on first access. The list of commands imports this package to
-find the planner questions, and must not wait until numpy is imported. Exported scripts import the names from this
-package.
+The names in ``HOMES`` are imported from their modules on first access. Importing this package alone is therefore fast,
+because numpy is not imported. The list of commands imports this package to find the planner questions, and exported
+scripts import the names in ``HOMES`` from this package.
 """
 
 from __future__ import annotations

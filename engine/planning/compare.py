@@ -47,7 +47,10 @@ SAME = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Answer to the question of a plan: ``best`` () from the best fit, ``draws`` (r,) from the resamples of ``fit``."""
+    """Answer to the question of a plan.
+
+    ``best`` () is the answer of the best fit, and ``draws`` (r,) are the answers of the resamples of ``fit``.
+    """
 
     fit: Fit
     best: Point
@@ -95,7 +98,7 @@ MONEY = ", money"
 class Saved:
     """A saved plan with its name.
 
-    ``answer`` is the answer to the question of the plan, computed again from its fit; None if the fit is not available.
+    ``answer`` is the answer of the plan, computed again from the fit of the plan; None if this fit is not available.
     """
 
     name: str
@@ -107,10 +110,10 @@ class Saved:
 class Risk:
     """Risk of a plan.
 
-    ``p_reach`` is the probability of reaching the target; None for a budget and if the probability is not known.
-    ``beyond`` is the distance of the plan from the runs in decades. ``spread`` is the upper end of the 68 % interval of
-    C divided by the lower end. ``spread`` is None without an interval, and infinite if the interval has no upper end.
-    ``warnings`` are the texts of the plan's warnings.
+    ``p_reach`` is the probability of reaching the target; it is None if the question is a budget or if the probability
+    is not known. ``beyond`` is the distance of the plan from the runs in decades. ``spread`` is the upper end of the
+    68 % interval of C divided by the lower end. ``spread`` is None without an interval, and infinite if the interval
+    has no upper end. ``warnings`` are the texts of the plan's warnings.
     """
 
     p_reach: float | None
@@ -131,13 +134,16 @@ class Side:
 
     @property
     def money(self) -> dict[str, Quantity]:
-        """Lines of the bill in money, by purpose: training, simulation, inference, total."""
+        """Lines of the bill that are in money. Their keys are the purposes: training, simulation, inference, total."""
         return {label.removesuffix(MONEY).lower(): q for label, q in self.bill.items() if label.endswith(MONEY)}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Plans in the order in which they were given, and the prices of all bills; ``prices`` is None without prices."""
+    """Compared plans, in the order in which they were given.
+
+    ``prices`` apply to all bills; None if there are no prices.
+    """
 
     sides: tuple[Side, ...]
     prices: Prices | None = None
@@ -264,7 +270,7 @@ def _side(one: Saved, prices: Prices | None) -> Side:
 def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
     """Return the amount of each line of the bill, keyed by the label of the line.
 
-    An amount has no value if a number needed to compute this amount (N, D or C) is unknown.
+    An amount has no value if it depends on an unknown N, D or C.
     """
     if one.answer is None:
         return _scaled(one, prices)
@@ -279,7 +285,7 @@ def _by_label(lines: Iterable[CostLine]) -> dict[str, Quantity]:
 
 
 def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
-    """Return the bill of a saved plan if its fit is not available.
+    """Return the bill of a saved plan whose fit is not available.
 
     Each line is computed from the C, the N or the number of unique samples of the plan.
     """

@@ -5,10 +5,11 @@ run scatters around this mean, so its result is compared with a wider interval, 
 interval adds the scatter of single runs (``scatter``) to the law's interval in quadrature, on the scale of the fit's
 residuals. Both intervals are reported. Predictions use the N and D that were actually trained.
 
-The scatter is computed from the objective of the fit, which is a sum over runs of rho(residual), with rho the loss
-function of the fit. The scatter is the standard deviation of normal residuals with an expected rho equal to the mean
-rho of the runs. For least squares, it is the root mean square. For absolute deviations, and for Huber's loss far beyond
-its threshold, it is 1.25 times the mean absolute residual, and a few outliers hardly change it.
+The scatter is computed from the objective of the fit, which is a sum over runs of rho(residual). Here rho is the loss
+function of the fit. The scatter is the standard deviation of a normal distribution of residuals for which the expected
+value of rho equals the mean of rho over the runs. For least squares, the scatter is the root mean square of the
+residuals. For absolute deviations, and for Huber's loss far beyond its threshold, the scatter is 1.25 times the mean
+absolute residual, and a few outliers hardly change it.
 """
 
 from __future__ import annotations
@@ -41,12 +42,14 @@ SCATTER_UNKNOWN = "the interval of the law alone: the scatter of single runs is 
 SAME = 0.005
 """Largest relative difference at which a trained size and a planned size count as equal."""
 ESTIMATORS = ("surface", "formula", "parabola")
-"""Estimators with residuals of single runs: distances from the law or, for "parabola", from a budget's parabola."""
+"""Estimators that give each run a residual. The residual is the distance of the run from the law. For "parabola", it is
+the distance of the run from the parabola of its budget.
+"""
 
 
 @dataclass(frozen=True)
 class Actual:
-    """Measured result of a run: ``value`` of the quantity that the law predicts, or of ``metric`` if not empty.
+    """Measured result of a run: the ``value`` of ``metric``, or of the quantity that the law predicts if this is empty.
 
     N, D and C (in FLOPs) are the trained sizes; None means the planned size. ``when`` is a date as free text. Raises
     PlannerError if a number is not finite or a size is not positive.
@@ -80,9 +83,9 @@ class Outcome:
     """A measured result and its prediction.
 
     ``fit`` is the hash of the fit behind the plan, and ``y`` the measured quantity. ``at`` contains the known sizes
-    among N, D and C of the run. ``planned`` is the value of y in the plan; None if the plan contains none. ``expected``
-    is the prediction of the law at the sizes ``at``, with the intervals of the law. ``predicted`` is the same value
-    with the prediction intervals of a single run.
+    among N, D and C of the run. ``planned`` is the value of y in the plan; None if the plan does not contain this
+    value. ``expected`` is the prediction of the law at the sizes ``at``, with the intervals of the law. ``predicted``
+    is the same value with the prediction intervals of a single run.
     """
 
     fit: str
@@ -126,11 +129,12 @@ def read_actual(raw: Mapping[str, Any]) -> Actual:
 
 
 def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) -> Outcome:
-    """Compare the result ``actual`` with the prediction of ``fit`` for a run of its sizes.
+    """Compare the result ``actual`` with the prediction of ``fit`` for a run of the same sizes.
 
     ``fit`` must be the fit of ``plan``. A result in a metric needs ``map``, made from this fit by ``through``. If the
-    result has C but no D, D is computed from C and N by the plan's compute rule. Raises PlannerError if the plan is of
-    another fit, if the map of a metric is missing, or if neither plan nor result contains a size that the law needs.
+    result has C but no D, D is computed from C and N by the plan's compute rule. Raises PlannerError if ``fit`` is not
+    the fit of the plan, if the map of a metric is missing, or if the law needs a size that neither the plan nor the
+    result contains.
     """
     if fit.hash != plan.fit:
         raise PlannerError(f"The plan was made from the fit {plan.fit}, not from {fit.hash}: give the fit of the plan.")
@@ -151,9 +155,10 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
 
 
 def _positive(measured: Fit, value: float) -> None:
-    """Raise PlannerError if ``value`` is not positive although it must be positive.
+    """Raise PlannerError if ``value`` is not positive and therefore cannot be compared with the fit ``measured``.
 
-    It must be positive if the fit is of a logarithm, or if all runs of the fit have a positive value.
+    A comparison needs a positive value if the fit is a fit of logarithms, or if the values of all its runs are
+    positive.
     """
     y, span = measured.spec.y, spans(measured).get("loss")
     if value > 0 or not (measured.spec.log_residuals or (span is not None and span[0] > 0)):
@@ -164,10 +169,10 @@ def _positive(measured: Fit, value: float) -> None:
 
 
 def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
-    """Return the N, D and C of the run by name, without unknown ones.
+    """Return the known sizes of the run by name: N, D and C.
 
-    A measured size is used if it exists. Otherwise the size is computed from the other sizes by the compute rule, or
-    else is the planned size.
+    A measured size is used if it exists. Otherwise the size is computed from the other sizes by the compute rule. If
+    this is not possible, the planned size is used.
     """
     N, D, C = (
         own if (own := getattr(actual, name)) is not None else plan.allocation[name].value for name in ("N", "D", "C")
@@ -187,7 +192,7 @@ def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
 
 
 def _law(fit: Fit, v: Values, plan: Plan, at: Mapping[str, float]) -> Floats:
-    """Return the value of the law (lower is better) at the sizes ``at``. The parameter values ``v`` have any shape."""
+    """Return the value of the law (lower is better) at the sizes ``at``; the parameter values ``v`` have any shape."""
     columns = {name: np.asarray(x) for name, x in at.items()}
     return evaluate(fit.law, v, columns | {"U": np.asarray(plan.unique)})
 
@@ -202,7 +207,7 @@ def _planned(plan: Plan, metric: str) -> Quantity | None:
 
 
 def _through(map: Through, value: float) -> float | None:
-    """Return the scatter of a metric of single runs; None if unknown.
+    """Return the scatter of single runs in a metric; None if unknown.
 
     Two terms are added in quadrature: the law's scatter times the slope of the map, and the scatter of the map itself.
     """
@@ -219,7 +224,8 @@ def _through(map: Through, value: float) -> float | None:
 def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
     """Return ``expected`` with the prediction intervals of a single run.
 
-    ``sd`` is the scatter of a run on the residual scale of ``fit``. If it is None, the intervals of the law are kept.
+    ``sd`` is the scatter of a run on the residual scale of ``fit``. If ``sd`` is None, the intervals of the law are
+    kept.
     """
     if sd is None:
         return replace(expected, note=expected.note or SCATTER_UNKNOWN)
@@ -283,8 +289,8 @@ def scatter(fit: Fit) -> float | None:
     number of fitted parameters. For iso-FLOP curves only the parameters of the law are counted, so the result is
     somewhat too small if budgets have few sizes.
 
-    It is not known in these cases: a published law; no more runs than parameters; a law of the best points of curves;
-    the objective ``asymmetric``, which follows the lower edge of the runs; a separate error for each run.
+    It is not known in these cases: a published law; no more runs than parameters; a law fitted to the best points of
+    curves; the objective ``asymmetric``, which follows the lower edge of the runs; a separate error for each run.
     """
     error = fit.spec.relative_error
     known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0
@@ -301,15 +307,16 @@ def scatter(fit: Fit) -> float | None:
 
 
 def times(fit: Fit, level: float) -> float:
-    """Return the number of standard deviations around the law that contain a run with probability ``level``.
+    """Return t such that a run lies within t standard deviations of the law with probability ``level``.
 
-    It is a quantile of Student's t distribution, or of the normal distribution if there are no degrees of freedom.
+    The number t is a quantile of Student's t distribution, or of the normal distribution if there are no degrees of
+    freedom.
     """
     return float(stdtrit(freedom(fit), (1 + level) / 2)) if freedom(fit) > 0 else float(ndtri((1 + level) / 2))
 
 
 def _normal(loss: Loss, mean: float) -> float:
-    """Return the standard deviation of normal residuals that have ``mean`` as the expected value of rho (``loss``)."""
+    """Return the standard deviation of normal residuals for which the expected value of rho (``loss``) is ``mean``."""
     from scipy.optimize import brentq
 
     if mean <= 0:

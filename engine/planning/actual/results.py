@@ -84,15 +84,15 @@ def _line(one: Result) -> tuple[str, ...]:
 
 
 RARE = 0.05
-"""Probability below which the number of results inside their intervals is not explained by chance."""
+"""If the probability of a count is below this number, the count is not explained by chance."""
 
 
 @dataclass(frozen=True)
 class Tally:
     """Number ``inside`` of the results that lie in their prediction intervals at ``level``, out of ``total``.
 
-    ``chance`` is the binomial probability of a count at least this far from the expected count, in the same direction.
-    ``shared`` is True if some results come from the same fit and thus have a common error.
+    ``chance`` is the binomial probability of a count that lies on the same side of the expected count, and at least as
+    far from it as ``inside``. ``shared`` is True if some results come from the same fit and thus have a common error.
     """
 
     level: float
@@ -150,7 +150,7 @@ def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
 
 
 def shared(found: Tally) -> str:
-    """Return a sentence that results of one fit are not independent; empty if each result has its own fit."""
+    """Return the sentence that results of the same fit are not independent; empty if each result has its own fit."""
     return (
         "Results of one fit share its error, so they count less than the same number of independent results."
     ) * found.shared

@@ -1,4 +1,4 @@
-"""Planner question "Precision": size of an amplitude surrogate of n_f final-state particles, scaled from a cheap run.
+"""Planner question "Precision": the size of an amplitude surrogate, extrapolated from a cheap run.
 
 Exported scripts import the names in ``__all__`` from this package.
 """

@@ -32,7 +32,9 @@ FREE_FLOOR = 4
 LEAST_PLACES, LEAST_RUNS = 3, 4
 """Smallest number of distinct values of X, and smallest number of cells, that are enough to state an exponent."""
 WALK = 40
-"""Maximum number of steps in the search for an end of an interval. Each step goes 1.6 times farther than the last."""
+"""Maximum number of steps in the search for an end of an interval. Each step goes 1.6 times farther than the step
+before.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +85,9 @@ class CellLaw:
         return (float(held.objective or 0.0) - float(self.fit.objective or 0.0)) / wider
 
     def _end(self, name: Name, at: Callable[[float], float]) -> float:
-        """Return the value at(t) of the parameter ``name`` at which chi^2 is 1 above its minimum; infinite if none.
+        """Return the value ``at(t)`` of the parameter ``name`` at which chi^2 is 1 above its minimum.
 
-        at(0) is the value of the best fit.
+        ``at(0)`` is the value of the best fit. The result is infinite if no step of the search reaches this chi^2.
         """
         from scipy.optimize import brentq
 
@@ -107,8 +109,8 @@ def fit_cells(
 ) -> CellLaw:
     """Fit the law to cells (training runs) with the values ``x`` (n,) of ``axis`` and the ``loss`` (n,).
 
-    K is fixed at 0 if ``floor`` is False or x has few distinct values. Raises PlannerError if x has fewer than two
-    distinct values.
+    K is fixed at 0 if ``floor`` is False or x has fewer than ``FREE_FLOOR`` distinct values. Raises PlannerError if x
+    has fewer than two distinct values.
     """
     places = len(np.unique(x))
     if places < 2:
@@ -130,10 +132,10 @@ def law_of(axis: Axis, x: Sequence[float], loss: Sequence[float], *, floor: bool
 def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool = True) -> CellLaw | None:
     """Fit the law of D to the converged points of ``found``; return None if there are too few points.
 
-    The loss of a converged point changes by less than 10 % at twice the compute. ``undecided`` also includes points
-    with a higher loss at twice the compute; their loss is an upper limit of the loss at their D. Points with a lower
-    loss at twice the compute, and points that were not trained at twice the compute, are never included. The floor K
-    of the law is fixed at 0 if ``floor`` is False.
+    The loss of a converged point changes by less than 10 % at twice the compute. If ``undecided`` is True, points with
+    a higher loss at twice the compute are also used. The loss of such a point is an upper limit of the loss at its D.
+    Points with a lower loss at twice the compute, and points that were not trained at twice the compute, are never
+    used. The floor K of the law is fixed at 0 if ``floor`` is False.
     """
     states = ("converged", "rises") if undecided else ("converged",)
     kept = [one.cell for one in found if one.state in states]
@@ -142,7 +144,7 @@ def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool =
 
 @lru_cache(maxsize=16)
 def data_laws(cells: tuple[TrainedCell, ...], target: str = "log") -> tuple[tuple[tuple[Point, ...], CellLaw], ...]:
-    """Return the points and the law of D of each process that has D-limited cells at three or more values of D.
+    """Return the points and the law of D for each process with D-limited cells at three or more values of D.
 
     The processes are sorted by d, the dimension of the phase space, and then by name.
     """
@@ -163,7 +165,7 @@ class DataExponent:
 
 
 def exponents(cells: Iterable[TrainedCell], target: str = "log") -> tuple[DataExponent, ...]:
-    """Return the exponent of D of each process that has D-limited cells at three or more values of D.
+    """Return the exponent of D for each process with D-limited cells at three or more values of D.
 
     The processes are sorted by d, the dimension of the phase space, and then by name.
     """
@@ -172,16 +174,16 @@ def exponents(cells: Iterable[TrainedCell], target: str = "log") -> tuple[DataEx
 
 
 PLAIN, LLOCA = "MLP-I, MSE", "LLoCa-Transformer, MSE"
-"""Networks of the paper that Isoplan trains, with their training losses. The paper trained the first network on every
-process.
+"""Networks that both the paper and Isoplan train, with their training losses. The paper trained the first network on
+every process.
 """
 NEAR = 1.5
-"""Largest ratio of the fixed sizes of two laws at which the laws are compared."""
+"""Two laws are compared only if the ratio of their fixed sizes is not larger than this number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Along:
-    """Scan of a process along ``axis`` (N or C) at ``D`` points. ``law`` is None if the scan has too few cells."""
+    """Scan of a process along ``axis`` (N or C) with ``D`` points in training; ``law`` is None for too few cells."""
 
     process: str
     raw: bool
@@ -239,9 +241,10 @@ def trained_laws(
 def side_by_side(
     published: Sequence[PublishedLaw], ours: Sequence[TrainedLaw]
 ) -> list[tuple[PublishedLaw | None, TrainedLaw | None]]:
-    """Pair each law of ``ours`` with a published law of the same process, axis, target, network and similar fixed size.
+    """Pair each law of ``ours`` with a published law.
 
-    A law without a matching law is paired with None. Unpaired published laws follow at the end, in their order.
+    Both laws of a pair have the same process, axis, target and network, and their fixed sizes are similar. A law
+    without a matching law is paired with None. Unpaired published laws follow at the end, in their order.
     """
     pairs = [(_nearest(published, one), one) for one in ours]
     taken = {id(law) for law, _ in pairs}

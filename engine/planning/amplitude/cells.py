@@ -28,13 +28,13 @@ points, compute and seed have equal values in these columns.
 MADE = ("simulated", "")
 TOY = "toy"
 ERRORS = {"median": "relative_median", "99": "relative_99"}
-"""Columns that contain quantiles of |A_NN / A - 1| over test points, by the kind of error. The RMS error needs no
-column, because it follows from the loss.
+"""Columns by kind of error. Each column contains a quantile of ``abs(A_NN / A - 1)`` over the test points. The RMS
+error needs no column, because it follows from the loss.
 """
 State = Literal["converged", "falls", "rises", "not doubled"]
 TWICE = 0.05
-"""Relative tolerance within which two computes differ by a factor of 2. The factor cannot be exact, because the number
-of iterations is an integer.
+"""Relative tolerance for the factor of 2 between the compute of two cells. The factor cannot be exact, because the
+number of iterations is an integer.
 """
 
 
@@ -48,8 +48,8 @@ class TrainedCell:
     target before standardisation; NaN if unknown.
 
     ``seen`` is the number of points seen in training, ``C`` the compute in FLOPs, and ``batch`` the number of points
-    per training step (0 if unknown). The relative error |A_NN / A - 1| is below ``median`` for 50 % of the test points,
-    and below ``most`` for 99 % of them; both are NaN if unknown.
+    per training step (0 if unknown). The relative error ``abs(A_NN / A - 1)`` is below ``median`` for 50 % of the test
+    points, and below ``most`` for 99 % of them; both are NaN if unknown.
     """
 
     process: str
@@ -82,9 +82,9 @@ class TrainedCell:
 class Point:
     """A trained cell, and the change of its loss if the compute is doubled.
 
-    ``fell`` is the fraction by which the loss decreases. It is a geometric mean, because single seeds scatter:
-    ``seeds`` is the number of seeds with cells at the single and at the doubled compute. ``fell`` is None if no seed
-    has cells at the two computes.
+    ``fell`` is the fraction by which the loss decreases. It is computed from the geometric mean over several seeds,
+    because single seeds scatter. Each of these ``seeds`` seeds has cells at the single and at the doubled compute.
+    ``fell`` is None if there is no such seed.
     """
 
     cell: TrainedCell
@@ -132,7 +132,7 @@ def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedC
 
 
 def read_frame(table: pd.DataFrame, source: str) -> tuple[TrainedCell, ...]:
-    """Read the cells from a data frame, skipping withdrawn rows. Raises PlannerError like ``read_cells``."""
+    """Read the cells from a data frame; withdrawn rows are skipped. Raises PlannerError like ``read_cells``."""
     if "withdrawn" in table:
         table = table[table["withdrawn"] == ""]
     return read_cells(table.astype(object).where(table.notna(), None).to_dict("records"), source)
@@ -171,8 +171,9 @@ def _error(row: Mapping[Any, Any], kind: str) -> float:
 def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]:
     """Return the cells with the loss replaced by the square of the relative error of ``kind`` ("median" or "99").
 
-    The square decreases with D at least as fast as the bound 4/d, like the MSE, so the same law describes all kinds.
-    For the kind "rms", the cells are returned unchanged. Raises PlannerError if no cell has an error of this kind.
+    Like the MSE, this square decreases with D with an exponent of at least 4/d. Therefore the same law describes all
+    kinds of error. For the kind "rms", the cells are returned unchanged. Raises PlannerError if no cell has an error of
+    this kind.
     """
     every = tuple(cells)
     if kind == "rms":
@@ -205,9 +206,9 @@ def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
     """Return one point per process, setting, N, D, batch and seed, sorted by these.
 
     The point is the longest-trained cell for which a cell of twice the compute exists. A cell that is trained longer
-    than needed is less informative, because with few points its loss rises again. The batch is a criterion because
-    cells of different batches have different training steps. A scan of D contains several batches, since a batch has at
-    most D points.
+    than needed is less informative, because with few points its loss rises again. Cells with different batch sizes give
+    different points, because their training steps differ. A scan of D contains several batch sizes, since a batch has
+    at most D points.
     """
     alike: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
     for cell in dict.fromkeys(cells):
@@ -285,7 +286,7 @@ def mean_loss(found: Sequence[Point]) -> float:
 
 
 def spread_of_process(cells: Iterable[TrainedCell], process: str) -> float | None:
-    """Return the standard deviation of log A of ``process``, from its cell of largest D; None if no cell has it."""
+    """Return the standard deviation of log A of ``process``, from its cell of largest D; None if unknown."""
     known = [one for one in cells if one.process == process and one.target == "log" and math.isfinite(one.spread)]
     return max(known, key=lambda cell: cell.D).spread if known else None
 

@@ -27,14 +27,14 @@ UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
 
 @dataclass(frozen=True)
 class Anchor:
-    """A run with the ``loss`` that is limited by ``axis``, at ``x`` points, parameters or FLOPs.
+    """Run whose ``loss`` is limited by ``axis``. The value of this axis is ``x`` (points, parameters or FLOPs).
 
     ``loss`` is the MSE of the standardised log amplitude. ``doubled`` is the fraction by which the loss decreases if
     the other axes are doubled. It is negative if the loss rises, and None if this was not tested.
 
     An anchor limited by D also has ``N``, the number of ``epochs``, and ``flops_per_sample``: the training FLOPs of one
-    pass over one point (None means 6 N). Raises PlannerError if ``axis`` does not limit the run, or if the run lies
-    below the onset of the power law.
+    pass over one point (None means ``6 * N``). Raises PlannerError if ``axis`` does not limit the run, or if the run
+    lies below the onset of the power law.
     """
 
     axis: Axis
@@ -91,7 +91,7 @@ def along(anchors: Sequence[Anchor], axis: Axis) -> tuple[Anchor, ...]:
 
 @dataclass(frozen=True)
 class Line:
-    """Straight line through n anchors: ln(loss - floor) = ``height`` - ``alpha`` (ln X - ``middle``).
+    """Straight line through n anchors: ``ln(loss - floor) = height - alpha * (ln(X) - middle)``.
 
     ``error`` is the relative error of one loss. ``lever`` is the sum of (ln X - middle)^2 over the anchors.
     """
@@ -168,9 +168,9 @@ def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
 class PublishedLaw:
     """A published power law ``fit`` of the MSE against ``axis``, at a fixed size ``held`` such as ``N = 1e6``.
 
-    ``network`` is its architecture and training loss. ``raw`` is True if the network was trained on raw amplitudes.
-    ``table`` is the number of the paper's table that contains the law. ``beside`` are the laws of the same process and
-    network along the other axes, each at its largest fixed size.
+    ``network`` states the architecture and the training loss. ``raw`` is True if the network was trained on raw
+    amplitudes. ``table`` is the number of the paper's table that contains the law. ``beside`` are the laws of the same
+    process and network along the other axes, each at its largest fixed size.
     """
 
     process: str
@@ -195,7 +195,7 @@ class PublishedLaw:
 
     @property
     def floor(self) -> float:
-        """K, the loss at an infinite value of the axis and the fixed size ``held``."""
+        """K: the loss at the fixed size ``held`` if the value of ``axis`` is infinite."""
         return float(self.fit.values["K"])
 
     @property

@@ -1,4 +1,4 @@
-"""Inputs of "Precision", and the plan that answers them, for the page, the terminal and Python."""
+"""Inputs of the question "Precision", and the plan for these inputs, for the page, the terminal and Python."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def read_plan(
 ) -> AmplitudePlan:
     """Return the plan for ``n_f`` final-state particles. ``texts`` are the typed texts, keyed by option name.
 
-    If ``texts`` contain a number of points instead of a target, the plan is for the precision that they reach. The plan
-    is computed from the trained cells of the process ``trained``, from the published law of ``process``, or
+    If ``texts`` contain a number of points instead of a target, the plan is for the precision that these points reach.
+    The plan is computed from the trained cells of the process ``trained``, from the published law of ``process``, or
     from ``anchors``. Raises PlannerError if an input cannot be read, if inputs exclude each other, or if there is no
     plan.
     """
@@ -148,7 +148,7 @@ def _one_question(place: Place) -> str:
 
 
 def read_anchor(texts: Mapping[str, str], option: str, usage: str) -> Anchor:
-    """Return the anchor from typed ``texts``, keyed by the names in ``OF_ANCHOR``. The first one is its limiting axis.
+    """Return the anchor from typed ``texts``, keyed by the names in ``OF_ANCHOR``. The first key is the limiting axis.
 
     ``option`` is the option name in messages. Raises PlannerError if a number cannot be read. If the axis or the loss
     is missing, the message of the error is ``usage``.

@@ -1,6 +1,7 @@
-"""Range of one axis that reaches a target: from an optimistic exponent (fitted or published) to a conservative one.
+"""Range of D, N or C that a target needs, from an optimistic end to a conservative end.
 
-The optimistic exponent gives the smaller end of the range, the conservative exponent the larger end.
+The optimistic exponent of the loss, which is fitted or published, gives the smaller end of the range. The conservative
+exponent gives the larger end.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ ROUNDING = 1e-9
 
 
 TWO_PARTICLES = 1.5
-"""Conservative exponent for n_f = 2, because the bound 4/d fails for two particles. It is below all published exponents
-of WZ and Zg; the smallest of these is 1.565.
+"""Conservative exponent for n_f = 2, because the bound 4/d fails for two particles. The number 1.5 is below all
+published exponents of the processes WZ and Zg, of which 1.565 is the smallest.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Need:
-    """Range of one axis that reaches a target, in the unit of the axis.
+    """Range of ``axis`` that a target needs, in the unit of this axis.
 
-    ``most`` is the end by the conservative exponent ``slow``. ``least`` is the end by the optimistic exponent ``fast``;
-    it is None if ``fast`` is None. If ``reached``, the run at ``start`` already reaches the target. ``least`` is then
-    also None, because a smaller run may reach the target too.
+    ``most`` is the end that the conservative exponent ``slow`` gives. ``least`` is the end that the optimistic exponent
+    ``fast`` gives; it is None if ``fast`` is None. If ``reached``, the run at ``start`` already reaches the target.
+    ``least`` is then also None, because a smaller run may reach the target too.
 
-    ``start`` is the value of the axis and the loss from which the range is extrapolated. ``floor`` is the limit of the
-    loss. ``slow_loss`` and ``fast_loss`` (k,) are the losses at ``x`` (k,) for a figure; ``fast_loss`` is empty without
-    ``fast``. ``law`` describes the runs of a fitted law ("12 cells of Zgg"). It is empty for a single anchor and for a
-    published law.
+    ``start`` is the point (value of the axis, loss) from which the range is extrapolated. ``floor`` is the loss at an
+    infinite value of the axis. ``slow_loss`` and ``fast_loss`` (k,) are the losses at ``x`` (k,) for a figure;
+    ``fast_loss`` is empty without ``fast``. ``law`` describes the runs of a fitted law ("12 cells of Zgg"). It is empty
+    for a single anchor and for a published law.
     """
 
     axis: Axis
@@ -97,7 +98,7 @@ class Need:
 def from_anchors(
     anchors: Sequence[Anchor], axis: Axis, mse: float, slow: Exponent, others: Sequence[PublishedLaw], floor: float
 ) -> Need | None:
-    """Return the range of ``axis`` that reaches ``mse``, from anchors limited by ``axis``; None without such anchors.
+    """Return the range of ``axis`` that the target ``mse`` needs; None if ``axis`` limits none of the anchors.
 
     The range is extrapolated from the largest x, with the geometric mean of the losses at this x. If the anchors have
     two or more values of x, the optimistic exponent is fitted to them. Otherwise it is the median exponent of the
@@ -119,7 +120,7 @@ def from_anchors(
 
 
 def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
-    """Return the range of the law's axis that reaches ``mse``, from a published ``law``.
+    """Return the range that the target ``mse`` needs along the axis of a published ``law``.
 
     Within the measured range above the onset of the power law, the range is a single number. Beyond the last measured
     point, it is extrapolated from this point with the conservative exponent and with the exponent of the law. If the
@@ -142,9 +143,9 @@ def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
 def _need(
     axis: Axis, mse: float, slow: Exponent, fast: Exponent | None, start: tuple[float, float], floor: float
 ) -> Need:
-    """Return the range that reaches ``mse``, extrapolated from ``start`` (value of the axis, loss).
+    """Return the range that the target ``mse`` needs, extrapolated from ``start`` (value of the axis, loss).
 
-    The upper end is the value of the axis in ``start`` if the loss in ``start`` is at most ``mse``.
+    If the loss in ``start`` is at most ``mse``, the upper end is the value of the axis in ``start``.
     """
     ratio, reached = (start[1] - floor) / (mse - floor), start[1] < mse * (1 - ROUNDING)
     ratio = ratio if ratio > 1 + ROUNDING else 1.0

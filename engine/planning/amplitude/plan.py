@@ -37,12 +37,11 @@ class Size:
 
 
 def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict[Axis, Need], dict[Axis, str]]:
-    """Return the values of each axis at which ``mse`` is reached, as a range over the published laws.
+    """Return the range of each axis that the target ``mse`` needs.
 
-    The published laws are ``law`` and the other laws of the same process and network.
-
-    The second value states, for each axis without a range, why its range is unknown. A law of N or C is valid only for
-    the D at which this law was measured. It is not used for a target that needs a larger D.
+    The ranges are computed from ``law`` and from the other laws of the same process and network. The second value
+    states, for each axis without a range, why this range is unknown. A law of N or C is valid only for the D at which
+    this law was measured. It is not used for a target that needs a larger D.
     """
     found: dict[Axis, Need] = {law.axis: from_law(law, mse, slow)}
     why: dict[Axis, str] = {}
@@ -74,7 +73,7 @@ def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict
 
 
 def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str]) -> tuple[Size, Size, Size]:
-    """Return D, N and C from a published law and the other laws of its process and network.
+    """Return D, N and C, computed from a published law and from the other laws of the same process and network.
 
     Without a law of N, N is the fixed size of the law of D.
     """
@@ -138,7 +137,7 @@ class AmplitudePlan:
     on the plan, and ``measured`` contains the errors of the cells. If the runs do not support an answer, ``stopped`` is
     a sentence that replaces the answer, and D, N and C are unknown. ``reached`` is True if the answer consists of
     trained cells that reach the target. If the user gave ``points`` instead of a target, ``target`` is the precision
-    that this number of points reaches by the conservative end of D, and ``best`` by the optimistic end.
+    for which this number is the conservative end of D, and ``best`` the precision for which it is the optimistic end.
     """
 
     n_f: int
@@ -176,8 +175,8 @@ class AmplitudePlan:
 SECOND = 10.0
 """Size of the recommended next run, divided by the size of the last run."""
 FARTHEST = 100.0
-"""Largest recommended run that would make the plan supported, divided by the last run. If an even larger run is needed,
-a smaller run is recommended, which measures the exponent.
+"""Largest size of the recommended next run, divided by the size of the last run. Usually the run that would make the
+plan supported is recommended. If this run is larger, a smaller run that measures the exponent is recommended instead.
 """
 OF_RANGE = frozenset({"wide-range", "unbounded"})
 """Codes of warnings about a range. They are removed if the range is not shown."""
@@ -187,8 +186,9 @@ NOT_STATED = "not stated: too far beyond the runs"
 def supported(plan: AmplitudePlan) -> AmplitudePlan:
     """Return ``plan`` with a check of its distance from the runs.
 
-    The distance is the largest one over the ranges, each measured at its conservative end. Beyond one decade, a warning
-    marks the plan. Beyond three decades, the ranges are removed and a sentence states what the runs support.
+    The distance of a range is measured at its conservative end, and the largest distance of all ranges counts. Beyond
+    one decade, a warning marks the plan. Beyond three decades, the ranges are removed and a sentence states what the
+    runs support.
     """
     if plan.stopped or not plan.needs:
         return plan
@@ -208,7 +208,7 @@ def supported(plan: AmplitudePlan) -> AmplitudePlan:
 
 
 def _in_place(plan: AmplitudePlan, need: Need) -> str:
-    """Return sentences on what the runs support, how far beyond it the target lies, and which run would be needed."""
+    """Return sentences on what the runs support, how far beyond the runs the target lies, and which run is needed."""
     axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
     most = start * 10**ANSWERED
     down = lower_first(asked(replace(plan.target, mse=_reached(need, most))))

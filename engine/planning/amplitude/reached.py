@@ -1,7 +1,8 @@
 """Precision that a number of training points reaches: the inverse of a plan for a target.
 
 A plan gives the points D for a precision, and D decreases as the MSE increases. The MSE at which the conservative end
-of D equals the given number is found by bisection. The optimistic MSE is read off the curve of this plan.
+of D equals the given number is found by bisection. The optimistic MSE is read from the optimistic curve of the plan for
+this MSE.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ LEAST, MOST = 1e-16, 0.99
 STEPS = 24
 """Number of bisections in ln MSE: the result is exact to 3e-6 of its value."""
 SAME = 0.01
-"""Relative difference above which the D of the plan is not the given number."""
+"""Largest relative difference at which the D of the plan counts as equal to the given number."""
 
 
 def precision_of(points: float, plan: Callable[..., AmplitudePlan], sigma: float | None, kind: Kind) -> AmplitudePlan:
-    """Return the plan for the precision that ``points`` training points reach by the conservative end of D.
+    """Return the plan whose conservative end of D is ``points`` training points.
 
-    ``plan(target=...)`` returns the plan for a target of a ``kind``. ``best`` of the result is the precision by the
-    optimistic end. Raises PlannerError if the runs do not support an answer for so few or so many points.
+    ``plan(target=...)`` returns the plan for a target of a ``kind``. In the result, ``best`` is the precision that the
+    optimistic curve of D gives for ``points``. Raises PlannerError if the runs do not support an answer for so few or
+    so many points.
     """
 
     def target(mse: float) -> Precision:

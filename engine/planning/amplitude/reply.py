@@ -46,7 +46,11 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def _targets(plan: AmplitudePlan) -> list[tuple[str, Precision]]:
-    """Return the precisions of the plan by the word before their names: the target, or those that points reach."""
+    """Return the precisions of the plan, each with a word that the table writes before the name of the precision.
+
+    The precision is the target. If the user gave points, it is the precision that these points reach: one number, or an
+    optimistic and a conservative number.
+    """
     if plan.points is None or plan.best is None:
         return [("Target", plan.target)]
     if plan.best.mse > plan.target.mse * (1 - SAME):

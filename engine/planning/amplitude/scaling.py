@@ -64,7 +64,7 @@ def plan_amplitude(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Return the plan of ``scaled``; without an answer if the plan lies more than three decades beyond the runs."""
+    """Return the plan that ``scaled`` computes. It has no answer if it lies more than three decades beyond the runs."""
     return supported(scaled(n_f, target, anchors, law, published, floor=floor, fixed_energy=fixed_energy))
 
 
@@ -109,7 +109,7 @@ def scaled(
 def _needs(
     anchors: Sequence[Anchor], mse: float, slow: Exponent, same: Sequence[PublishedLaw], floor: float
 ) -> dict[Axis, Need]:
-    """Return the range that reaches ``mse`` for each axis that limits an anchor."""
+    """Return the range that the target ``mse`` needs, for each axis that limits an anchor."""
     needs = {axis: from_anchors(anchors, axis, mse, slow, same, floor) for axis in AXES}
     return {axis: need for axis, need in needs.items() if need is not None}
 
@@ -240,7 +240,7 @@ def plan_fitted(
 
 
 def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: float, bound: Exponent) -> Need:
-    """Return the range of D that reaches ``mse``, from the ``line`` through the anchors ``data``.
+    """Return the range of D that the target ``mse`` needs, from the ``line`` through the anchors ``data``.
 
     Beyond the largest D of the anchors, the exponent may be smaller than the fitted one. There the conservative end is
     at least the D that follows from the exponent ``bound`` and the anchors at the largest D. Both ends are at least the

@@ -162,7 +162,7 @@ def _left_out(found: Sequence[Point]) -> list[FitWarning]:
 
 
 def _levels_off(found: Sequence[Point], mse: float, floor: float) -> list[FitWarning]:
-    """Return a warning if a fit of all cells with a free floor K gives a K that is large enough to affect the target.
+    """Fit all cells with a free floor K, and return a warning if this K is large enough to affect the target.
 
     Doubling the compute shows whether D or training limits a cell, but not whether D or N limits it.
     """

@@ -1,1 +1,1 @@
-"""Export of any answer of the planner: JSON, CSV, Markdown, LaTeX, and Python that reproduces it."""
+"""Export of any answer of the planner: JSON, CSV, Markdown, LaTeX, and a Python script that reproduces the answer."""

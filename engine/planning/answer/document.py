@@ -31,7 +31,7 @@ SPECIAL = str.maketrans(
     | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"$\times$", "∞": r"$\infty$"}
 )
-"""LaTeX code by character, for characters with a special meaning in LaTeX and characters that its text fonts lack."""
+"""LaTeX code for characters that have a special meaning in LaTeX or that the text fonts of LaTeX lack."""
 POWER = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 WIDE = 2.0
 """If an end of an interval differs from the value by more than this factor, LaTeX shows the two ends themselves instead
@@ -39,7 +39,7 @@ of their differences from the value.
 """
 
 Line = tuple[str, Quantity | str]
-"""A line of the table of an answer: its label, and its number or a text in place of a number."""
+"""A line of the table of an answer: a label, followed by a number or by a text that replaces the number."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,9 @@ def _row(label: str, cell: Quantity | str) -> Row:
 
 
 def to_latex(document: Document) -> str:
-    """Return the table of an answer in LaTeX, or its sentence and notes as paragraphs if it has no lines.
+    """Return the table of an answer in LaTeX.
+
+    If the document has no lines, its sentence and its notes are returned as paragraphs instead.
 
     The superscript and subscript of a value are the differences to the ends of its 68 % interval. They have as many
     decimals as the value.

@@ -47,12 +47,12 @@ class Row:
 
 
 FACTOR_UP_TO = 3.0
-"""Distance in decades from which on a text states no factor."""
+"""Distance in decades; texts do not state the factor of a distance that is as large as this or larger."""
 COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
 
 def cells(row: Row) -> dict[str, str]:
-    """Return the texts of a row by the column headings of a page."""
+    """Return the texts of a row, keyed by the column headings of a page."""
     unit = f" [{row.unit}]" if row.unit and " per " not in row.unit and row.unit not in row.quantity else ""
     far = f"{row.beyond} beyond" if row.beyond else ""
     shown = (row.quantity + unit, row.value, row.ci68, row.ci95, ", ".join(filter(None, (row.note, far))))
@@ -74,7 +74,7 @@ def as_row(label: str, q: Quantity) -> Row:
 
 
 def cell_texts(rows: Iterable[Mapping[str, str | Quantity]]) -> list[dict[str, str]]:
-    """Return rows of texts and quantities as rows of text, with "-" for a missing value."""
+    """Convert rows of texts and quantities to rows of texts; a missing value becomes "-"."""
     return [
         {name: x if isinstance(x, str) else "-" if x.value is None else number(x) for name, x in row.items()}
         for row in rows
@@ -111,7 +111,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     keep = keep or significant(q)
     if q.unit in COUNTED:
         known = q.ci68 is not None and q.ci68[0] < q.ci68[1]
-        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # 953 would lie outside an end of 950
+        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # 953 would lie outside an interval up to 950
     if q.unit == "FLOPs":
         return power10(x, keep)
     if q.unit == SECONDS:
@@ -120,7 +120,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     places = digits(x if q.value is None or spread is None else q.value, spread)
     if q.value is not None and abs(x) >= FAR_END * abs(q.value) > 0:
         places = min(places, 1 - math.floor(math.log10(abs(x))))
-    if round(x, places) == 0:  # show an end of 163 as 163, not as 0, for a value of 49,000
+    if round(x, places) == 0:  # an end of 163 is not shown as 0, even if the value is 49,000
         places = digits(x, None)
     if q.unit in MONEY and abs(round(x, places)) >= MILLION:
         return count(x, keep)
@@ -128,7 +128,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
 
 
 def significant(q: Quantity) -> int:
-    """Return the number of significant digits of ``q``: 2 to 4, more for a narrow 68 % interval."""
+    """Return the number of significant digits of ``q``, from 2 to 4. A narrower 68 % interval gives more digits."""
     if q.value is None or not q.ci68 or q.ci68[0] >= q.ci68[1] or not q.value:
         return 3 if q.note == "given" or not q.ci68 else 2
     return min(max(digits(q.value, q.ci68) + math.floor(math.log10(abs(q.value))) + 1, 2), 4)

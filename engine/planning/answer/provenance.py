@@ -33,7 +33,7 @@ class Source:
 
 
 def list_sources(document: Document, fits: Sequence[Fit] = ()) -> tuple[Source, ...]:
-    """Return the sources of an answer: its numbers by source, the question as typed, and one source for each fit."""
+    """Return the sources of an answer: its numbers grouped by source, the question as typed, and each fit."""
     many = len(fits) > 1
     laws = (describe_fit(fit, f"Fit {i}" if many else "Fit") for i, fit in enumerate(fits, start=1))
     found = (_numbers(document, fits), _question(document.body), *laws)

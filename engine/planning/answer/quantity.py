@@ -45,9 +45,9 @@ class Quantity:
     end means that the interval is unbounded on this side. The interval (inf, inf) means that almost no resample reaches
     the target.
 
-    ``beyond`` is the distance of the number from the range of the runs, in decades. It is 0 inside this range, and if
-    the range is unknown. ``note`` states why the value or the interval is missing. It is "given" for a number from the
-    question.
+    ``beyond`` is the distance of the number from the range of the runs, in decades. It is 0 inside this range, or if
+    the range is unknown. ``note`` states why the value or the interval is missing. For a number that the question
+    gives, the note is "given".
     """
 
     value: float | None
@@ -59,7 +59,7 @@ class Quantity:
 
 
 def kept(r: int, most: int) -> Ints:
-    """Return evenly spaced indices of at most ``most`` of the ``r`` resamples."""
+    """Return the indices of at most ``most`` of ``r`` resamples. The indices are evenly spaced."""
     return np.arange(r) if r <= most else np.linspace(0, r - 1, most).round().astype(np.int64)
 
 
@@ -76,7 +76,7 @@ def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
 def beyond(value: float | None, span: Interval | None) -> float:
     """Return the distance in decades between ``value`` and the range ``span`` = (low, high).
 
-    The distance is 0 if ``value`` is inside the range, and if ``value`` or ``span`` is unknown.
+    The distance is 0 if ``value`` is inside the range, or if ``value`` or ``span`` is unknown.
     """
     if value is None or span is None or not (0 < value < math.inf and 0 < span[0] <= span[1] < math.inf):
         return 0.0
@@ -94,7 +94,8 @@ def measure(
 
     ``within`` is the range of possible values, by default at least one parameter or one sample. Intervals are cut to
     this range. A value outside this range becomes None, and the note states why. ``span`` is the range of the runs. If
-    the value is finite, an end of an interval more than ``STATED`` decades outside ``span`` becomes infinite.
+    the value is finite, an end of an interval becomes infinite if it lies more than ``STATED`` decades outside
+    ``span``.
     """
     within = within or least_of(fit, unit)
     if math.isfinite(value) and not within[0] <= value <= within[1]:
@@ -144,7 +145,7 @@ def reach(span: Interval | None) -> Interval:
 
 
 def _opened(ends: Interval | None, span: Interval | None) -> Interval | None:
-    """Replace each end of an interval that lies too far outside the range ``span`` of the runs by infinity."""
+    """Return the interval ``ends``; an end that lies too far outside the runs' range ``span`` becomes infinite."""
     if ends is None:
         return None
     if ends == OUT_OF_REACH:  # the interval of a known value must contain it
@@ -174,9 +175,9 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
 def to_json(q: Quantity) -> dict[str, Any]:
     """Return a number as a JSON object. A missing value, a missing interval and an infinite end are null.
 
-    An interval [null, null] is either out of reach (inf, inf) or unbounded (-inf, inf). By default it is out of reach
-    if ``value`` is null, and unbounded otherwise. If this default is wrong, the object has the key ``unreachable``: a
-    list of the names of all intervals that are out of reach.
+    An interval [null, null] is either out of reach (inf, inf) or unbounded (-inf, inf). Usually it is out of reach if
+    ``value`` is null, and unbounded otherwise. In any other case, the object has the key ``unreachable``, which lists
+    the names of all intervals that are out of reach.
     """
     ends = {name: getattr(q, name) for name in INTERVALS}
     endless = [name for name, ci in ends.items() if ci is not None and math.isinf(ci[0]) and math.isinf(ci[1])]

@@ -53,9 +53,9 @@ class Bought:
 class CheapestPath:
     """Points of a law that give the best value at each cost.
 
-    ``cost`` names the kind of cost in the figure, and ``unit`` its unit. With a ``map``, the value is the metric that
-    the map predicts. The curve is computed along a scale: N or D, compute C in FLOPs, or money. A point of the scale
-    times ``factor`` is the cost in the figure.
+    ``cost`` is the kind of cost in the figure, and ``unit`` the unit of this cost. With a ``map``, the value is the
+    metric that the map predicts. The curve is computed along a scale: N or D, compute C in FLOPs, or money. The cost in
+    the figure is the position on this scale, multiplied by ``factor``.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
 def _round_to(x: float, gap: float) -> float:
     """Round ``x`` to a multiple of a step.
 
-    The step is 1, 2 or 5 times a power of ten. It is the largest such number that is at most ``gap``.
+    The step is 1, 2 or 5 times a power of ten. It is the largest such number that does not exceed ``gap``.
     """
     power = 10.0 ** math.floor(math.log10(gap))
     unit = next(s * power for s in (5, 2, 1) if s * power <= gap * (1 + 1e-9))

@@ -1,6 +1,6 @@
-"""Arrays for the figure of a loss or metric against its least cost, with the runs and the plan.
+"""Arrays for the figure of a loss or metric against the least cost that reaches it, with the runs and the plan.
 
-The cost is money if prices are given. Otherwise the cost is compute, or the size itself for a law on N or D alone.
+The cost is money if prices are given. Otherwise the cost is compute; for a law on N or D alone, it is N or D itself.
 Bands use at most ``DRAWS`` resamples, because a page must open fast. The numbers of a plan use all resamples.
 """
 
@@ -36,14 +36,14 @@ class Mark:
 
 @dataclass(frozen=True, eq=False)
 class CostCurve:
-    """Loss or metric ``y`` against its least cost, as arrays (s,): ``x``, ``value``, and the 68 % band.
+    """Loss or metric ``y`` against the least cost that reaches it: arrays (s,) ``x``, ``value``, and the 68 % band.
 
-    ``cost`` names the quantity on the x axis, and ``unit`` its unit. ``inside`` shows where the best run of a cost lies
-    within the range of the runs. The band is NaN if the fit has no intervals. ``run_x`` and ``run_y`` (n,) are the
-    costs and values of the runs; they are empty if the runs are not given or lack a column. ``run_names`` are the names
-    of the runs, or empty. ``plan`` is None without a plan, or if the runs do not support the plan. ``goal`` is the
-    target of the plan, and ``others`` are further points by name. ``law`` is False if the law is not drawn. ``label``
-    replaces the column name ``y`` in the figure.
+    ``cost`` names the quantity on the x axis, and ``unit`` its unit. ``inside`` states for each cost whether the best
+    run of this cost lies within the range of the runs. The band is NaN if the fit has no intervals. ``run_x`` and
+    ``run_y`` (n,) are the costs and values of the runs; they are empty if the runs are not given or lack a column.
+    ``run_names`` are the names of the runs, or empty. ``plan`` is None without a plan, or if the runs do not support
+    the plan. ``goal`` is the target of the plan, and ``others`` are further points by name. ``law`` is False if the law
+    is not drawn. ``label`` replaces the column name ``y`` in the figure.
     """
 
     cost: Cost
@@ -74,7 +74,7 @@ def cost_curve(
     most: float | None = None,
     n: int = POINTS,
 ) -> CostCurve:
-    """Compute the value of ``fit`` (or the metric of ``map``) against its least cost, with ``runs`` and ``plan``.
+    """Compute the best value of ``fit`` (or metric of ``map``) at each cost, with ``runs`` and ``plan``.
 
     ``prices`` default to those of the plan. ``most`` is a cost that the curve must include. Raises PlannerError
     for a law over several axes without a frontier.
@@ -102,7 +102,7 @@ def cost_curve(
 
 
 def mark(plan: Plan, cost: Cost, y: str) -> Mark | None:
-    """Return the point of ``plan`` over its ``cost``; None if not supported by the runs or incomplete."""
+    """Return the point of ``plan`` at its ``cost``; None if the runs do not support the plan or a number is missing."""
     shown = plan.shown
     x, value = cost_of(shown, cost), shown.derived.get(y, shown.allocation["loss"])
     if y not in (plan.y, *shown.derived) or x.value is None or value.value is None:

@@ -1,9 +1,9 @@
-"""Arrays for figures of the surface, iso-FLOP curves, the frontier and laws of one axis. Figures do no arithmetic.
+"""Arrays for figures of the surface, iso-FLOP curves, the frontier and laws of one axis. The figures only draw them.
 
 Bands use at most 400 resamples, evenly spaced over all resamples, because sliders must respond at once. Under a compute
 formula typed by the user, which is solved numerically, bands use 100 resamples. The numbers of a plan use all
-resamples. ``inside`` shows at which points every axis lies in the range of the runs. Values have the sign of their
-column: if larger values of a metric are better, its curve rises.
+resamples. ``inside`` states for each point whether its values of all axes lie in the range of the runs. Values have the
+sign of their column: if larger values of a metric are better, its curve rises.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ class Frontier:
 class Ribbon:
     """Uncertainty of the frontier in the (N, D) plane.
 
-    The arrays contain the lower and the upper end of N* at each C, each with the D at which this N costs C.
+    The arrays contain the lower and the upper end of the interval of N* at each C. Each of these N has a D: the one at
+    which training costs C.
     """
 
     N_low: Floats
@@ -102,7 +103,7 @@ class Ribbon:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Loss over the (N, D) plane: ``loss`` and ``inside`` are (len(N), len(D)).
+    """Loss over the (N, D) plane: ``loss`` and ``inside`` have the shape (len(N), len(D)).
 
     ``region`` contains the ranges of N, D and C in the runs.
     """
@@ -122,9 +123,10 @@ class Surface:
 def surface(
     fit: Fit, ranges: Mapping[str, Interval] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS
 ) -> Surface:
-    """Compute the loss over (N, D) on a grid of about n x n points, one decade beyond ``ranges`` on each side.
+    """Compute the loss over (N, D) on a grid of about n x n points.
 
-    By default, ``ranges`` are those of the runs. Raises PlannerError if the axes of the law are not N and D.
+    The grid extends one decade beyond ``ranges`` on each side. By default, ``ranges`` are those of the runs. Raises
+    PlannerError if the axes of the law are not N and D.
     """
     _needs_plane(fit)
     rule, region = rule or fit.compute, region_of(fit, ranges, rule or fit.compute)
@@ -220,8 +222,8 @@ def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule
 def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
     """Return at most ``most`` round budgets between ``low`` and ``high``.
 
-    The budgets are 1, 2 and 5 times powers of ten. If these are too many, 1 and 3 times powers of ten are used, or else
-    powers of ten alone.
+    The budgets are 1, 2 and 5 times powers of ten. If these are too many, 1 and 3 times powers of ten are used. If
+    these are also too many, powers of ten alone are used.
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for steps in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
@@ -233,15 +235,15 @@ def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
 
 
 def grid(span: Interval, n: int, decades: float = 1.0) -> Floats:
-    """Return about ``n`` points, evenly spaced in the logarithm, over ``span`` and ``decades`` on each side.
+    """Return about ``n`` points, evenly spaced in the logarithm.
 
-    The points include the ends of ``span``.
+    The points cover ``span`` and extend beyond it by ``decades`` on each side. They include the ends of ``span``.
     """
     return with_points(np.logspace(np.log10(span[0]) - decades, np.log10(span[1]) + decades, n), *span)
 
 
 def with_points(x: Floats, *points: float) -> Floats:
-    """Return ``x`` in increasing order, with those of ``points`` that lie in the range of ``x`` inserted.
+    """Return ``x`` in increasing order, after inserting those of ``points`` that lie in the range of ``x``.
 
     A line then changes from solid to dashed exactly at an inserted point.
     """
@@ -299,7 +301,7 @@ def budgets_over(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: f
 def _crossings(C: float, span: Interval, rule: ComputeRule) -> tuple[float, ...]:
     """Return the values of N at which the line of compute ``C`` enters or leaves the range ``span`` of D.
 
-    The result is empty unless C is proportional to N D.
+    The result is empty unless C is proportional to ``N * D``.
     """
     return tuple(C / (rule.per_pair * D) for D in span) if rule.proportional else ()
 

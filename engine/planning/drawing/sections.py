@@ -1,6 +1,7 @@
 """Curves with bands along one axis: laws of one axis, steps against batch size, and sections of laws of several axes.
 
-A law of several axes has one section per axis. All other axes are fixed at the middle of the range of the runs.
+A law of several axes has one section per axis. In a section, only this axis varies. All other axes are fixed at the
+middle of the range of the runs.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ from isoplan.engine.schema import Runs
 UNKNOWN = (1e6, 1e12)
 """Range of an axis if the range of the runs is not known."""
 ROOM = 1.5
-"""Factor by which the curve extends beyond the range of batch sizes and B_crit, below and above."""
+"""Factor by which the curve extends at both ends beyond a range that contains B_crit and the batch sizes of the runs.
+"""
 STEPS = 80
 """Number of batch sizes at which the curve is computed."""
 
 
 @dataclass(frozen=True)
 class Best:
-    """Optimum of a law on its axis: position ``x``, ``loss``, and ``verdict``, its location relative to the sweep."""
+    """Optimum of a law on its axis. ``verdict`` states where the position ``x`` lies relative to the sweep."""
 
     x: Quantity
     loss: float
@@ -42,8 +44,8 @@ class Best:
 class AxisCurve:
     """Loss against the axis of a law of one axis, as arrays (s,), with floor and optimum (None if the law has none).
 
-    ``log`` is True for a logarithmic axis. ``realised`` is the value that the fit uses in place of zero for runs at
-    zero; None if such runs are excluded. ``limit`` is the symbol of the floor.
+    ``log`` is True for a logarithmic axis. Runs at zero on the axis are fitted at the value ``realised``; it is None if
+    such runs are excluded. ``limit`` is the symbol of the floor.
     """
 
     axis: str
@@ -70,8 +72,8 @@ def around(fit: Fit) -> Interval:
 def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
     """Compute the loss of a law of one axis at ``x``, by default over the range of the runs and beyond.
 
-    The default range extends one decade on each side for a size. It extends less for a swept setting or a linear axis.
-    Raises PlannerError for a law of several axes.
+    For a size, the default range extends one decade beyond the runs on each side. For a swept setting or a linear axis,
+    it extends less. Raises PlannerError for a law of several axes.
     """
     axis = _axis(fit)
     known, log = fit.data.ranges.get(axis), axis in fit.law.positive
@@ -102,7 +104,10 @@ def _best(fit: Fit, axis: str) -> Best | None:
 
 
 def _linear(span: Interval, n: int) -> Floats:
-    """Return ``n`` points over ``span`` and one sixth of its width on each side. They are positive if ``span`` is."""
+    """Return ``n`` points over ``span`` and one sixth of its width on each side.
+
+    All points are positive if ``span`` is positive.
+    """
     room = (span[1] - span[0]) / 6
     low = max(span[0] - room, span[0] / 2) if span[0] > 0 else span[0] - room
     return with_points(np.linspace(low, span[1] + room, n), *span)

@@ -7,10 +7,11 @@ cost (for a target). This function falls and then rises, so golden-section searc
 at some N, the function has a value above ``FAR`` there. This value increases with the distance from the possible N, so
 the search returns to possible N.
 
-A second search is needed if each sample has a price and the law describes the value of repeated samples. A plan with
-fewer unique samples than the limit, repeated more often, may then cost less. For each N, the second search finds the
-best number U of unique samples between e^-25 times the largest allowed U and this U. Fewer unique samples cost less to
-simulate but more to train on, so the objective falls and then rises along ln U.
+A second search is needed if each sample has a price and the law describes the value of repeated samples. A plan may
+then cost less if it has fewer unique samples than allowed and repeats them more often. For each N, the second search
+finds the best number U of unique samples. It covers all U from e^-25 times the largest allowed U up to the largest
+allowed U. Fewer unique samples cost less to simulate but more to train on, so the objective falls and then rises along
+ln U.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from isoplan.engine.planning.optimum.surface import loss_at, reducible, samples_
 from isoplan.engine.planning.scenario.prices import COMPUTE, Rates
 
 WIDTH = 40.0
-"""Half-width of the search for the best N, in ln N. The centre of the search is the N for which N parameters on D = N
-samples cost C.
+"""Half-width of the search for the best N, in ln N. The centre of the search is the N for which training N parameters
+on D = N samples costs C.
 """
 SECTIONS = 58
 """Number of golden-section steps. This number of steps reduces a bracket of width 80 to below 1e-10."""
@@ -46,7 +47,7 @@ FAR = 1e250
 class FeasibleRegion:
     """Region that limits allow: the largest N, D, C (in FLOPs) and money, and the number U of unique samples.
 
-    A field is infinite if there is no limit on it. All arrays have one shape, which broadcasts with the parameter
+    A field is infinite if there is no limit on it. All arrays have the same shape, which broadcasts with the parameter
     values of a law: () for one scenario, (k, 1) for k scenarios.
     """
 
@@ -160,7 +161,7 @@ def least_cost_within(
     high = np.maximum(np.minimum(top, low + 2 * WIDTH), low)
 
     def cost(x: Floats, by: Rates, unique: Floats | float = np.inf) -> Floats:
-        """Return the cost by the rates ``by`` of the model with ln N = x; at most ``unique`` samples are paid for."""
+        """Return the cost of the model with ln N = ``x`` at the rates ``by``; at most ``unique`` samples cost money."""
         N = np.exp(x)
         D = np.minimum(samples_for(law, v, N, goal), room.D)
         with np.errstate(all="ignore"):

@@ -1,9 +1,9 @@
 """Compute-optimal frontier of any law under any compute rule.
 
-If C is proportional to N D, the frontier of each law has a closed form. Under any other rule the optimum is the point
-where one more FLOP for N and one more FLOP for D lower the loss by the same amount. For a law with the terms a N^-alpha
-and b D^-beta, this condition is alpha a N^-alpha = sigma beta b D^-beta, with sigma = (dlnC/dlnN) / (dlnC/dlnD). A
-search for a root in one variable solves this equation.
+If C is proportional to ``N * D``, the frontier of each law has a closed form. Under any other rule the optimum is the
+point where one more FLOP for N and one more FLOP for D lower the loss by the same amount. For a law with the terms ``a
+* N**-alpha`` and ``b * D**-beta``, this condition is ``alpha * a * N**-alpha = sigma * beta * b * D**-beta``. Here
+sigma is (dlnC/dlnN) / (dlnC/dlnD). A search for a root in one variable solves this equation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ order of ``STEP`` squared.
 
 
 def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
-    """Return the N, D, C and loss of lowest loss at ``C`` FLOPs; ``values`` and ``C`` broadcast.
+    """Return the point (N, D, C, loss) of lowest loss at ``C`` FLOPs; ``values`` and ``C`` broadcast.
 
     N or D is NaN if the law does not determine this number. All numbers are NaN if a term of the law has vanished
     (amplitude 0) or if no N and D cost exactly ``C``. Raises PlannerError for a law without a frontier.
@@ -99,7 +99,7 @@ def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Float
 def _log_sigma(rule: ComputeRule, N: Floats, D: Floats) -> Floats:
     """Return the logarithm of (dlnC/dlnN) / (dlnC/dlnD), by central differences.
 
-    The result is NaN if C does not increase with N and with D. N and D are clipped to the range 1e-9 to 1e40; only
+    The result is NaN unless C increases both with N and with D. N and D are clipped to the range 1e-9 to 1e40; only
     intermediate steps of a search lie outside this range.
     """
     N, D = np.clip(N, FEWEST_SAMPLES, MOST_SAMPLES), np.clip(D, FEWEST_SAMPLES, MOST_SAMPLES)
@@ -165,7 +165,7 @@ def spend(at: Point, rule: ComputeRule) -> Point:
 
 
 def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
-    """Return the frontier points ``at`` of ``fit`` with a D that is valid under ``rule``; any shape.
+    """Return the frontier points ``at`` (any shape) of ``fit`` with a D that is valid under ``rule``.
 
     The points of a law over N and D already depend on the rule and do not change. The D of a law on C alone is valid
     only under the compute rule of the fit; under any other rule D is computed from C and N. All numbers of a point are

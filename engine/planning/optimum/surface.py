@@ -45,7 +45,7 @@ def evaluate(law: Law, v: Values, columns: Mapping[str, Floats]) -> Floats:
 def reducible(law: Law, v: Values) -> Values:
     """Return the parameter values with the floor set to zero.
 
-    A search then minimises only the part of the loss above the floor and does not lose digits to the floor.
+    A search then minimises only the part of the loss above the floor. This avoids rounding errors.
     """
     return {**v, **{t.amplitude: np.zeros(()) for t in law.terms if isinstance(t, Const)}}
 

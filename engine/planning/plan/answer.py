@@ -1,4 +1,4 @@
-"""The class Plan, which contains a question and its answer; its sentence in words; and the warnings of plans."""
+"""The class Plan, which contains a question and the answer to it, and the sentences and warnings of plans."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _not_reached(plan: Plan, target: str) -> str:
 def reach_text(plan: Plan) -> str:
     """Return a sentence that states whether the plan's target can be reached.
 
-    The sentence is empty if the target is certainly reachable, and for a plan without resamples.
+    The sentence is empty if the target is certainly reachable, or if the plan has no resamples.
     """
     if plan.reach is None:  # a plan saved by an older version has only a probability
         p = plan.p_reach
@@ -239,7 +239,7 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
 
 
 def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -> tuple[FitWarning, ...]:
-    """Return a warning that names each of ``quantities`` beyond the runs and its distance from them in decades."""
+    """Return a warning that names each of ``quantities`` that lies beyond the runs, with the distance in decades."""
     most = farthest(quantities)[1]
     if most <= 0.005:
         return ()

@@ -24,17 +24,21 @@ from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.quantities import count
 
 ROUNDS, SETTLED = 12, 0.01
-"""Maximum number of times that the plan is solved for its utilisation, and relative change of N at which this ends."""
+"""The plan is solved repeatedly to find its utilisation. The numbers are the maximum number of solutions, and the
+relative change of N below which the repetition ends.
+"""
 SAME, SAME_COST = 0.01, 0.05
-"""Relative changes of the loss and of the cost up to which a plan near the runs replaces a larger model."""
+"""A plan near the runs replaces a plan with a larger model if this changes the loss of a budget plan by at most the
+first fraction, or the cost of a target plan by at most the second.
+"""
 UTILISATION_CODE, LARGER_MODEL = "utilisation", "larger-model"
 
 
 def with_reached_utilisation(prices: Prices | None, size: Callable[[Prices], float]) -> Prices | None:
     """Return ``prices`` with a utilisation that the planned model reaches, if the user gave no utilisation.
 
-    ``size`` returns N of the plan for given prices, NaN if it has none. The utilisation of a model of N parameters is
-    at most ``UTILISATION`` sqrt(N / ``Device.least``) (see ``Machine.least``).
+    ``size`` returns the N of the plan for given prices; NaN if the plan has no N. The utilisation of a model of N
+    parameters is at most ``UTILISATION * sqrt(N / Device.least)`` (see ``Machine.least``).
     """
     if prices is None or not prices.machine.assumed:
         return prices
@@ -52,13 +56,14 @@ def reached(prices: Prices, N: float) -> Prices:
     machine = prices.machine
     if not machine.assumed:
         return prices
-    # N is known to a relative precision of SETTLED, and the model must not be too small for its own utilisation.
+    # The relative precision of N is SETTLED. A slightly smaller N is used here, so that the model is not too small for
+    # the utilisation computed from N.
     share = UTILISATION * min(math.sqrt((1 - SETTLED) * N / machine.device.least), 1.0)
     return replace(prices, machine=replace(machine, utilisation=share))
 
 
 def utilisation_note(prices: Prices | None, N: float | None) -> tuple[FitWarning, ...]:
-    """Return a note on a utilisation that was lowered for a model of ``N`` parameters; empty if it was not."""
+    """Return a note on a utilisation that was lowered for a model of ``N`` parameters; empty if none was."""
     if prices is None or N is None or not prices.machine.assumed or prices.machine.utilisation >= UTILISATION:
         return ()
     text = (
@@ -69,17 +74,18 @@ def utilisation_note(prices: Prices | None, N: float | None) -> tuple[FitWarning
 
 
 def largest_models(fit: Fit) -> tuple[float, float] | None:
-    """Return the largest N near the runs, and the largest N that the runs support; None if their N is not known."""
+    """Return the largest N near the runs, and the largest N that the runs support; None if the runs have no known N."""
     span = fit.data.ranges.get("N")
     return None if span is None else (span[1] * 10**MARKED, span[1] * 10**ANSWERED * (1 - 1e-9))
 
 
 def within_support(fit: Fit, task: Task, best: Point) -> tuple[Task, tuple[FitWarning, ...]]:
-    """Return ``task`` with a limit on the model size if the answer ``best`` for money is much larger than the runs.
+    """Return ``task``, with a limit on the model size if the model of ``best`` is much larger than those of the runs.
 
-    The limit is the largest N near the runs if it changes the loss by at most ``SAME``, or the cost by at most
-    ``SAME_COST``. Otherwise it is the largest N that the runs support. The task is returned unchanged if the size of
-    the answer does not depend on prices, or if the user limits the number of parameters. The warning states the limit.
+    ``best`` is the answer without this limit. The limit is the largest N near the runs if this limit changes the loss
+    by at most ``SAME``, or the cost by at most ``SAME_COST``. Otherwise it is the largest N that the runs support. The
+    task is returned unchanged if the size of the answer does not depend on prices, or if the user limits the number of
+    parameters. The warning states the limit.
     """
     sizes = largest_models(fit)
     priced = task.prices is not None and task.prices.machine.price is not None and task.prices.rates.weighs
@@ -120,7 +126,7 @@ def _same(task: Task, other: Point, best: Point) -> bool:
 
 
 def draws_within_support(fit: Fit, task: Task, limited: Task) -> Point:
-    """Return the answers of all resamples (r,) to ``limited``; where there is none, the answer to ``task``.
+    """Return the answers of all resamples (r,) to ``limited``. A resample without one gets its answer to ``task``.
 
     ``limited`` is ``task`` as ``within_support`` returns it.
     """

@@ -87,10 +87,10 @@ def unknown(unit: str, note: str = FOLLOWS) -> Quantity:
 
 
 def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> tuple[CostLine, ...]:
-    """Return the ``lines`` of a bill without the amounts that need an unknown time of a model of ``N`` parameters.
+    """Return the ``lines`` of a bill; amounts that depend on an unknown time on a machine have no value.
 
-    The time is unknown if the model is too small to reach the assumed fraction of the machine's peak speed. The amounts
-    computed from this time, and the total money, then have no value. If N is None or NaN, no line changes.
+    The time is unknown if a model of ``N`` parameters is too small to reach the assumed fraction of the machine's peak
+    speed. The total money then has no value either. If N is None or NaN, no line changes.
     """
     of = machines(prices)
     lost: dict[Part, str] = {part: note for part, machine in of.items() if (note := why_unknown(machine, N))}

@@ -1,9 +1,10 @@
 """Compute rules of a plan: D from the rule in use, and the cost of the same N and D by a second rule.
 
 A plan must not mix two compute rules. For example, the paper "Scaling laws for behavioral foundation models" publishes
-optimal N and D under C = 6 N D but chose the sizes of its runs with a formula for C per step (eq. 1). By this formula
-the published optima cost 1.9 to 2.9 times their budget. Therefore ``spend`` (engine/planning/optimum/frontier.py)
-computes D from the budget by the rule in use. ``recost`` computes the cost of the same N and D by another rule.
+optimal N and D under ``C = 6 * N * D`` but chose the sizes of its runs with a formula for C per step (eq. 1). By this
+formula the published optima cost 1.9 to 2.9 times their budget. Therefore ``spend``
+(engine/planning/optimum/frontier.py) computes D from the budget by the rule in use. ``recost`` computes the cost of the
+same N and D by another rule.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ COSTS_APART = 0.05
 class Recost:
     """Costs of N parameters and D samples by two compute rules, in FLOPs; all arrays have the same shape.
 
-    ``C`` is the cost by ``rule``, and ``other_C`` the cost by ``other``. ``other_D`` is the number of samples that
-    ``C`` FLOPs pay for by ``other`` at the same N; NaN if ``C`` FLOPs pay for no sample.
+    ``C`` is the cost by ``rule``, and ``other_C`` the cost by ``other``. By ``other``, ``C`` FLOPs pay for ``other_D``
+    samples at the same N; NaN if they pay for no sample.
     """
 
     rule: ComputeRule
@@ -58,7 +59,7 @@ class Recost:
 
 
 def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule | None) -> SecondRuleCost | None:
-    """Return the cost of an answer by the rule ``other``, with intervals; None if ``other`` is None.
+    """Return what an answer costs by the rule ``other``, with intervals; None if ``other`` is None.
 
     ``best`` () is the answer of the best fit by ``rule``, and ``draws`` (r,) are the answers of the resamples. Raises
     PlannerError if the law does not determine N or D, or if the best fit has no answer.

@@ -47,7 +47,7 @@ LABELS = {
 def rows(plan: Plan) -> tuple[Row, ...]:
     """Return the table of a plan: the allocation, then the derived numbers.
 
-    It is empty if the runs do not support the plan.
+    The table is empty if the runs do not support the plan.
     """
     return tuple(as_row(label, q) for label, q in _numbers(plan))
 
@@ -130,7 +130,7 @@ def summary(plan: Plan) -> str:
 def unknown_time(plan: Plan) -> str:
     """Return a sentence that states why the training time on the machine and the resulting money are not known.
 
-    The sentence is empty if the time is known, if no machine is given, and if the runs do not support the plan.
+    The sentence is empty if the time is known, if no machine is given, or if the runs do not support the plan.
     """
     if not plan.answers or plan.allocation["C"].value is None:
         return ""
@@ -220,8 +220,9 @@ HOMES = {
 def document(plan: Plan, fit: str = "", *, group: str = "", maps: tuple[str, ...] = ()) -> Document:
     """Return ``plan`` as a document. Its script reads the file ``fit``, which ``isoplan fit --json`` wrote.
 
-    ``group`` is the name of the group of runs, in that file, to which the plan refers. ``maps`` are the files of the
-    fits that predict metrics, in the order of the metrics. The default name of a file is ``fit-HASH.json``.
+    If this file contains several groups of runs, ``group`` is the name of the group from which the plan was made.
+    ``maps`` are the files of the fits that predict metrics, in the order of the metrics. The default name of a file is
+    ``fit-HASH.json``.
     """
     fit, maps = fit or f"fit-{plan.fit}.json", maps or tuple(f"fit-{one}.json" for one in plan.maps)
     notes = (*flatness(plan), *beside(plan), *warned(plan.warnings))

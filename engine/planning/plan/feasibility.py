@@ -1,4 +1,4 @@
-"""Feasibility of targets: the floor of a law, and whether, with which probability and why a target can be reached.
+"""Feasibility of targets: the floor of a law, and whether a target can be reached, with a probability and the reason.
 
 Whether a target can be reached depends on the floor. The runs resolve the floor if its 95 % interval has two ends and
 the lower end is above zero. Then the confidence curve of the floor gives the probability that the floor is below the
@@ -76,7 +76,7 @@ def met(map: Through, target: float) -> str:
 def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | None = None) -> str:
     """Return a text for a target out of reach of ``fit`` and all its resamples: the fact, the reason, and what to do.
 
-    ``map`` is the map to the metric of the target; None if the target is a value of what the law predicts.
+    ``map`` is the map to the metric of the target; None if the target is a value of the quantity that the law predicts.
     """
     wanted = f"A target {map.map.spec.y if map else fit.spec.y} of {target:g}"
     if map is not None and np.isneginf(goal.best):
@@ -208,7 +208,7 @@ def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reacha
 
 
 def _unanimous(fit: Fit, what: str, reached: Bools) -> Reachability:
-    """Return the verdict of a law without a confidence curve, without a probability.
+    """Return the verdict for a law that has no confidence curve. This verdict has no probability.
 
     The verdict is "reachable" if all resamples reach the target, "out of reach" if none reaches it, otherwise
     "not determined". ``what`` is the target as text.

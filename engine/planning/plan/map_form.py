@@ -1,4 +1,4 @@
-"""Form of a map from the loss to a metric: an exponential or a power law, chosen by the error on runs left out.
+"""Form of a map from the loss to a metric: an exponential or a power law, chosen by the errors on left-out runs.
 
 Both forms have three parameters. Within the runs they are often equally good. Beyond the runs they differ, so a plan
 outside the runs needs the form that extrapolates better.
@@ -17,7 +17,7 @@ from isoplan.engine.quantities import rounded
 from isoplan.engine.schema import Runs
 
 FORMS = {"metric-map": "exponential map", "metric-power": "power-law map"}
-"""Names of the forms of a map within a sentence, by the name of the law."""
+"""Names of the forms of a map for use within a sentence, keyed by the name of the law."""
 FORM = "form"
 """Code of the caution that the forms of a map predict different metrics."""
 RULED_OUT = 10.0
@@ -50,8 +50,8 @@ def form_text(map: Fit, forms: Comparison) -> str:
 def form_caution(map: Fit, forms: Comparison, loss: float) -> FitWarning | None:
     """Return a caution if another form predicts a metric at ``loss`` outside the 95 % interval of ``map``.
 
-    ``loss`` is the value on the axis of the map. None if the forms agree, if the runs rule the other form out, or if
-    the map has no resamples.
+    ``loss`` is the value on the axis of the map. The result is None if the forms agree, if the runs rule the other form
+    out, or if the map has no resamples.
     """
     axis, y = map.law.axes[0], map.spec.y
     if not len(map.resamples):

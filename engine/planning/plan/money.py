@@ -40,7 +40,7 @@ def flops_for_money(
 
     Without prices for samples and queries, the result is the training compute that ``money`` buys. Otherwise it is the
     budget at which the total of the bill equals ``money``, by ``rule`` and within ``limits``. Raises PlannerError if an
-    hour of the machine has no price, if ``money`` is not positive, or if it does not pay for any training.
+    hour of the machine has no price, if ``money`` is not positive, or if ``money`` does not pay for any training.
     """
     if not (math.isfinite(money) and money > 0):
         raise PlannerError(f"The budget of {money:g} {prices.currency} is not positive. Give a positive number.")
@@ -49,7 +49,7 @@ def flops_for_money(
         return money / rates.flop
 
     def excess(x: Floats, *_: Floats) -> Floats:
-        """Return the logarithm of the total cost of the plan for exp(x) FLOPs, divided by ``money``."""
+        """Return ln(total / ``money``), where total is the total cost of the plan for exp(x) FLOPs."""
         most = {name: np.full(np.shape(x), limit) for name, limit in limits.given.items()}
         task = Task(rule or fit.compute, {}, prices=prices)
         at = paid(fit, solve(fit.law, fit.values, task, {"budget": np.exp(x), **most}, None), task.rule)
@@ -71,9 +71,9 @@ def spendable(
     """Return the budget in FLOPs and the limits of a plan that spends at most ``money``, in the currency of ``prices``.
 
     If samples or queries have a price, the plan for the money is not the plan of least loss for its compute. For a law
-    over N and D, the result is therefore the compute that the money buys at most, and ``limits`` with the money as a
-    further limit. Otherwise it is the budget of ``flops_for_money`` and ``limits``. Raises PlannerError under the
-    conditions of ``flops_for_money``.
+    over N and D, the result is therefore the largest compute that the money can buy, and ``limits`` with the money as a
+    further limit. Otherwise the result is the budget of ``flops_for_money``, and ``limits``. Raises PlannerError under
+    the conditions of ``flops_for_money``.
     """
     rates, C = prices.rates, flops_for_money(fit, money, prices, rule, limits)
     if not fit.law.is_surface or not (rates.weighs or rates.fixed):
@@ -85,8 +85,8 @@ def spendable(
 def read_money(text: str, prices: Prices | None, place: Place) -> float:
     """Read a budget in money, such as "500 EUR", in the currency of ``prices``.
 
-    Raises PlannerError that names the field by ``place`` if the amount is wrong, in another currency, or if an hour of
-    the machine has no price.
+    Raises PlannerError if the amount is wrong or in another currency, or if an hour of the machine has no price. The
+    message names the field as ``place`` (page, terminal or Python) calls it.
     """
     what = FIELDS["budget"].called(place)
     if prices is None or prices.machine.price is None:

@@ -29,7 +29,7 @@ class Flat:
     The budget and the limits are the same in the whole range. ``N`` contains the lower and the upper end of the range,
     and ``D`` the number of samples at each end. The lower end is 0, or the upper end infinite, if the loss never gets
     worse by more than ``tolerance`` in this direction. ``low`` and ``high`` are the 68 % intervals of the two ends of
-    N; None without resamples, and if the interval is unbounded.
+    N; None without resamples, or if the interval is unbounded.
     """
 
     tolerance: float
@@ -87,8 +87,8 @@ class Worth:
 class SecondRuleCost:
     """Cost of the N and D of a plan by a second compute ``rule``.
 
-    ``C`` is this cost in FLOPs, and ``factor`` is ``C`` divided by the compute of the plan. ``D`` is the number of
-    samples on which a model of the plan's N can be trained with the compute of the plan, by the second rule.
+    ``C`` is this cost in FLOPs, and ``factor`` is ``C`` divided by the compute of the plan. By the second rule, the
+    compute of the plan suffices to train a model of the plan's N on ``D`` samples.
     """
 
     rule: ComputeRule

@@ -106,7 +106,7 @@ def _money(
 
 
 def _total(prices: Prices, at: Point) -> Floats:
-    """Return the total money of the points ``at`` by ``prices``, in their shape; infinite for an infinite point."""
+    """Return the total money of the points ``at`` by ``prices``, one per point; infinite for an infinite point."""
     amount = prices.lines(at.C, at.N, np.minimum(at.D, at.U))[-1].amount
     return np.where(np.isinf(at.C) | np.isinf(at.N) | np.isinf(at.D), np.inf, amount)
 

@@ -41,7 +41,7 @@ AMPLE = 1e6
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Value that the law must reach, with the sign in which lower is better.
+    """Value of the law at which a target is reached, with the sign in which lower is better.
 
     ``best`` () is the goal of the best fit. ``draws`` has the goals of the resamples: the shape is () for one common
     goal and (r,) for one goal per resample.
@@ -66,7 +66,7 @@ class Task:
     aim: Rates = COMPUTE
 
     def cost(self, at: Point) -> Floats:
-        """Return the cost of the answers ``at``, in their shape; infinite for an answer that does not reach the goal.
+        """Return the cost of each answer in ``at``; infinite for an answer that does not reach the goal.
 
         The cost is the total money if ``aim`` includes more than compute, otherwise the money for training. If an hour
         of the machine has no price, the cost is the compute in FLOPs.
@@ -117,7 +117,7 @@ def task_of(fit: Fit, asked: Question, rule: ComputeRule, prices: Prices | None 
 def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:
     """Solve ``task`` for the parameter values ``v`` under ``limits`` and return the optimal points.
 
-    ``limits`` are arrays of one shape, which broadcasts with ``v``. Raises PlannerError for a limit that cannot be
+    ``limits`` are arrays of the same shape, which broadcasts with ``v``. Raises PlannerError for a limit that cannot be
     applied to the law or the prices.
     """
     bare = not set(limits) - {"budget"} and (goal is None or not task.aim.weighs)
@@ -134,7 +134,8 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
     at = least_cost_within(law, v, goal, left, task.rule, task.aim, rates)
     if not (law.repeats and task.aim.sample):
         return at
-    # ``mix`` simulates fewer samples and repeats them, ``at`` uses as many unique samples as allowed.
+    # The points ``mix`` simulate fewer samples and repeat them. The points ``at`` use as many unique samples as
+    # allowed.
     mix = cheapest_mix(law, v, goal, left, task.rule, task.aim)
     return either(at, mix, task.cost(mix) < task.cost(at))
 
@@ -157,7 +158,7 @@ def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike
 
 
 def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> FeasibleRegion:
-    """Return the region of N, D, C, money and U that ``limits`` allow; each limit is an array, all of one shape.
+    """Return the region of N, D, C, money and U that ``limits`` allow. All limits are arrays of the same shape.
 
     If the law does not describe repeated samples, D is limited to the number of unique samples. Raises
     PlannerError for a limit that needs a missing machine or price, and for a limit that cannot be applied to the law.

@@ -21,7 +21,7 @@ EDGE = 1e-9
 DIGITS = 3
 """Number of significant digits of the default target of a question."""
 MANY = 2.0
-"""A ratio of at least this value is shown as "14 times", a smaller ratio in percent."""
+"""A ratio of at least this value is shown as a factor, such as "14 times". A smaller ratio is shown in percent."""
 
 
 def largest_inside(fit: Fit) -> float:

@@ -144,7 +144,7 @@ def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> 
 
 
 def within_reach(fit: Fit, draws: Point) -> Point:
-    """Replace each N, D, C or U in ``draws`` (r,) that lies too far above the runs by infinity.
+    """Return ``draws`` (r,); each N, D, C or U that lies too far above the runs is replaced by infinity.
 
     Costs, passes and times computed from the result then have intervals without an upper end.
     """
@@ -224,8 +224,9 @@ def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> d
 def _spending(rule: ComputeRule, found: Mapping[str, float], span: Interval | None) -> dict[str, float]:
     """Return N, D and C of a cell whose compute agrees with its N and D by ``rule``.
 
-    If the C in ``found`` lies outside ``span``, N and D are multiplied by one factor. With this factor the cell costs
-    C, if compute is proportional to N D. The factor is at least 1 for a C above ``span`` and at most 1 for a C below.
+    If the C in ``found`` lies outside ``span``, N and D are multiplied by the same factor. With this factor the cell
+    costs C, if compute is proportional to ``N * D``. The factor is at least 1 for a C above ``span`` and at most 1 for
+    a C below.
     """
     N, D = found["N"], found["D"]
     times = 1.0
@@ -240,7 +241,7 @@ def _outermost(stated: list[float], span: Interval) -> float:
 
 
 def _toward(value: float, span: Interval) -> float:
-    """Return the size to add to the range ``span`` of the runs: the nearest one that makes ``value`` supported."""
+    """Return the size of a run to add: the size nearest to the runs (range ``span``) that makes ``value`` supported."""
     low, high = span
     if value > high:
         return max(high, value / 10**ANSWERED)

@@ -33,8 +33,8 @@ from isoplan.engine.quantities import count, flops
 
 LEAST_MONEY = "least-money"
 WORTH_SAYING = 1.001
-"""Smallest ratio of costs in money, plan of least compute to plan of least money, at which the answer mentions the plan
-of least compute.
+"""The answer mentions the plan of least compute if it costs at least this many times as much money as the plan of least
+money.
 """
 
 

@@ -44,7 +44,7 @@ class Given:
 
     @property
     def loss(self) -> Question:
-        """The budget or target. The question must have a budget or a target."""
+        """The budget or target, for a question that has one of these two fields."""
         assert self.asked is not None
         return self.asked
 

@@ -33,9 +33,9 @@ OURS = ("our_params", "our_samples")
 class Asked:
     """A question that was read from texts, with its prices and the user's own plan.
 
-    ``reading`` states how the text of a budget was interpreted; None for a target and for a budget in money, which the
-    plan converts. ``ours`` contains N and D of the
-    user's own plan; None if the user gives no plan.
+    ``reading`` states how the text of a budget was interpreted. It is None for a target. It is also None for a budget
+    in money, because the plan converts such a budget. ``ours`` contains N and D of the user's own plan; None if the
+    user gives no plan.
     """
 
     question: Question
@@ -83,9 +83,9 @@ def answer_question(
 ) -> Plan:
     """Answer the question ``asked``. If it contains the user's own plan, compare the answer with that plan.
 
-    ``rule`` is the compute rule; None means the rule of the fit. ``other`` is a second rule by which the plan is also
-    costed. ``maps`` predict metrics from the loss; for a target in a metric the first map is used. Raises PlannerError
-    if the question has no answer.
+    ``rule`` is the compute rule; None means the rule of the fit. ``other`` is a second rule, by which the cost of the
+    plan is computed as well. ``maps`` predict metrics from the loss; for a target in a metric the first map is used.
+    Raises PlannerError if the question has no answer.
     """
     question, map = asked.question, maps[0] if maps and asked.question.metric else None
     prices = with_reached_utilisation(asked.prices, lambda some: _size(fit, question, some, rule, map))

@@ -1,4 +1,4 @@
-"""Fits of a run table that provide the evidence for a recipe. Page, terminal and exported scripts use these fits."""
+"""Evidence for a recipe, from fits to a run table. The page, the terminal and exported scripts use these fits."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "K")
 class Built:
     """Evidence from a run table, and the runs that each setting was fitted to.
 
-    ``errors`` contains, for each setting that the table varies but that has no fit, the reason. ``metrics`` are the
-    metrics that the table contains. ``references`` are table rows by setting. They compare the training runs of the
-    setting's sweep with baselines that only count items.
+    ``errors`` states why a setting has no fit although the table varies this setting. ``metrics`` are the metrics that
+    the table contains. ``references`` are table rows by setting. They compare the training runs of the setting's sweep
+    with baselines that only count items.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -225,14 +225,14 @@ def _budgets(runs: Runs) -> list[float]:
 def _allocation(job: Job) -> tuple[Evidence, tuple[str, ...]]:
     """Fit N* and D* of each metric to the minima of its iso-FLOP curves.
 
-    If a column contains measured C, a compute rule is fitted first: C = zeta N^a D^b.
+    If a column contains measured C, a compute rule is fitted first: ``C = zeta * N**a * D**b``.
     """
     found = _each(job, lambda name, metric: _frontier(job, metric))
     return Evidence(allocation=found, sizes=tuple(_curves(job, found))), ()
 
 
 def _curves(job: Job, metrics: Iterable[str]) -> Iterator[Optimum]:
-    """Yield the optimum of N at each budget. Its curve gives the cost of another N.
+    """Yield the optimum of N at each budget. The curve of an optimum gives the cost of another N.
 
     Budgets without a fit are skipped.
     """
@@ -325,4 +325,4 @@ def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
 MAKERS: Mapping[Setting, Callable[[Job], tuple[Evidence, tuple[str, ...]]]] = {
     "s": _share, "B": _batch, "N": _allocation, "K": _negatives,
 }  # fmt: skip
-"""Functions that fit each setting. They return its evidence, and remarks on runs or budgets that were excluded."""
+"""Function that fits each setting. The function returns evidence, and remarks on excluded runs or budgets."""

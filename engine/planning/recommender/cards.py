@@ -32,9 +32,9 @@ CARDS: tuple[Setting, ...] = ("s", "K", "B", "N", "D", "lr")
 MANY = 2048.0
 """Batch size of the paper (behavioural, Table 7) for which the card of the learning rate shows a second rate."""
 FALLS = 1.1
-"""Smallest ratio of the optimum at a smaller budget to the optimum here that counts as a decrease."""
+"""K counts as decreasing if the optimum at a smaller budget is at least this many times the optimum at the budget."""
 RULES = 1.25
-"""Smallest ratio of the costs of a plan by two compute rules at which the card of D shows the second cost."""
+"""The card of D also shows the cost by a second compute rule if the two costs differ by more than this factor."""
 
 
 class Badge(Enum):
@@ -53,12 +53,13 @@ class Badge(Enum):
 class Card:
     """One setting of a recipe for one metric.
 
-    ``value`` is in the unit of display, for example the embedder share in percent. ``least`` is True for a lower limit.
-    ``lender`` is the metric that provides the law for the value; it is empty if ``metric`` has its own law. ``sweeps``
-    is the range of the optima of all swept budgets, in the unit of ``value``. ``what_if`` is one line on the cost of
-    another value. ``reason`` states where the value comes from, or why it is missing. ``complaint`` states why the
-    user's runs do not determine the setting; it is empty if they do, or if no run varies the setting. ``caution``
-    states the cost of the plan by another compute rule; it is empty if the difference is small.
+    ``value`` is in the unit of display, for example the embedder share in percent. ``least`` is True if the value is a
+    lower limit. ``lender`` is the metric that provides the law for the value; it is empty if ``metric`` has its own
+    law. ``sweeps`` is the range of the optima of all swept budgets, in the unit of ``value``. ``what_if`` is one line
+    on the cost of another value. ``reason`` states where the value comes from, or why it is missing. ``complaint``
+    states why the user's runs do not determine the setting; it is empty if these runs determine the setting, or if no
+    run varies it. ``caution`` states the cost of the plan by another compute rule; it is empty if the difference is
+    small.
     """
 
     setting: Setting
@@ -154,9 +155,9 @@ def differing(cards: Sequence[Card]) -> tuple[tuple[Card, ...], ...]:
 
 
 def differences(cards: Cards) -> str:
-    """Return one sentence per further metric on the settings that differ from the first metric; "" for one metric.
+    """Return one sentence for each metric after the first. It names the settings that differ from the first metric.
 
-    Values with overlapping 68 % intervals count as equal.
+    Values with overlapping 68 % intervals count as equal. The text is empty if there is only one metric.
     """
     said = []
     metrics = [card.metric for card in cards[CARDS[0]]]

@@ -37,8 +37,8 @@ class Choice:
     costs.
 
     ``borrowed`` is the metric that provides the law for the value; it is empty if the serving metric has its own law.
-    ``remarks`` list the user's runs that were excluded, or the reasons why they do not determine the setting.
-    ``supported`` is the range of budgets in FLOPs at which the runs determine the value. It is set only if the
+    ``remarks`` list the user's runs that were excluded, or the reasons why the user's runs do not determine the
+    setting. ``supported`` is the range of budgets in FLOPs at which the runs determine the value. It is set only if the
     requested budget lies too far outside this range.
     """
 

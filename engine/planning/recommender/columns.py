@@ -112,7 +112,7 @@ def metric_direction(name: str) -> Direction:
 
 
 def mean_of_events(column: str) -> bool:
-    """Return whether the metric in ``column`` is a mean, over scored events, of values between 0 and 1.
+    """Return whether the metric in ``column`` is the mean of one value per scored event, each between 0 and 1.
 
     Recall and NDCG are such means. The loss and the coverage are not.
     """
@@ -138,7 +138,7 @@ class Columns:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Columns of metrics with a spelling other than the printed name, by printed name."""
+        """Columns of the metrics that the table spells in another way than the printed name, by printed name."""
         return {name: metric.column for name, metric in self.metrics.items() if metric.column != name}
 
     def metric(self, name: str) -> Metric | None:
@@ -184,10 +184,10 @@ def find_columns(
 
 
 def setting_titles(numeric: Sequence[str], roles: Roles) -> dict[str, str]:
-    """Return the title of each recognised setting by its column, if the table is one of a recommender; else {}.
+    """Return the title of each recognised setting, keyed by its column; {} if the table is not of a recommender.
 
-    The table is one of a recommender if it has a ranking metric, an embedder share or extra negatives. Columns with
-    another role in the mapping are left out.
+    The table is of a recommender if it has a ranking metric, an embedder share or extra negatives. Columns with another
+    role in the mapping are left out.
     """
     found = find_columns(numeric, roles)
     ranked = any(metric_name(name) == name and name not in (LOSS, ENTROPY) for name in found.metrics)

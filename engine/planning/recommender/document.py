@@ -49,8 +49,8 @@ def reply(
     """Return the answer with the recipe for ``metric``, from the user's ``own`` evidence.
 
     ``metric`` may contain several metrics, separated by commas. The first is the serving metric. The sentence states in
-    which settings the others differ. ``printed`` is the evidence of the papers, which completes ``own``; None omits it.
-    Raises PlannerError under the conditions of ``recommend``.
+    which settings the other metrics differ. ``printed`` is the evidence of the papers, which completes ``own``; None
+    omits it. Raises PlannerError under the conditions of ``recommend``.
     """
     evidence = own if printed is None else with_fallback(own, printed)
     served, *others = metric_names(metric)

@@ -112,8 +112,8 @@ def evidence_of(
 ) -> Evidence:
     """Return the evidence of a table for one metric.
 
-    ``only`` is the setting that all its runs vary; None if the table may have several sweeps. ``curves`` reads the
-    training curves of runs together with further columns. ``tell`` receives sentences on how the table was read.
+    ``only`` is the setting that all runs of the table vary; None if the table may have several sweeps. ``curves`` reads
+    the training curves of runs together with further columns. ``tell`` receives sentences on how the table was read.
 
     Raises PlannerError if ``only`` cannot be fitted. If ``nothing`` is not empty, also raises PlannerError, with the
     text ``nothing``, for a table without a sweep or without the column of ``only``.

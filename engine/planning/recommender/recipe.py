@@ -44,10 +44,11 @@ from isoplan.engine.planning.recommender.settings import (
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 USED = "own-settings"
 DIFFERS = 1.1
-"""Smallest ratio of advised and used batch size (or learning rate) at which a note reports the user's value."""
+"""A note reports the user's batch size (or learning rate) if it differs from the advised value by at least this factor.
+"""
 OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
-"""Other values for which a cost is reported by default. The loss increases from a share of s = 6 % on (behavioural,
-Sec. 3.1). The batch size 2048 is that of Table 7.
+"""Other values for which a cost is reported by default. The loss increases if the share s is larger than 6 %
+(behavioural, Sec. 3.1). The batch size 2048 is that of Table 7.
 """
 
 LENDERS = (LOSS, "loss")

@@ -53,8 +53,8 @@ class Table:
     matching name is not read.
 
     ``counts`` is the number of runs of each sweep; a run of two sweeps is counted once. ``unused`` are clauses on the
-    runs in no used sweep. ``rivals`` is set if several datasets have a sweep of the same setting. ``questions`` are
-    about columns of splits and flags. The runs of all their values are used.
+    runs that belong to none of the used sweeps. ``rivals`` is set if several datasets have a sweep of the same setting.
+    ``questions`` are about columns of splits and flags. The runs of all values of such a column are used.
     """
 
     runs: Runs
@@ -121,7 +121,7 @@ def read_sweeps(
 
 
 def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[NDArray[np.generic]]:
-    """Return labels that must be equal within a sweep, apart from settings: groups, training stages, other datasets.
+    """Return the labels that are equal for all runs of a sweep: groups, training stages, other datasets.
 
     Each element of the list is an array (n,).
     """

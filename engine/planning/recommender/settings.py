@@ -42,9 +42,9 @@ CHUNK = 4096
 
 @dataclass(frozen=True)
 class LearningRate:
-    """Learning rate as a function of the batch size B: lr = ``rate`` sqrt(B / ``batch``).
+    """Learning rate as a function of the batch size B: ``lr = rate * sqrt(B / batch)``.
 
-    Behavioural, Table 7, prints about 2e-3 sqrt(B / 512).
+    Behavioural, Table 7, prints about ``2e-3 * sqrt(B / 512)``.
     """
 
     rate: float = 2e-3
@@ -58,10 +58,10 @@ class LearningRate:
 
 @dataclass(frozen=True)
 class Stage2:
-    """Training of stage 2 on ``devices`` of one kind: sequences of ``length`` events, embeddings of ``width`` h.
+    """Training of stage 2 on ``devices`` devices of one kind.
 
-    Logits are stored in ``precision`` for ``chunk`` candidates at a time; None means all candidates at once. Raises
-    PlannerError if a field is not valid.
+    A sequence has ``length`` events, and an embedding has ``width`` numbers. Logits are stored in ``precision`` for
+    ``chunk`` candidates at a time; None means all candidates at once. Raises PlannerError if a field is not valid.
     """
 
     device: Device
@@ -96,9 +96,10 @@ class Stage2:
 def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) -> Choice:
     """Return the choice of the embedder share s*: the geometric mean of the optima inside their sweeps.
 
-    The mean is over budgets, because s* is equal at all budgets (behavioural, Table 2). Its interval follows from the
-    resamples. Without resamples, it follows from the scatter over budgets (Student's t). ``others`` are other shares
-    (fractions). Their cost comes from the curve at the budget nearest to ``C``.
+    The mean is over budgets, because s* is equal at all budgets (behavioural, Table 2). The interval of the mean
+    follows from the resamples. Without resamples, this interval follows from the scatter over budgets (Student's t).
+    ``others`` are other shares (fractions). The cost of these shares comes from the curve at the budget nearest to
+    ``C``.
     """
     own = [one for one in evidence.share if one.metric == metric]
     if any(one.high > 1 for one in own):
@@ -136,7 +137,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
     """Return the choice of the critical batch size B_crit in sequences.
 
     The choice includes the samples needed at the batch sizes ``others``, relative to those at B_crit. At batch size B
-    the target needs S_min (1 + B_crit/B) training steps and E_min (1 + B/B_crit) samples (eq. 3).
+    the target needs ``S_min * (1 + B_crit / B)`` training steps and ``E_min * (1 + B / B_crit)`` samples (eq. 3).
     """
     quoted = evidence.quoted.get("B", "")
     found = evidence.batch.get(metric)
@@ -181,7 +182,8 @@ def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
 def negatives(
     evidence: Evidence, metric: str, C: float, cap: int | None, others: Sequence[float]
 ) -> tuple[Choice, Binds]:
-    """Return the number of negatives K (at most ``cap``) from the sweep at the budget nearest to ``C``, and its limit.
+    """Return the number of negatives K (at most ``cap``) from the sweep at the budget nearest to ``C``, and what limits
+    K.
 
     FLOPs limit K if the optimum lies inside the sweep and below the cap: more negatives would leave too few training
     steps (eq. 6). Memory limits K in two cases: the optimum lies above the cap, or it lies beyond a sweep that ends
@@ -358,8 +360,8 @@ def marked(q: Quantity) -> str:
 def marked_plan(plan: Plan | None, lender: str) -> str:
     """Return remarks on N and D in brackets.
 
-    They name the metric ``lender`` that provides the law of N and D, and the distance of N and D from the runs. The
-    text is empty if ``lender`` is empty and the distance is at most one decade.
+    The remarks name the metric ``lender`` that provides the law of N and D, and the distance of N and D from the runs.
+    The text is empty if ``lender`` is empty and the distance is at most one decade.
     """
     distance = extrapolation(plan.placed, plan.y).removeprefix(", ") if plan is not None else ""
     remark = ", ".join(filter(None, (f"by {lender}" if lender else "", distance)))

@@ -258,7 +258,7 @@ def _named(C: float) -> str:
 
 @dataclass(frozen=True)
 class Rivals:
-    """Several datasets with a sweep of one setting. ``question`` asks which one to use, and ``used`` is in use."""
+    """Several datasets with a sweep of one setting. ``question`` asks which dataset to use; ``used`` is in use."""
 
     question: Question
     used: str

@@ -1,10 +1,10 @@
 """Optimum of a swept setting for each metric and budget, and its position relative to the sweep.
 
 The intervals include the counting noise of held-out users: the shift of an optimum if other users of the same kind are
-held out. For a metric that is a mean over n scored events of values between 0 and 1, the variance is at most m (1 - m)
-/ n, where m is the mean (this is the variance of a hit rate). With few runs, the residuals around a curve may by chance
-be smaller than this noise. In this case the parameters of each resample are shifted randomly by the missing noise
-(least squares, linear around the best fit).
+held out. Some metrics are the mean m of n values between 0 and 1, one value per scored event. The variance of such a
+metric is at most ``m * (1 - m) / n``, which is the variance of a hit rate. With few runs, the residuals around a curve
+may by chance be smaller than this noise. In this case the parameters of each resample are shifted randomly by the
+missing noise (least squares, linear around the best fit).
 """
 
 from __future__ import annotations
@@ -161,9 +161,9 @@ def counting_of(metric: str, values: Floats, scored: str) -> Counting:
 def with_counting(fit: Fit, runs: Runs, how: Counting | None) -> tuple[Fit, str]:
     """Return ``fit`` with resamples at least as wide as the counting noise of the metric, and a remark.
 
-    The fit is unchanged if it has no resamples, or if the metric (a loss, coverage) is not a mean over events of values
-    between 0 and 1. The fit is also unchanged if the number of events is unknown or values lie outside 0 to 1. In this
-    case the remark states that the counting noise is not included.
+    The fit is unchanged if it has no resamples, or if the metric is not the mean of one value between 0 and 1 per
+    event. Examples of such metrics are a loss and the coverage. The fit is also unchanged if the number of events is
+    unknown or values lie outside 0 to 1. In these two cases the remark states that the counting noise is not included.
     """
     x, y = runs[str(fit.law.axis)], runs[fit.spec.y]
     there = (x > 0) & np.isfinite(y)

@@ -1,8 +1,8 @@
 """Planner question "Simulate or repeat": reach a target loss with many samples seen once, or with few repeated samples.
 
 Repeated training ends at the early stop. Exported scripts import the names in ``HOMES`` from this package. A name is
-imported from its module on first access. The list of commands imports this package to get its question, and must not
-wait until numpy is imported.
+imported from its module on first access. Importing this package alone is therefore fast, because numpy is not imported.
+The list of commands imports this package to get its question.
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
 Source: jets, Sec. 3.2, eqs. 1, 3 to 5. The regimes are:
 
-One pass: D = ((1 + beta/alpha) B / (L - L_inf))^(1/beta) samples, with N and C of the compute-optimal frontier.
+One pass: ``D = ((1 + beta / alpha) * B / (L - L_inf))**(1 / beta)`` samples. N and C are those of the compute-optimal
+frontier.
 
-Repeat to the early stop: U = (B_rep / (L - L_inf))^(1/beta_rep) unique samples, a model of size N = c U^lambda at the
-overfitting threshold, and kappa times the compute of the single pass.
+Repeat to the early stop: ``U = (B_rep / (L - L_inf))**(1 / beta_rep)`` unique samples. The model has the size ``N = c *
+U**lambda``, the overfitting threshold. The compute is kappa times that of the single pass.
 
-omega compares both laws at infinite N: U repeated samples give the same loss as omega U samples that an unlimited model
-sees once. A compute-optimal single pass has a finite model and needs even more samples: D / U = omega (1 +
-beta/alpha)^(1/beta). This ratio is called the saving.
+omega compares both laws at infinite N: U repeated samples give the same loss as ``omega * U`` samples that an unlimited
+model sees once. A compute-optimal single pass has a finite model and needs even more samples: ``D / U = omega * (1 +
+beta / alpha)**(1 / beta)``. The ratio D / U is called the saving.
 
 If both tables can be fitted together with one floor (``floors``), both laws come from this joint fit. N, D and C then
 differ from those of a plan that uses only the one-pass fit, so the answer contains both sets of numbers. Without a
@@ -200,7 +201,8 @@ def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Mapping[str, Quan
 
 
 def _at(threshold: Fit | None, r: int | None) -> tuple[Floats, Floats]:
-    """Return c and lambda of the threshold N = c U^lambda, of the best fit (``r`` is None) or of ``r`` resamples.
+    """Return c and lambda of the threshold ``N = c * U**lambda``, of the best fit (``r`` is None) or of ``r``
+    resamples.
 
     Both are NaN without a threshold.
     """
@@ -222,7 +224,7 @@ def _solve(
     """Return all numbers of the answer by name, for the best fit (shape ()) or for resamples (r,).
 
     A number is infinite if the target cannot be reached. ``v`` contains the parameter values of both laws. ``line``
-    contains c and lambda of the overfitting threshold N = c U^lambda.
+    contains c and lambda of the overfitting threshold ``N = c * U**lambda``.
     """
     goal = np.asarray(float(target))
     first = least_compute(CHINCHILLA, v, goal, rule)
@@ -301,7 +303,7 @@ def _answer(
     def paid(prefix: str, why: str) -> tuple[Quantity, Quantity, Quantity]:
         """Return the money for simulation, for training and in total.
 
-        ``why`` states why the money for training is not known. If it is known, ``why`` is empty.
+        ``why`` states why the money for training is not known; ``why`` is empty if this money is known.
         """
         simulation = q(f"{prefix}_sim", money)
         if why:

@@ -74,9 +74,10 @@ class SampleCosts:
         """Return the price of a sample at which both regimes cost the same. Above this price, repeating is cheaper.
 
         The single pass needs ``D`` samples and ``C`` FLOPs, repeating ``U`` samples and ``C_rep`` FLOPs. The price is
-        (C_rep - C) / (D - U) times the price of a FLOP. With C_rep = kappa C it is (kappa - 1) / (1 - U/D) C/D times
-        the price of a FLOP, where C/D = 6 n_p N is the one-pass training compute per sample. The price is infinite if
-        repeating saves no simulation, and zero if repeating needs no additional compute. Arrays can have any shape.
+        ``(C_rep - C) / (D - U)`` times the price of a FLOP. With ``C_rep = kappa * C``, the first factor is ``(kappa -
+        1) / (1 - U / D) * C / D``. Here ``C / D = 6 * n_p * N`` is the one-pass training compute per sample. The price
+        is infinite if repeating saves no simulation, and zero if repeating needs no additional compute. Arrays can have
+        any shape.
         """
         saved = self.to_simulate(D) - self.to_simulate(U)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -99,8 +100,8 @@ def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
 def read_costs(texts: Texts, place: Place, values: Mapping[str, Any]) -> SampleCosts | None:
     """Read the costs of a sample and of a FLOP from typed ``texts``; None if no price is given.
 
-    ``values`` contains the number of existing samples and the price of a FLOP. Without a price of a FLOP, it is
-    computed from the price of a machine hour. The form for prices on the page also serves other questions, so
+    ``values`` contains the number of existing samples and the price of a FLOP. If the price of a FLOP is not given, it
+    is computed from the price of a machine hour. The form for prices on the page also serves other questions, so
     incomplete prices on the page count as no prices.
     """
     have, flop = values["have"], values["flop_price"]

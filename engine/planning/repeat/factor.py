@@ -1,9 +1,9 @@
 """kappa: compute of repeated training divided by the compute of the optimal single pass with the same loss.
 
 By jets, Sec. 3.2 and Fig. 2b, kappa is about 10 along the overfitting threshold, at every loss. It can also be measured
-with training curves: for each dataset, the smallest model that overfits is evaluated at its early stop. Its compute
-there is divided by the compute that the one-pass law needs for the same loss. Compute along a curve comes from a column
-C, or without such a column from the compute rule of the one-pass law.
+with training curves: for each dataset, the smallest model that overfits is evaluated at its early stop. The compute of
+this model up to the early stop is divided by the compute that the one-pass law needs for the same loss. Compute along a
+curve comes from a column C, or without such a column from the compute rule of the one-pass law.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def stated(kappa: float) -> Factor:
 def fit_factor(
     one_pass: Fit, curves: Curves, rule: ComputeRule | None = None, *, smoothing: float = SMOOTHING, seed: int = 0
 ) -> Factor:
-    """Fit kappa, a geometric mean over datasets, to training curves of the loss in which samples are repeated.
+    """Fit kappa to training curves of the loss with repeated samples.
 
-    The compute rule is ``rule``, by default that of ``one_pass``. Resample i uses resample i of ``one_pass``, and draws
-    datasets with replacement, with the random seed (``seed``, i). Raises PlannerError if the curves lack N, U or C, or
-    if fewer than two datasets have a model that overfits.
+    kappa is a geometric mean over datasets. The compute rule is ``rule``, by default that of ``one_pass``. Resample i
+    uses resample i of ``one_pass``, and draws datasets with replacement, with the random seed (``seed``, i). Raises
+    PlannerError if the curves lack N, U or C, or if fewer than two datasets have a model that overfits.
     """
     rule = rule or one_pass.compute
     kept = _counted(measured(curves, "loss"), rule)

@@ -36,8 +36,8 @@ class Laws:
     """Parameters of both laws by name: ``best`` of the best fit, each (), and ``draws`` of joint resamples, each (r,).
 
     ``floor`` is the common floor of a joint fit. Without a joint fit it is None, and ``apart`` states the reason.
-    ``alone`` are E and L_inf of the two separate fits. ``how`` computes intervals from the draws. ``own`` does this for
-    numbers of the one-pass law alone. ``warnings`` are those of the joint fit.
+    ``alone`` are E and L_inf of the two separate fits. ``how`` computes the intervals of numbers that depend on both
+    laws, and ``own`` those of numbers that depend only on the one-pass law. ``warnings`` are those of the joint fit.
     """
 
     best: Mapping[str, Floats]
@@ -163,8 +163,8 @@ def _of_a_loss(fit: Fit) -> None:
 def _reading(one: Resampling, other: Resampling) -> Resampling:
     """Return the method that computes intervals from joint resamples of two fits.
 
-    If both fits use bias-corrected intervals, the method is the same, with the degrees of freedom of the fit that has
-    fewer of them. Otherwise intervals are percentiles.
+    If both fits use bias-corrected intervals, the joint intervals are also bias-corrected, with the smaller of the two
+    numbers of degrees of freedom. Otherwise the joint intervals are percentiles.
     """
     if one.method == other.method == "bc" and not (one.floorless or other.floorless):
         return min((one, other), key=lambda how: how.runs - how.parameters if how.runs else math.inf)

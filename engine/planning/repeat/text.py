@@ -166,7 +166,7 @@ def two_ways(answer: SimulateOrRepeat, priced: bool = True) -> tuple[tuple[str, 
 
 
 def _costs(answer: SimulateOrRepeat) -> str:
-    """Return a sentence on the cost of simulation and why the training cost is unknown; empty if it is known."""
+    """Return a sentence on the simulation cost and the unknown training cost; empty if the training cost is known."""
     if not answer.unpriced:
         return ""
     simulated = " or ".join(with_interval(regime.simulation) for regime in (answer.one_pass, answer.repeat))

@@ -46,7 +46,8 @@ class Worth:
 def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
     """Compute the losses that ``U`` unique samples reach in both regimes (jets, eqs. 1, 3, 4).
 
-    For the compute-optimal single pass, L - E = (1 + beta/alpha) B D^-beta. Raises PlannerError if U is not positive.
+    For the compute-optimal single pass, ``L - E = (1 + beta / alpha) * B * D**-beta``. Raises PlannerError if U is not
+    positive.
     """
     if not (math.isfinite(U) and U > 0):
         raise PlannerError(f"The number of samples, {U:g}, is not positive. Give a positive number, such as 2M.")
