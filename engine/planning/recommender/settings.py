@@ -182,13 +182,12 @@ def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
 def negatives(
     evidence: Evidence, metric: str, C: float, cap: int | None, others: Sequence[float]
 ) -> tuple[Choice, Binds]:
-    """Return the number of negatives K (at most ``cap``) from the sweep at the budget nearest to ``C``, and what limits
-    K.
+    """Return the number of negatives K (at most ``cap``) from the sweep at the budget nearest to ``C``.
 
-    FLOPs limit K if the optimum lies inside the sweep and below the cap: more negatives would leave too few training
-    steps (eq. 6). Memory limits K in two cases: the optimum lies above the cap, or it lies beyond a sweep that ends
-    above the cap. The sweep limits K if the runs still improve at the largest K of the sweep and memory allows this K.
-    The result is then this K.
+    The second value states what limits K. FLOPs limit K if the optimum lies inside the sweep and below the cap: more
+    negatives would leave too few training steps (eq. 6). Memory limits K in two cases: the optimum lies above the cap,
+    or it lies beyond a sweep that ends above the cap. The sweep limits K if the runs still improve at the largest K of
+    the sweep and memory allows this K. The result is then this K.
 
     ``others`` are other K for which a cost is reported; by default a quarter of the optimum and four times the optimum.
     """

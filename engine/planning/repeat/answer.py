@@ -201,8 +201,7 @@ def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Mapping[str, Quan
 
 
 def _at(threshold: Fit | None, r: int | None) -> tuple[Floats, Floats]:
-    """Return c and lambda of the threshold ``N = c * U**lambda``, of the best fit (``r`` is None) or of ``r``
-    resamples.
+    """Return c and lambda of the threshold ``N = c * U**lambda``: best fit if ``r`` is None, otherwise ``r`` resamples.
 
     Both are NaN without a threshold.
     """
