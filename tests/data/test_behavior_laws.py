@@ -44,7 +44,7 @@ def test_both_kinds_of_candidates_rank_cells_as_they_were_written(folder: Path) 
 
 
 def test_two_neighbours_that_change_places_among_six_leave_a_known_correlation(tmp_path: Path) -> None:
-    """Spearman's rho = 1 - 6 * sum(d^2) / (n * (n^2 - 1)). With n = 6 and d = 1 for two values: 1 - 12 / 210."""
+    """Spearman's rho = 1 - 6 * sum(d^2) / (n * (n^2 - 1)). With n = 6 and d = 1 twice, rho = 1 - 12 / 210."""
     path = write_sweeps(tmp_path, sweeps=("negatives",)) / "behavior_negatives.csv"
     rows = list(csv.DictReader(path.read_text().splitlines()))
     first = sorted((row for row in rows if float(row["budget"]) == BUDGETS[0]), key=lambda row: float(row["NDCG@10"]))

@@ -158,7 +158,7 @@ def measured(cell: str) -> list[Decimal | None]:
 def amplitude_rows(text: str, number: int) -> list[list[object]]:
     """Return a row for each fit of a table.
 
-    A row contains the name of x, the name and value of the fixed quantity, and X_c, alpha and K with their errors.
+    A row contains the name of x, the fixed quantity with its value, and X_c, alpha and K with their errors.
     """
     out: list[list[object]] = []
     x = ""

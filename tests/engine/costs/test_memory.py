@@ -43,7 +43,7 @@ def test_logits_and_gradients_are_batch_times_length_times_candidates_times_byte
 
 
 def test_two_million_negatives_are_what_the_memory_of_one_device_holds() -> None:
-    """2^21 negatives fill the memory of one H200. This is the largest number in the behavioural paper (sec. 6)."""
+    """The behavioural paper (sec. 6) uses at most 2^21 negatives. This number fills the memory of one H200."""
     assert PAPER.memory(2**21) == pytest.approx(139e9, rel=0.01)
     assert PAPER.largest(find_device("H200").memory) == pytest.approx(2**21, rel=0.02)
     assert PAPER.largest(find_device("H100").memory) == pytest.approx(1.2e6, rel=0.02)

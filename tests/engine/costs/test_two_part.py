@@ -23,7 +23,7 @@ def step_flops(parts: TwoPart, N: float) -> float:
 
 
 def spent(row: dict[str, float], h: float) -> float:
-    """Return the FLOPs of a training run of Table 8, divided by its nominal budget. The FLOPs use the width ``h``."""
+    """Return the FLOPs of a training run of Table 8, divided by its nominal budget. The model has width ``h``."""
     parts = TwoPart(s=SHARE, h=h, B=row["batch_size"])
     return float(row["steps"] * step_flops(parts, row["N"]) / row["budget_flops"])
 

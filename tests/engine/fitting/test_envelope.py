@@ -31,7 +31,10 @@ def test_the_published_exponents_of_the_teacher_student_sweep(shared: Path) -> N
 
 
 def cells(unit: float = 1.0, noise: float = 0.0, seed: int = 0) -> Runs:
-    """Simulate runs on the frontier N = 0.1 C^0.5, L = 1.5 + (1e17 / C)^0.3, and two worse runs at each compute C."""
+    """Simulate one run on a known frontier and two worse runs at each compute C.
+
+    On the frontier N = 0.1 C^0.5 and L = 1.5 + (1e17 / C)^0.3. ``unit`` divides N and D.
+    """
     rng = np.random.default_rng(seed)
     C = np.repeat(np.geomspace(1e17, 1e22, 24), 3)
     off = np.tile([1.0, 0.3, 3.0], 24)

@@ -17,7 +17,7 @@ from tests.engine.fitting.tables import make_runs
 
 
 def table(shared: Path, entry: dict[str, Any]) -> pd.DataFrame:
-    """Return the rows of the run table that a reference fit used; ``entry["filter"]`` is a pandas query or a phrase."""
+    """Return the rows that were used in a reference fit. ``entry["filter"]`` is a pandas query or a phrase."""
     frame = pd.read_csv(shared / "runs" / entry["file"])
     if entry["filter"] == "all rows":
         return frame

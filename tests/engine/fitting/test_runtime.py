@@ -1,4 +1,4 @@
-"""Tests of the fitted function of N and D that predicts the training time in seconds, and of fits that store it."""
+"""Tests of the function of N and D that predicts the training time, and of fits that store this function."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_the_side_that_an_asymmetric_fit_stays_on() -> None:
     for skew in (1.0, 10.0, 0.1):
         found = fit(FitSpec(objective="asymmetric", skew=skew, bootstrap=0), make_runs(values))
         below.append(float(np.mean(values["loss"] < found.predict(values) * (1 - 1e-6))))
-    # At the minimum, ``skew * n_below == n_above`` for the numbers of runs below and above the law. Five lie on it.
+    # At the minimum, ``skew * (runs below the law) == (runs above the law)``. Five other runs lie on the law.
     assert below == pytest.approx([1 / 2, 1 / 11, 10 / 11], abs=5 / 60)
     score = {"N": values["N"], "D": values["D"], "score": -values["loss"]}
     best = FitSpec(objective="asymmetric", y="score", bootstrap=0)

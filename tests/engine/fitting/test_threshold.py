@@ -61,7 +61,7 @@ def test_scattered_cells_give_the_line_within_four_standard_errors(seed: int) ->
 
 
 def test_a_clean_grid_gives_the_published_exponent_within_its_interval() -> None:
-    """Jets paper, Fig. 3: the threshold in N grows as D^0.47. A grid of runs locates it only to the grid spacing."""
+    """Jets paper, Fig. 3: the threshold in N grows as D^0.47. A grid locates a threshold only to the grid spacing."""
     found = fit(SPEC.model_copy(update={"bootstrap": 200}), cells())
     low, high = found.parameters[1].ci95 or (np.nan, np.nan)
     assert low < LAMBDA < high

@@ -44,7 +44,7 @@ def test_minima_within_the_margin_are_counted_and_the_lowest_is_named() -> None:
 
 
 def test_the_margin_is_one_per_cent_or_what_noise_may_account_for() -> None:
-    # For least squares, the 95 % region ends at 1.92 * 2 RSS / (n - p) above the minimum (n - p: degrees of freedom).
+    # For least squares, the 95 % region ends at 1.92 * 2 * RSS / (n - p) above the minimum (n - p: degrees of freedom).
     assert margin(SQUARE, 3.0, 20) == pytest.approx(1.92 * 2 * 3.0 / 20)
     assert margin(SQUARE, 3.0, 10_000) == pytest.approx(0.03)
     assert scale(SQUARE, 0.0) == 0.0

@@ -22,7 +22,7 @@ SPEC = FitSpec(law="critical-batch", axis="B", objective="ols", bootstrap=0, smo
 
 
 def curves(noise: float = 0.0, seed: int = 0, unit: float = 1.0, points: int = 120) -> Curves:
-    """Simulate curves of a loss that falls linearly from 6 to 3 in S_min (1 + B_crit / B) steps (B: batch size)."""
+    """Simulate curves of a loss that falls linearly from 6 to 3 in S_min * (1 + B_crit / B) steps (B: batch size)."""
     rng = np.random.default_rng(seed)
     of = np.repeat(np.arange(len(BATCHES)), points)
     step = np.tile(np.linspace(0, 20_000, points), len(BATCHES))

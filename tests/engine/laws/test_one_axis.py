@@ -41,7 +41,10 @@ NAMES = list(TRUTHS)
 
 
 def curve(name: str, noise: float = 0.0, seed: int = 0) -> tuple[str, dict[str, Floats]]:
-    """Simulate runs of the law ``name`` with log-normal noise. Return its axis and the columns axis and ``score``."""
+    """Simulate runs of the law ``name`` with log-normal noise.
+
+    Return the name of the axis, and two columns: the values on the axis and the ``score``.
+    """
     axis, x, truth = TRUTHS[name]
     y = get_law(name, axis).predict(list(truth.values()), {axis: x})
     return axis, {axis: x, "score": y * np.exp(noise * np.random.default_rng(seed).normal(size=len(x)))}
@@ -219,7 +222,7 @@ def test_depth_sweeps_are_numpys_parabolas() -> None:
 
 
 def test_published_repetition_laws_come_back_from_the_demo_table() -> None:
-    """Jets paper, Table 2: fits to runs simulated with its parameters (1 % noise) agree within four standard errors."""
+    """Simulate runs with 1 % noise from Table 2 of the jets paper. Fits agree with it within four standard errors."""
     runs = records("demo/jets_repetition.csv")
     table = records("papers/jets/table2_repetition.csv")
     for inputs in dict.fromkeys(r["inputs"] for r in table):
@@ -254,9 +257,9 @@ def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
 
 
 def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
-    """The phase space of n_f final particles has 3 n_f - 4 dimensions. For ttH (n_f = 3) the bound is 4/5.
+    """The phase space of n_f final particles has 3 n_f - 4 dimensions.
 
-    Source: the amplitudes paper, sec. 2 and 4.1.
+    The least possible data exponent of ttH (n_f = 3) is therefore 4/5. Source: the amplitudes paper, sec. 2 and 4.1.
     """
     for row in records("papers/amplitudes/processes.csv"):
         assert phase_space_dimension(int(row["n_f"])) == int(row["dimension"])

@@ -71,7 +71,7 @@ def curved(fit: Fit) -> Fit:
 
 
 def with_floors(floors: Floats) -> Fit:
-    """Return a fit of the law ``EPOCH`` and one resample for each value in ``floors``. The value replaces E."""
+    """Return a fit of the law ``EPOCH``. In each of its resamples, E is one of the values in ``floors``."""
     resamples = np.tile(EPOCH, (len(floors), 1))
     resamples[:, 0] = floors
     return curved(make_fit(EPOCH, resamples, ranges=RANGES | {"loss": (2.1, 4.0)}))

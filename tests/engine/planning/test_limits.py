@@ -33,7 +33,7 @@ H200 = Machine(find_device("H200"), 8, price=3.0)
 TRAINING = Prices(H200)
 ALL = Prices(H200, Simulation(price=1e-7), Inference(queries=1e8, tokens=100))
 REPEATING = (*EPOCH, 15.4, 5.3)
-"""The law ``EPOCH`` with R_D = 15.4 and R_N = 5.3, the decay of repeated samples by Muennighoff et al. 2023."""
+"""The law ``EPOCH`` with the constants R_D = 15.4 and R_N = 5.3 for repeated samples (Muennighoff et al. 2023)."""
 LAWS = {
     "chinchilla": EPOCH,
     "kaplan": (8.8e13, 0.076, 5.4e13, 0.095),

@@ -1,4 +1,4 @@
-"""Targets in a metric: a fitted map from loss to metric, whose resamples are paired with the resamples of the law."""
+"""Targets in a metric. The resamples of a map from loss to metric are paired with the resamples of the law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Savings of a plan against a given plan, variations of a plan, and budgets in money."""
+"""Savings of a plan compared with a given plan, variations of a plan, and budgets in money."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ ALL = Prices(H200, Simulation(price=1e-6, cpu_seconds=2.0), Inference(queries=1e
 
 
 def solved(fit: Fit, target: float) -> Point:
-    """Return the plan of least compute for each resample by the closed form of the law."""
+    """Compute the plan of least compute for each resample with the closed form of the law."""
     return fit.law.least_compute(fit.draws, np.asarray(target), fit.compute)  # type: ignore[misc]
 
 

@@ -134,7 +134,7 @@ def test_no_other_number_of_samples_gives_a_better_loss_for_the_money(each: floa
 
 
 def test_the_ways_in_between_agree() -> None:
-    """The best of the 41 numbers of unique samples that ``between`` compares costs at most 2 % more than the plan."""
+    """``between`` compares 41 numbers of unique samples. The cheapest number costs at most 2 % more than the plan."""
     few = between(FIT, 2.4, SampleCosts(sample=1e-6, flop=float(H100.money(1.0))))
     plan = plan_target(FIT, 2.4, prices=priced(1e-6))
     assert total(plan) <= float(few.money[few.best]) <= total(plan) * 1.02

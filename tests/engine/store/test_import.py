@@ -1,4 +1,4 @@
-"""Import of tables: all formats, encodings and unusual names, with the original values."""
+"""Import of tables in all formats and encodings, and with unusual names. The original values are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in a column of numbers: the error names the first cell with text and its row, and how to correct the column."""
+"""Text in a column of numbers: the error names the first such cell and its row, and says how to correct the column."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_a_start_ends_at_a_known_optimum_that_it_comes_close_to(warm: bool, comp
     refine = (compiled if warm else NUMPY).refine
     weight, own = p.weight * counts(p.n, 3, 0, 5), np.arange(5)
     optimum = refine(p, np.tile(multistart.best_fit(p).theta, (5, 1)), weight, own, p.objective.loss)
-    # ``known`` differs from the optimum only in the last digits. The refinement is expected to return it unchanged.
+    # ``known`` differs from the optimum only in the last digits. The refinement returns ``known`` unchanged.
     known = Known(optimum[0] * (1 + 1e-9), optimum[1] * (1 - 1e-9))
     theta, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, known)
     assert np.array_equal(theta, known.theta)

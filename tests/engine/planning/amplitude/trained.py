@@ -61,5 +61,5 @@ def cells(*tables: pd.DataFrame) -> tuple[TrainedCell, ...]:
 
 
 def of(process: str = "Zgg", **fields: object) -> tuple[Point, ...]:
-    """Simulate a table of one process and return its points. A point is a cell with the change of its loss at 2 C."""
+    """Simulate cells of one process. Return points: cells with the change of their loss if the compute C doubles."""
     return most_anchors(cells(table(process, **fields)), process)  # type: ignore[arg-type]

@@ -68,7 +68,7 @@ def total(regime: Regime) -> float:
 
 @given(st.floats(0.34, 3.0), st.floats(1e-9, 1e3))
 def test_jets_tables_1_and_2_at_any_target_and_price(target: float, price: float) -> None:
-    """omega = 2.73 and D/U = 17.2. At break-even a sample costs 9.55 times its one-pass training."""
+    """omega is 2.73 and D/U is 17.2. At break-even, a sample costs 9.55 times as much as training on it once."""
     found = simulate_or_repeat(TABLE_1, TABLE_2, target, SampleCosts(price, 2e-18), TEN)
     assert found.omega.value == pytest.approx(2.73, abs=0.005)
     assert found.saving.value == pytest.approx(17.2, abs=0.05)

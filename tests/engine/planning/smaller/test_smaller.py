@@ -43,7 +43,10 @@ def overhead_at(fit: Fit, fraction: float) -> float:
 
 
 def test_the_curve_of_de_vries_comes_out() -> None:
-    """With 30 % of the best size a model needs about 100 % more compute, with 50 % about 20 % more (de Vries 2023)."""
+    """A model with 30 % of the best size needs about 100 % more compute. A model with 50 % needs about 20 % more.
+
+    Source: de Vries 2023.
+    """
     fit = make_fit(HOFFMANN)
     assert overhead_at(fit, 0.3) == pytest.approx(1.0, abs=0.08)
     assert overhead_at(fit, 0.5) == pytest.approx(0.2, abs=0.02)
@@ -122,7 +125,7 @@ PAID = Prices(Machine(find_device("H200"), 8, price=3.0), Simulation(price=2e-8)
 @pytest.mark.parametrize("limits", LIMITED)
 @pytest.mark.parametrize("question", [Question("target", 2.6), Question("budget", 1e20)])
 def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Question, limits: Limits) -> None:
-    """The answer costs no more than any of 20,000 models with the same loss within the limits."""
+    """The answer is not more expensive than any of 20,000 models that have the same loss and respect the limits."""
     asked, served = replace(question, limits=limits), Inference(queries=3e10)
     ask = plan_target if question.kind == "target" else plan_budget
     plan = ask(epoch, question.value, limits=limits, prices=replace(PAID, inference=served))
