@@ -12,7 +12,7 @@ from isoplan.engine.fitting.solver import kernels
 
 @contextmanager
 def compiled_kernels() -> Iterator[None]:
-    """Load the compiled kernels for the ``with`` block, and restore the previous state at its end."""
+    """Load the compiled kernels for the ``with`` block. At the end of the block, restore the previous state."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "_engine", None)
         kernels.load()

@@ -21,7 +21,8 @@ from tests import parts
 settings.register_profile("isoplan", deadline=None)
 settings.load_profile("isoplan")
 
-# A background job of a shell ignores Ctrl-C, and its child processes inherit this. Tests interrupt such processes.
+# A background job of a shell ignores Ctrl-C, and so do the child processes of the job. But tests interrupt their child
+# processes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
@@ -32,7 +33,7 @@ MAIN = sys.modules["__main__"]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Restore ``__main__``. A Streamlit page replaces it, and each spawned process imports it again."""
+    """Restore ``__main__``. A Streamlit page replaces this module, and every spawned process imports it again."""
     sys.modules["__main__"] = MAIN
 
 
@@ -61,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_xdist_auto_num_workers() -> int:
     """Return the number of cores plus one.
 
-    Many tests wait for a browser, a server or a worker. One more test process uses the cores that are idle meanwhile.
+    Many tests wait for a browser, a server or a worker, and their core is idle. The additional process uses this core.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + 1

@@ -14,7 +14,7 @@ Part = Literal["all", "first", "rest"]
 
 # fmt: off
 REST: tuple[str, ...] = (
-    # Whole programs: browsers, servers, installed packages, batch systems, child processes that are killed.
+    # Tests of whole programs: browsers, servers, installed packages, batch systems, and killed child processes.
     "browser", "test_docker_commands.py", "test_other_processor.py", "test_parts.py::test_each_test_is_in_one_part",
     "test_wheel.py", "app/test_backups.py", "app/test_moments.py", "app/test_pdf.py", "app/test_places.py",
     "app/test_server.py", "app/test_training.py", "app/test_workspace.py", "app/terminal/test_backup.py",
@@ -22,15 +22,15 @@ REST: tuple[str, ...] = (
     "app/terminal/test_train.py", "app/terminal/test_tutorial.py", "engine/fitting/kernels/test_cache.py",
     "engine/fitting/kernels/test_seeds.py",
     "engine/store/test_cells.py", "engine/store/test_wal.py", "trainers/backend", "trainers/command/test_process.py",
-    # Training and simulation.
+    # Tests that train or simulate.
     "trainers/behavior/test_baselines.py", "trainers/behavior/test_judge.py", "trainers/behavior/test_rates.py",
     "trainers/behavior/test_training.py", "trainers/jets/simulate/test_chain.py", "trainers/jets/test_evaluate.py",
     "trainers/jets/test_model.py", "trainers/jets/test_read.py", "trainers/jets/test_training.py",
     "trainers/test_pytorch.py",
-    # Every bundled table, every published figure.
+    # Tests of every bundled table and every published figure.
     "app/test_evidence.py", "data/test_amplitudes_laws.py", "data/test_behavior_laws.py", "data/test_directions.py",
     "data/test_grids.py", "data/test_jets_laws.py", "data/test_possible.py", "data/test_trained.py",
-    # Simulations of many tables, and pages with many runs.
+    # Tests that simulate many tables, and tests of pages with many runs.
     "app/terminal/test_compare.py::test_the_questions_of_a_fit_are_asked_and_each_answer_acts",
     "app/views/test_actual.py", "app/views/test_data.py::test_a_wide_table_stays_usable",
     "app/views/test_recommender.py::test_the_page_opens_with_the_recipe_that_python_gives",

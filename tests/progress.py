@@ -1,8 +1,7 @@
-"""Waits without a fixed timeout. A slow test on a busy machine does not fail; a test without progress fails.
+"""Waits without a fixed timeout. A slow test on a busy machine does not fail, but a test without progress fails.
 
-Progress is a process that starts or ends, CPU time of the processes that the test started, a file that grows, or
-another sign that the test names. Heartbeats do not count as progress, because a process that hangs can still write
-them.
+A test makes progress if a process starts or ends, if processes of the test use CPU time, if a file grows, or if the
+test shows another sign. Heartbeats are not progress, because a process that hangs can still write heartbeats.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ STILL = 300.0
 WORK = 9.0
 """CPU seconds that count as progress.
 
-They are 3 % of a core during ``STILL`` seconds. On a busy machine, a working process may not get more. An idle browser
-and its server use up to 0.8 % of a core.
+This is 3 % of one core for ``STILL`` seconds. On a busy machine, a process that works may get only this share. A
+browser and a server that are idle together use up to 0.8 % of a core.
 """
 LAST = 900.0
 """Seconds after which CPU time alone no longer counts as progress.
 
-It is also the timeout of browsers and other libraries that require a timeout. Only a test that hangs exceeds it.
+The same value is the timeout of browsers and other libraries that require a timeout. Only a test that hangs reaches it.
 """
 LOOK = 2.0
 """Seconds between two checks of processes and files."""
@@ -117,7 +116,7 @@ def lives(process: psutil.Process) -> bool:
 
 @contextmanager
 def watched(stop: Callable[[], object], *folders: Path) -> Iterator[None]:
-    """Fail the test if the ``with`` block makes no progress for ``STILL`` seconds; ``stop`` must end the block."""
+    """Fail the test if the ``with`` block makes no progress for ``STILL`` seconds. ``stop`` must end the block."""
     over, stalled = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -160,7 +159,10 @@ def work() -> float:
 
 
 def _files(folder: Path) -> tuple[int, int, int]:
-    """Return the number, the total size in bytes and the last change of the files in a folder, without ``ALIVE``."""
+    """Return the number of files in a folder, their total size in bytes, and the time of the last change.
+
+    Files with a prefix in ``ALIVE`` do not count.
+    """
     count = size = last = 0
     for place, folders, names in os.walk(folder):  # os.walk skips folders that vanish in the meantime
         for name in (*folders, *names):

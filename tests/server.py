@@ -100,11 +100,11 @@ def running(
 
 @contextmanager
 def forked(workspace: Path, *options: str, env: dict[str, str] | None = None) -> Iterator[Server]:
-    """Run a server like ``running``, with the modules of this checkout already imported."""
+    """Run a server like ``running``, but in a forked process that has already imported the modules of this checkout."""
     port, output = _place(workspace)
     output.touch()
     process = _forks.Process(target=_serve, args=(_arguments(port, workspace, options), env or {}, output))
-    with pytest.MonkeyPatch.context() as patch:  # __main__ may still be a page of an earlier test: hide it
+    with pytest.MonkeyPatch.context() as patch:  # hide __main__, which may still be a page of an earlier test
         patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
         process.start()
     yield from _served(Server(f"http://localhost:{port}", Fork(process), workspace, output))
@@ -141,7 +141,7 @@ def _served(server: Server) -> Iterator[Server]:
 
 
 def stop(process: Process) -> None:
-    """End a server by SIGTERM; fail if it does not end."""
+    """End a server by SIGTERM. The test fails if the server does not end."""
     process.send_signal(signal.SIGTERM)
     try:
         progress.end(process)
@@ -158,7 +158,7 @@ def free_port() -> int:
 
 
 def wait_healthy(server: Server) -> None:
-    """Wait until the server answers; fail with its output if it ends instead."""
+    """Wait until the server answers. If the server ends instead, the test fails and shows the server's output."""
 
     def answers() -> bool:
         if server.process.poll() is not None:

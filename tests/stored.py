@@ -11,7 +11,7 @@ from isoplan.engine.store.tables.loading import count
 
 
 def add_rows(db: Database, table_id: str, rows: pd.DataFrame) -> None:
-    """Add rows to a table, as the app does for finished cells. Columns are matched by name; others stay empty."""
+    """Add rows to a table, as the app does for finished cells. Columns that ``rows`` does not have stay empty."""
     names = [column.name for column in tables.columns(db, table_id)]
     fresh = rows.rename(columns={name: f"c{i}" for i, name in enumerate(names)})
     table = sql.data(table_id)

@@ -1,4 +1,4 @@
-"""Rules for imports between packages, checked in the syntax trees; imports inside functions count too."""
+"""Rules for imports between packages, checked in the syntax trees. Imports inside functions are also checked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARTS = ("app", "engine", "trainers", "data")
 FILES = sorted(p.relative_to(ROOT) for name in ("isoplan", *PARTS) for p in (ROOT / name).rglob("*.py"))
 EVERYWHERE = {"isoplan", "tests", "benchmarks"}
 
-# Folder -> modules that must not be imported there. All rules for the folders above a file apply to the file.
+# Folder -> modules that its files must not import. A file must obey the rules for all folders that contain the file.
 FORBIDDEN = {
     "isoplan": {"isoplan.app", "tests", "benchmarks", "streamlit", "duckdb", "torch", "typer"},
     "app": {"tests", "benchmarks", "duckdb", "torch"},
@@ -41,7 +41,7 @@ FORBIDDEN = {
         *("streamlit", "plotly", "duckdb", "torch"),
     },
 }
-# Folder -> all Isoplan modules that may be imported there, in addition to the package name itself.
+# Folder -> all Isoplan modules that its files may import. ``import isoplan`` is allowed in addition.
 ALLOWED = {
     "trainers": {
         "isoplan.trainers",
@@ -50,7 +50,7 @@ ALLOWED = {
     "engine/laws": {f"isoplan.engine.{name}" for name in ("laws", "errors", "costs", "formula", "arrays")},
     "engine/formula": {f"isoplan.engine.{name}" for name in ("formula", "errors", "arrays")},
 }
-# Folder -> subfolders in order. A module must not import from a subfolder to the right of its own subfolder.
+# Folder -> its subfolders in order. A module must not import from a subfolder that comes after its own subfolder.
 ORDER = {
     "engine/fitting": (
         *("types", "samples", "solver", "resampling", "estimators", "diagnostics"),
@@ -130,7 +130,7 @@ def broken(path: Path) -> Iterator[str]:
 
 
 def _position(module: str, where: str, places: tuple[str, ...]) -> int:
-    """Return the index of the place in the folder ``where`` that contains ``module``, or -1 if no place contains it."""
+    """Return the index of the item of ``places`` that contains ``module``, or -1. ``places`` are inside ``where``."""
     names = [f"isoplan.{where}.{place}".replace("/", ".") for place in places]
     return next((i for i, name in enumerate(names) if within(module, name)), -1)
 
@@ -190,7 +190,7 @@ def _graph(files: Iterable[Path]) -> dict[str, set[str]]:
 def _ours(module: str, known: dict[str, Path]) -> str | None:
     """Return the project module that an import loads, or None for other modules.
 
-    For ``from a.b import name``, it is ``a.b.name`` if this is a module, and otherwise ``a.b``.
+    For ``from a.b import name``, the result is ``a.b.name`` if this is a module, and otherwise ``a.b``.
     """
     if module in known:
         return module

@@ -17,7 +17,10 @@ def cell(low: float, high: float, *, tables: int = 4000, design: str = "Jets 9 x
 
 
 def test_three_points_and_three_standard_errors() -> None:
-    """Three standard errors for 4,000 tables are 2.2 points at 68 % (3 sqrt(0.68 0.32 / 4000)) and 1.0 at 95 %."""
+    """For 4,000 tables, three standard errors are 2.2 percentage points at 68 % coverage, and 1.0 at 95 %.
+
+    The standard error at 68 % is sqrt(0.68 * 0.32 / 4000).
+    """
     assert cell(0.68, 0.95).passes()
     assert cell(0.63, 0.99).passes()
     assert not cell(0.625, 0.95).passes()

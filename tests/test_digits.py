@@ -25,7 +25,7 @@ else:
 
 @pytest.fixture
 def place(tmp_path: Path) -> digits.Place:
-    """Return a checkout with one table and a fake command, which prints one fixed fit for each question."""
+    """Return a checkout with one table and a fake command. The command prints the same fit for each question."""
     table = tmp_path / "data" / "grids" / "jets_one_pass.csv"
     table.parent.mkdir(parents=True)
     table.write_text("N,D,loss\n")

@@ -1,4 +1,4 @@
-"""The Dockerfile without a Docker daemon: its instructions, and its command as an unprivileged user.
+"""The Dockerfile without a Docker daemon: its instructions, and its command run by an unprivileged user.
 
 These tests do not build the image. They start the server of the image as the user ``nobody``, with a read-only package
 and without HOME.
@@ -99,9 +99,9 @@ def as_nobody(installed: Path, command: list[str], tmp: Path) -> list[str]:
 
 @cache
 def python_for_all() -> str | None:
-    """Return this Python, or the system's Python of the same version if other users cannot run this one.
+    """Return the path of a Python that all users can run: this Python, or the system's Python of the same version.
 
-    Returns None if neither can run.
+    Returns None if other users can run neither of the two.
     """
     packages = f"PYTHONPATH={sysconfig.get_path('purelib')}"
     for python in (sys.executable, "/usr/bin/python{}.{}".format(*sys.version_info)):

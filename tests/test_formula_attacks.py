@@ -26,7 +26,7 @@ def test_there_are_two_hundred_attacks_and_more() -> None:
 
 
 def _wrong(attack: Attack) -> str:
-    """Return the faults that an attack reveals as text, or "" if it reveals none."""
+    """Return the fault that an attack reveals, or "" if the attack reveals no fault."""
     try:
         found = PLACES[attack.place](attack.text)
     except PlannerError as error:

@@ -1,4 +1,4 @@
-"""Tests of the Makefile: its messages if a program or version is missing, and the contents of the lock files."""
+"""Tests of the Makefile and of the lock files. The Makefile prints a message if a program or version is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numeric tests with the kernels of another processor. Kernels sum in different orders; results must still agree."""
+"""Numeric tests with the kernels of another processor. These kernels sum in another order, but results must agree."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WIDE = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
 }
-"""Settings for kernels with fused multiply-add, which cause most differences."""
+"""Settings for kernels with fused multiply-add. These kernels cause most of the differences."""
 KERNELS = """
 import numpy
 from threadpoolctl import threadpool_info

@@ -14,7 +14,10 @@ from tests.conftest import ROOT
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 TOLERANCE = 0.1
-"""Allowed relative difference of a printed number. Intervals from 100 refits differ between processors."""
+"""Maximum relative difference between a printed number and the page.
+
+Intervals from 100 refits depend on the processor.
+"""
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```(?:\n\n```text\n(?P<printed>.*?)```)?", re.DOTALL)
 
 

@@ -1,6 +1,6 @@
 """Downloads of every figure: SVG and PDF files in the selected width, and data as CSV and JSON.
 
-The files contain no links to external content.
+The files do not link to external content, and the page does not load any.
 """
 
 from __future__ import annotations
