@@ -222,7 +222,7 @@ def test_depth_sweeps_are_numpys_parabolas() -> None:
 
 
 def test_published_repetition_laws_come_back_from_the_demo_table() -> None:
-    """Simulate runs with 1 % noise from Table 2 of the jets paper. Fits agree with it within four standard errors."""
+    """The demo runs are simulated from Table 2 (jets paper). Fits agree with this table within four standard errors."""
     runs = records("demo/jets_repetition.csv")
     table = records("papers/jets/table2_repetition.csv")
     for inputs in dict.fromkeys(r["inputs"] for r in table):
