@@ -60,7 +60,7 @@ TRIALS = ("formulas", "files", "names", "commands", "faults", "kills", "backup",
 RELIABILITY = tuple(f"reliability.{name}" for name in TRIALS)
 """Trials that try to break the app: hostile input, killed processes, disk faults, many users.
 
-They run only if they are named.
+They run only if the command line names them.
 """
 OWN_PAGE = ("pages",)
 """Benchmarks with their own page in docs. The page has the name of the benchmark."""
@@ -101,7 +101,7 @@ def main() -> None:
 
 
 def keep(name: str, report: Report) -> None:
-    """Write the report of the benchmark ``name`` into its page in docs, in place of its earlier report."""
+    """Write the report of the benchmark ``name`` into its page in docs. It replaces the benchmark's earlier report."""
     topic = name.partition(".")[0] if name in (*RELIABILITY, *OWN_PAGE) else "benchmarks"
     file = DOCS / f"{topic}.md"
     page = file.read_text() if file.exists() else HEADS[topic]

@@ -66,7 +66,7 @@ def _exponents(fitted: Sequence[laws.Scan]) -> tuple[DataExponent, ...]:
 
 
 def rates(studies: dict[str, list[laws.Rates]]) -> go.Figure:
-    """Draw loss against learning rate: one panel per study, one line per N (amplitudes paper, Fig. 1 left)."""
+    """Draw loss against learning rate, with one panel per study and one line per N (amplitudes paper, Fig. 1 left)."""
     traces: list[Part] = []
     notes: list[Part] = []
     layout: dict[str, Any] = {**legend(PAGE)}

@@ -87,7 +87,7 @@ class Scan:
 
     @property
     def left(self) -> int:
-        """Number of points that the fit omits: not converged, or without a second cell at twice the compute."""
+        """Number of points that the fit omits: training has not converged, or no second cell has twice the compute."""
         return sum(not one.limited for one in self.found)
 
     @property
@@ -158,7 +158,7 @@ def _slope(means: Sequence[tuple[float, float]]) -> float:
 
 
 def verdict(scan: Scan) -> str:
-    """Compare the fitted exponent with the theoretical lower bound for d, the dimension of phase space.
+    """Compare the fitted exponent with its theoretical lower bound, which depends on the dimension d of phase space.
 
     Returns 'above', 'within the interval' (the 68 % interval contains the bound), 'below', or '-' if there is no fitted
     law.
@@ -175,7 +175,7 @@ def scan_along(folder: Path, grid: str) -> list[Along]:
 
 
 def nearest(process: str, axis: str, D: float) -> PublishedLaw | None:
-    """Return the published law of the plain MLP along ``axis`` at the fixed D nearest to ``D``, or None."""
+    """Return the plain MLP's published law along ``axis`` whose fixed D is nearest to ``D``, or None."""
     own = [p for p in published_laws() if (p.process, p.axis, p.network) == (process, axis, PLAIN)]
     return min(own, key=lambda p: abs(math.log(p.held_value / D)), default=None)
 

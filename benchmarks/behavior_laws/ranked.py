@@ -27,7 +27,7 @@ SWEEPS: dict[Stage, tuple[str, ...]] = {1: ("share", "allocation"), 2: ("negativ
 The sweep of batch sizes belongs to no stage, because it has its own budget and a fixed architecture.
 """
 OTHER: dict[Stage, str] = {1: "full", 2: "local"}
-"""Prefix of the metrics from the evaluation that the paper does not use, by the stage of the paper."""
+"""For each stage of the paper: prefix of the metrics from the evaluation that the paper does not use in this stage."""
 TRAIN: dict[Stage, str] = {1: "train_loss", 2: "train_in_batch"}
 """Column of the training loss, by stage. Its values are comparable between cells with different numbers of negatives.
 """
@@ -53,7 +53,7 @@ def judged(folder: Path, stage: Stage) -> Runs:
 
 
 def by_history(folder: Path, stage: Stage, metric: str) -> dict[str, float]:
-    """Return, for each budget, the lowest rank correlation of ``metric`` between two groups of events.
+    """Return, for each budget, the lowest rank correlation of ``metric`` over all pairs of groups of events.
 
     One group contains all events. Each other group contains the events with one history length (behavioural paper, Sec.
     7 (e), Fig. 22). A length is used if every cell has events of this length. The result is {} if there are fewer than

@@ -16,7 +16,9 @@ from isoplan.engine.fitting.solver import kernels
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 TABLES, OTHERS, REFITS = 2000, 1000, 200
-"""Number of simulated tables for each loss surface and for each other case, and number of refits per table."""
+"""TABLES: number of simulated tables for each loss surface. OTHERS: number for each other case. REFITS: refits per
+table.
+"""
 
 
 def run() -> Report:

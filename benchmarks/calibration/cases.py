@@ -1,4 +1,4 @@
-"""Cases of the simulation: a table design, a noise, and a target loss close to the uncertain floor of the law."""
+"""Cases of the simulation. A case has a table design, a noise, and a target loss close to the uncertain floor."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ WIDTH = 3.0
 class Case:
     """A table design with a noise and a kind of question.
 
-    ``error`` is the standard error of the lowest reachable loss (the floor, or the loss with all unique samples) in
-    fits of this design, rounded.
+    ``error`` is the rounded standard error of the lowest reachable loss in fits of this design. The lowest reachable
+    loss is the floor, or the loss with all unique samples.
     """
 
     design: Design
@@ -57,7 +57,7 @@ class Case:
         return {"unique": UNIQUE} if self.kind == "unique" else {}
 
     def floor(self, random: np.random.Generator) -> float:
-        """Draw the true floor of one table from a uniform distribution around the target, the floor of the design."""
+        """Draw the true floor of one table from a uniform distribution around the floor of the design (the target)."""
         return float(self.design.truth["E"] + WIDTH * self.error * random.uniform(-1, 1))
 
     def truth(self, floor: float) -> Design:
@@ -108,7 +108,7 @@ class Case:
     def another(self, truth: Design, N: float, D: float, seed: int) -> float:
         """Return the simulated result of one more run at ``N`` and ``D``, as a loss or a metric.
 
-        The noise of this run is that of the largest run of the table.
+        The noise of this run is as large as the noise of the largest run of the table.
         """
         random = np.random.default_rng([seed, 11, NOISES.index(self.noise)])
         sd = truth.sigma

@@ -16,7 +16,7 @@ from isoplan.engine.arrays import Floats
 
 ALL = "all surfaces"
 COVERS = 0.04
-"""Maximum deviation of the measured coverage of the 68 % interval from 0.68."""
+"""The measured coverage of the 68 % interval may differ from 0.68 by at most this number."""
 HEAD = """# Calibration of the planner
 
 This page shows how far the stated cost of a target can be trusted: its 68 % interval should contain the true cost in
@@ -112,9 +112,10 @@ def _spread(name: str) -> str:
 def _shares(tables: Floats, strict: bool) -> tuple[str, ...]:
     """Return four coverages as text, each at 68 % and 95 %.
 
-    They are the coverages of the compute for the far target, of the compute for the near target (if it can be met), of
-    one more run by its prediction interval, and of this run by the interval of the law. If ``strict`` is false, two
-    standard errors are added to the tolerance.
+    The four covered numbers are: the compute for the far target; the compute for the near target (if this target can be
+    met); the result of one more run (by its prediction interval); and this result (by the interval of the law). The
+    first text is bold if its 68 % coverage differs from 0.68 by more than ``COVERS``. If ``strict`` is false, two
+    standard errors are added to ``COVERS``.
     """
     reachable = tables[tables[:, 0] == 1]
     far, near, run, law = (

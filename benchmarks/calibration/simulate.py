@@ -108,7 +108,7 @@ def _within(ends: Interval | None, x: float) -> float:
 
 
 def _another(case: Case, truth: Design, made: Fit, map: Through | None, seed: int) -> tuple[float, ...]:
-    """Simulate one more run at the planned optimum of ten times the largest compute of the table.
+    """Simulate one more run at the planned optimum for ten times the largest compute of the table.
 
     Return, as 1 or 0, whether its result is in the 68 % and 95 % prediction intervals, and in the 68 % and 95 %
     intervals of the law.

@@ -20,8 +20,9 @@ LIMITS = (0.68, 0.84, 0.95)
 COLUMNS = ("p at floor", "p at zero", "resolved", "middle", *(f"limit {level}" for level in LIMITS))
 """Numbers that are stored for each table.
 
-They are the confidence that the floor is below its true value, the confidence that the floor is below zero, 1 or 0 for
-a resolved or unresolved floor, the value at confidence 0.5, and the upper limits at the confidences ``LIMITS``.
+'p at floor' is the confidence that the floor is below its true value. 'p at zero' is the confidence that the floor is
+below zero. 'resolved' is 1 if the floor is resolved, and otherwise 0. 'middle' is the floor at confidence 0.5. 'limit'
+is the upper limit of the floor at each confidence in ``LIMITS``.
 """
 
 

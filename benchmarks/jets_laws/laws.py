@@ -29,7 +29,7 @@ SIZES = {"N": "N", "D": "D", "C": "C", "loss": "loss", "run": "run"}
 REPEATED = {**SIZES, "D": "", "U": "U", "metric": "overfits"}
 TRAINED = "untrained = 0"
 LARGEST = 0.8
-"""Quantile of the compute C. The cells above this quantile are the fifth with the largest compute."""
+"""Quantile of the compute C. The cells above this quantile are the 20 % with the largest compute."""
 LEVEL = 0.95
 
 
@@ -127,7 +127,7 @@ def counted() -> MeasuredRule:
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Test of the law on the fifth of the cells with the largest compute.
+    """Test of the law on the 20 % of cells with the largest compute.
 
     ``law`` and ``baselines`` are mean relative errors on these cells. ``outcomes`` compares each cell with its
     prediction. ``decades`` is log10(largest compute / largest fitted compute).
@@ -152,7 +152,7 @@ class HoldOut:
 
 @cache
 def hold_out() -> HoldOut:
-    """Test the one-pass law on the fifth of the cells with the most compute, after a fit to all other cells."""
+    """Test the one-pass law on the 20 % of cells with the largest compute, after a fit to all other cells."""
     whole, runs = one_pass()
     held = runs["C"] > np.quantile(runs["C"], LARGEST)
     known, new = runs.take(~held), runs.take(held)

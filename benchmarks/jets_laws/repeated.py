@@ -23,7 +23,9 @@ JETS = (1e3, 1e4, 1e5, 1e6)
 
 
 def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
-    """Return omega(D): ``D`` unique samples, repeated until the loss stops falling, equal omega D samples seen once.
+    """Return omega(D), which is the value of repeated samples relative to samples that are seen once.
+
+    ``D`` unique samples that are repeated until the loss stops falling are worth ``omega * D`` samples seen once.
 
     ``repeated`` contains B_rep and beta_rep, ``one_pass`` contains B and beta of the law chinchilla. Both laws must
     have the same floor. At infinite N, equal losses give omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1) (jets, eq.

@@ -86,9 +86,7 @@ class Problem:
         return int(np.sum(self.low < self.high))
 
     def of(self, resamples: Ints | slice) -> Problem:
-        """Return the problem with the targets y and the prior means of the given resamples, if resamples differ in
-        these.
-        """
+        """Return the problem with y and the prior means of the given resamples, if the resamples differ in them."""
         y = self.y if len(self.y) == 1 else self.y[resamples]
         return replace(self, y=y, penalty=self.penalty and self.penalty.of(resamples))
 
