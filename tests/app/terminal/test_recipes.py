@@ -135,7 +135,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
         (("--anchor", "D=1e4;loss=1"), "cannot be read as a number"),
         (("--anchor", "X=3"), "--anchor cannot read 'X=3': write NAME=VALUE with one of D, N, C"),
         (("--anchor", "D=1e4,D=2e4"), "--anchor names D twice"),
-        (("--target-error", 0.1), "give either --target-mse or --target-error"),
+        (("--target-error", 0.1), "give either --target-mse, --target-error or --points"),
         ((), "The scale of the law is not known"),
         (("--anchor", "D=1e4,loss=1e-3,doubled=20%"), "lowered its loss by 20 %"),
         (("--anchor", CHEAP, "--axis", "C"), "--axis requires --process"),

@@ -69,7 +69,7 @@ def test_laws_are_compared(sweep: str, open_page: Open) -> None:
     for title in (get_law("isoflop").title, get_law("chinchilla").title, "Loss over compute (power law)"):
         assert f"<td>{title}</td>" in ranking
     assert "<td>Baseline: nearest run</td>" in ranking
-    assert 'title="Law isoflop describes minima, not single runs' in ranking
+    assert 'title="Law isoflop describes minima, so it has no likelihood' in ranking
 
 
 def test_the_best_law_is_adopted_in_one_click(sweep: str, demo: Database, open_page: Open) -> None:
