@@ -1,6 +1,6 @@
 """Coverage of two intervals on table designs that were not used to tune the method.
 
-The intervals are those of the compute for a target loss and of the result of one more run.
+One interval is for the compute that reaches a target loss. The other interval is for the result of one more run.
 """
 
 from __future__ import annotations

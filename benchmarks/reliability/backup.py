@@ -58,8 +58,8 @@ class Trained:
     """Results of ``BACKUPS`` backups of a workspace in which cells train.
 
     ``seconds`` are the durations of the backups. ``missing``, ``doubled`` and ``states`` count three kinds of faults
-    over all copies: missing cells, wrong rows, and cells that are neither done nor queued. ``original`` and
-    ``copy`` have the trained cells.
+    over all copies: missing cells, wrong rows, and cells that are neither done nor queued. ``original`` and ``copy``
+    contain the records of the cells in the workspace and in its first copy.
     """
 
     seconds: list[float]

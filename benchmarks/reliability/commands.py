@@ -1,6 +1,7 @@
-"""Values that would break out of a shell command or a list of arguments, and environment variables of programs.
+"""Programs with hostile values, which could break out of a shell command or out of a list of arguments.
 
-Each value is used as a field of a cell, and as an argument of the command of a program.
+Each value is used as a field of a cell, and as an argument of the command of a program. The environment variables that
+a program gets are checked too.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
 }
 CELLS = sum(map(len, GRIDS.values()))
 LAST = 0.93
-"""Progress of all cells, as a fraction, at which the last kill is due at the latest. Some cells still train then."""
+"""Maximum progress of all cells, as a fraction, at which a kill is due. Some cells still train at this progress."""
 
 
 @dataclass(eq=False)
@@ -71,9 +71,9 @@ class Trial:
 
 
 def run() -> Report:
-    """Kill and pause processes at random, start the app again after each of its kills, and report.
+    """Kill and pause processes at random, and start the app again whenever it is killed.
 
-    The losses are compared with those of undisturbed cells.
+    The report compares the losses with those of undisturbed cells.
     """
     rng = np.random.default_rng(SEED)
     with tempfile.TemporaryDirectory(prefix="isoplan-") as name:

@@ -59,8 +59,8 @@ def draw_faults(root: Path, folders: Sequence[Sequence[str]], each: int, seed: i
 
     The same ``seed`` gives the same faults.
 
-    The probability of a file is proportional to its number of possible faults. A folder of a group that begins with
-    ``-`` is excluded from the group.
+    The probability of a file is proportional to its number of possible faults. If the name of a folder in a group
+    begins with ``-``, the folder is excluded from the group.
     """
     draw = random.Random(seed)
     drawn: list[Fault] = []

@@ -1,4 +1,4 @@
-"""Cells for trials: a fast program whose exact loss is known, stopped early or run to its end."""
+"""Cells for trials, which are stopped early or run to their end. Their program is fast, and the exact loss is known."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A clock that jumps forward or back by a day while cells train. The clock of the computer itself is not changed.
 
-The processes of a trial import the module ``sitecustomize`` when they start. This module reads an
+The processes of a trial import the module ``sitecustomize`` when they start. The module ``sitecustomize`` reads an
 offset in seconds from a file and adds the offset to the time.
 """
 

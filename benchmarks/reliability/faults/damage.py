@@ -108,7 +108,7 @@ def wait(root: Path, cases: list[Case]) -> list[str]:
 def _damaged(root: Path, cases: list[Case], names: list[str]) -> list[str]:
     """Damage the cells and run them with a runner.
 
-    Retry the failed ones as their message says, and return the results.
+    If cells fail, launch all cells again and retry the failed cells. Return the results.
     """
     queue = Queue(root)
     for case, name in zip(cases, names, strict=True):

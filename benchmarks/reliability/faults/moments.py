@@ -1,7 +1,7 @@
 """A crash at each moment of each operation on a workspace: at each change of a file, and around commits and renames.
 
-After a crash, each item of the workspace must be as before or as after the operation. When the operation is then
-repeated, the result must be that of an operation without a crash.
+After a crash, each item of the workspace must have its state before the operation or its state after the operation.
+When the operation is then repeated, the result must be equal to the result of an operation without a crash.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ OLDER = {
     3: "DROP TABLE actuals",
     2: "ALTER TABLE fits DROP COLUMN note",
 }
-"""SQL statement that changes a database from layout n + 1 back to layout n, by n."""
+"""For each layout n, the SQL statement that changes a database from layout n + 1 back to layout n."""
 
 
 def older(root: Path, layout: int = 2) -> None:
@@ -138,9 +138,9 @@ CASES: dict[str, tuple[Callable[[Path], None], Callable[[Path], State]]] = {
     "open an older workspace": (older, store_state),
 }
 ONCE = ("lease a cell", "retry a cell")
-"""Operations whose repetition gives another state than the first time.
+"""Operations that give another state when they are repeated.
 
-After a crash, the repetition must still work.
+After a crash, the repetition must still succeed.
 """
 EXPECTED = "all is as before or as after; done again: as undisturbed"
 

@@ -1,6 +1,6 @@
-"""Kills at a named point of the code.
+"""Kills of processes at a named point of the code.
 
-Killed are a runner, its workers, and the process that adds finished cells as rows.
+The killed processes are a runner, its workers, and the process that adds finished cells as rows.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _cancel(root: Path) -> Trial:
 
 
 def _checkpoint(root: Path, point: str) -> Trial:
-    """Hold a cell that trains inside its worker. The worker is killed during or after its checkpoint for the hold."""
+    """Hold a cell that trains inside its worker. Kill the worker when it saves, or has saved, the last checkpoint."""
     names = [add(workspace(part), [AMPLITUDES], "amplitudes")[0] for part in (root, root / "undisturbed")]
     queue = Queue(root)
     process = runner(root, _kill_at(root, point))

@@ -34,7 +34,7 @@ ALL = "app trained 2 cells, terminal 2 more, 4 rows, a table of 5 rows, no comma
 
 
 def odd_path(place: Path, name: str) -> Trial:
-    """Train cells with the app and with `isoplan train`, and import a table in a workspace called ``name``."""
+    """Use a workspace called ``name``: train cells with the app and with `isoplan train`, and import a table."""
     root = workspace(place / name / name)
     grid = root / f"{name}.toml"
     grid.write_text(GRID, encoding="utf-8")
@@ -96,14 +96,17 @@ def two_runners(place: Path) -> Trial:
 
 
 def right_of(root: Path) -> str:
-    """Return how many cells are done with the right loss, and how many attempts they needed, as text."""
+    """Return as text the number of done cells with the right loss, and the total number of attempts of all cells."""
     records = list(Queue(root).scan().values())
     right = sum(r.state == "done" and (r.result or {})["metrics"]["loss"] == loss(r.cell["seed"]) for r in records)
     return f"{right} of {len(records)} cells with the right loss in {sum(r.number for r in records)} attempts"
 
 
 def server_and_train(place: Path) -> Trial:
-    """Run `isoplan train` twice at once in the workspace of a running app. All three request some of the same cells."""
+    """Run `isoplan train` twice at once in the workspace of a running app.
+
+    Some cells are requested by the app and by both commands.
+    """
     root = workspace(place / "space")
     grid = place / "grid.toml"
     grid.write_text(GRID)

@@ -33,7 +33,7 @@ SEED = 20_261_124
 GENERATORS = (layout, spelling, naming, objects, columnar, sheets, oversized, databases, others, long)
 WAYS: tuple[Way, ...] = ("terminal", "page")
 SECONDS, MEGABYTES = 10.0, 1000.0
-"""Maximum of an import: processor time in seconds, and memory in MB."""
+"""Maximum processor time of an import in seconds, and maximum memory of an import in MB."""
 AT_ONCE = 2
 """Number of imports that run at the same time."""
 

@@ -165,8 +165,8 @@ def on_page(path: Path, options: tuple[str, ...]) -> tuple[Outcome, Outcome]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         db = stack.enter_context(open_workspace(folder / "workspace"))
         stack.enter_context(workspace.registered(db))
-        # This patch saves time. Otherwise, each AppTest searches all installed packages for components, and Isoplan's
-        # pages use no such components.
+        # This patch saves time. Without it, each AppTest searches all installed packages for components. Isoplan's
+        # pages do not use components.
         stack.enter_context(mock.patch.object(manifest_scanner, "scan_component_manifests", return_value=[]))
         return _uploaded(db, path, options)
 

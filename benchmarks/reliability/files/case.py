@@ -25,15 +25,15 @@ class Expected:
     ``rows`` are the runs that a person reads from the file. ``rows`` is None if there is nothing to read.
 
     ``asks`` is a word of the message with which the terminal refuses the file or asks a question. If there are
-    ``rows``, the options ``answers`` then give these runs, and so do the same answers on the page. ``says`` are words
-    of the notes that are shown with the runs, for example on rows that were left out. ``unfit`` is a word of the
-    message if the runs are read but no law can be fitted to them.
+    ``rows``, Isoplan must read these runs after the options ``answers`` in the terminal, and after the same answers on
+    the page. ``says`` are words of the notes that are shown with the runs, for example on rows that were left out.
+    ``unfit`` is a word of the message if the runs are read but no law can be fitted to them.
 
-    ``labels`` are the groups of the runs; () if they are not checked. ``n`` is the number of runs of a large file,
-    whose ``rows`` are only the smallest and the largest value of each column. ``digits`` is the number of digits that
-    must be equal; 0 stands for all digits. ``boxed``: the upload box of the page does not accept files with this
-    suffix. ``or_refused``: a refusal is as good as the runs. ``reference`` reads a damaged file with another reader,
-    and returns None if that fails.
+    ``labels`` are the groups of the runs; () if the groups are not checked. For a large file, ``n`` is the number of
+    runs, and ``rows`` contains only the smallest and the largest value of each column. ``digits`` is the number of
+    digits that must be equal; 0 stands for all digits. ``boxed`` is true if the upload box of the page does not accept
+    files with this suffix. ``or_refused`` is true if a refusal is correct too. ``reference`` reads a damaged file with
+    another reader, and returns None if this reader fails.
     """
 
     rows: Rows | None
@@ -53,7 +53,7 @@ class Expected:
 class Case:
     """A file to import.
 
-    ``kind`` is its row in the report; ``write`` creates the file at a path that ends in ``name``.
+    ``kind`` is the row of the case in the report. ``write`` creates the file at a path that ends in ``name``.
     """
 
     name: str
@@ -69,7 +69,7 @@ def reads(rows: Iterable[Row], *says: str, answers: tuple[str, ...] = (), unfit:
 
 
 def asks(word: str, answers: tuple[str, ...], rows: Iterable[Row], *says: str) -> Expected:
-    """Return the expectation of a question with ``word``; after ``answers``, these runs are read."""
+    """Return the expectation of a question that contains ``word``, and of the runs ``rows`` after ``answers``."""
     return Expected(tuple(rows), asks=word, answers=answers, says=says)
 
 
@@ -95,7 +95,7 @@ def content(name: str, kind: str, data: str | bytes, expected: Expected, large: 
 def grid(rng: np.random.Generator, models: int = 4, sizes: int = 3) -> Rows:
     """Return runs on a grid of N and D with a small noise. N is a multiple of 1e5, and D a multiple of 1e6.
 
-    Each loss has four decimals, and the last one is not 0, so that no spelling shortens it.
+    Each loss has four decimals. The last decimal is not 0, so all spellings of a loss have four decimals.
     """
     bases = [int(x) for x in np.geomspace(10, 3000, models) * rng.uniform(0.9, 1.1, models)]
     tokens = [int(x) for x in np.geomspace(40, 9000, sizes) * rng.uniform(0.9, 1.1, sizes)]

@@ -285,7 +285,7 @@ def _bombs(rng: np.random.Generator) -> Cases:
 
 
 def _later(name: str, write: Callable[[Path], object], expected: Expected) -> Case:
-    """Return a large case. The content of its file is created only when it is written."""
+    """Return a large case. The content of its file is created only when the file is written."""
     return Case(f"{name}.parquet", KIND, write, expected, large=True)
 
 

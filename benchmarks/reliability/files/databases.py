@@ -195,7 +195,7 @@ def _nothing(path: Path) -> Rows | None:
 
 
 def _logs(rng: np.random.Generator) -> Cases:
-    """Yield files next to a write-ahead log, as a killed program leaves them."""
+    """Yield files with a write-ahead log next to them, like the files that a killed program leaves."""
     rows, later = grid(rng), grid(rng)
 
     def write(path: Path, keep: float) -> None:

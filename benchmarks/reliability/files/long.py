@@ -1,4 +1,4 @@
-"""Delimited text files with very many rows, columns or bytes. Above the limits they must be refused."""
+"""Delimited text files with very many rows, columns or bytes. Files above the limits must be refused."""
 
 from __future__ import annotations
 

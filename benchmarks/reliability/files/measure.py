@@ -19,7 +19,7 @@ from benchmarks.reliability.files.judge import Verdict, Way, judge
 LIMIT = 300.0
 """Maximum elapsed time of an import in seconds. After this time, the import is stopped and counts as broken."""
 ADDRESSES = 16 * 2**30
-"""Maximum address space of an import in bytes. A file that unpacks to more ends only its own process."""
+"""Maximum address space of an import in bytes. If a file needs more, only the process of this import ends."""
 CONTEXT = multiprocessing.get_context("forkserver")
 PRELOADED = "benchmarks.reliability.files.warm"
 

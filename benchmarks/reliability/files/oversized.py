@@ -28,7 +28,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def _large(name: str, make: Callable[[], bytes], expected: Expected) -> Case:
-    """Return a large case. The content of its file is created only when it is written."""
+    """Return a large case. The content of its file is created only when the file is written."""
     return Case(f"{name}.xlsx", KIND, lambda path: path.write_bytes(make()), expected, large=True)
 
 

@@ -321,7 +321,7 @@ def _numbers() -> Iterator[Attack]:
 
 
 def _commands() -> Iterator[Attack]:
-    """Yield texts for the whole command. There the fit itself can also be slow."""
+    """Yield texts for whole commands. In a whole command, the fit itself can also be slow."""
     letters = "abcdefghijkl"
     for text, wanted in (
         ("E+A/N^alpha", 0.0),

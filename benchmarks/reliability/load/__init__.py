@@ -1,6 +1,6 @@
 """Load of the server: fifty browsers at once, and a thousand page loads.
 
-Reported are the saved results, the response times, and the memory of the server.
+The report contains the saved results, the response times, and the memory of the server.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ SESSIONS, REFITS = 50, 200
 PATIENCE = 1_200_000.0
 """Maximum time of one wait in a browser, in milliseconds."""
 FLOOR = 0.1
-"""Difference between the true floors of two consecutive sessions. The floor shows which table a fit was made from."""
+"""Difference between the true floors of two consecutive sessions. The floor of a fit shows which table was fitted."""
 CLOSE = 0.02
 STILL = 250.0
 """An interaction has ended if the page does not change for this time in milliseconds.

@@ -1,4 +1,4 @@
-"""A workspace in which every name attacks the pages, opened in a real browser.
+"""Checks in a real browser of a workspace in which every name attacks the pages.
 
 Each page is checked for executed scripts, requests to other hosts, and changed texts.
 """

@@ -1,4 +1,4 @@
-"""Names that would run a script, load something or add a format, on a page that does not show them as plain text."""
+"""Names that would run a script, load a file or add a format if a page did not show them as plain text."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ NAMES = (
     "Q34[^1] ^[note] <!-- c --> <https://evil.example/g>",
     "Q35 'single' `",
 )
-"""Hostile names. Each one contains a unique mark, Q and two digits, by which it is found in the text of a page."""
+"""Hostile names. Each name contains a unique mark (the letter Q and two digits), so it can be found in a page."""
