@@ -81,9 +81,10 @@ def default_folder() -> Path:
 
 
 def usual_folder() -> Path:
-    """Return the default workspace folder without creating it if the user has a home folder.
+    """Return the default workspace folder.
 
-    Without a home folder, the function creates and returns the temporary folder of ``default_folder``.
+    If the user has a home folder, the default folder is not created. Without a home folder, the function creates and
+    returns the temporary folder of ``default_folder``.
     """
     return next(_homes(), None) or default_folder()
 

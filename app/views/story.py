@@ -28,7 +28,10 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 
 STAGE_KEY = "story_stage"
-"""Key of the container of sentence, figure and slider. The figure is so low that the window shows the container."""
+"""Key of the container with the sentence, the figure and the slider.
+
+The height of the figure is chosen so that the window shows the whole container.
+"""
 MONEY = "money"
 """Name of the query parameter that stores the cost at the slider."""
 STAGE = """<style>
@@ -63,10 +66,10 @@ _full_screen = st.components.v2.component(
 
 
 def asked_story(db: Database) -> tuple[Story, str]:
-    """Return the story that the page URL selects, and its key: a saved plan, a saved fit, or a bundled domain.
+    """Return the story that the page URL selects, and the key of this story.
 
-    Without a selection, the result is the story of the first domain. Raises PlannerError if the selected story does not
-    exist.
+    The story belongs to a saved plan, a saved fit, or a bundled domain. Without a selection, the result is the story of
+    the first domain. Raises PlannerError if the selected story does not exist.
     """
     if plan := st.query_params.get("plan", ""):
         name = next((one.name for one in results.plans(db) if one.hash == plan), "")
@@ -87,7 +90,7 @@ def asked_screen() -> int:
 
 
 def go_to(screen: int) -> None:
-    """Store the number of the screen in the page URL, and remove the cost at the slider: each screen shows the plan."""
+    """Store the number of the screen in the page URL, and remove the cost: the slider then starts at the plan."""
     query = {name: values for name, values in asked().items() if name != MONEY}
     st.query_params.from_dict({**query, "screen": str(screen)})
 
@@ -164,12 +167,12 @@ def stage(screen: Screen, key: str) -> None:
 
 
 def open_story(key: str) -> None:
-    """Store the bundled story ``key`` in the page URL instead of the current story; it starts with screen 1."""
+    """Store the bundled story ``key`` in the page URL instead of the current story. The page then shows screen 1."""
     st.query_params.from_dict({"story": key})
 
 
 def more(key: str, story: Story) -> None:
-    """Show buttons that open other stories, reports of this story, and a button that copies the link to this story."""
+    """Show buttons for other stories, for reports of this story, and for the link to this story."""
     with st.container(key="story_more"), st.container(horizontal=True, vertical_alignment="center"):
         for one in DOMAINS:
             if one.key != key:  # a link to the page that is open would not change the address in the browser

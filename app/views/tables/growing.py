@@ -47,7 +47,7 @@ def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
 
 
 def choosing(table_id: str, rows: Sequence[int]) -> None:
-    """Store whether the user has selected runs in the figure, which is true if ``rows`` is not empty.
+    """Store whether the user has selected runs in the figure. ``rows`` are the rows of the selected runs.
 
     During a selection, new rows do not rerun the page, because a rerun would clear the selection.
     """

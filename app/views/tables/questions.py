@@ -38,7 +38,7 @@ def ask(db: Database, table: TableInfo, runs: Runs) -> int:
 
 
 def ask_about(db: Database, fit: Fit) -> None:
-    """Show an unanswered question for each column whose values differ in their residuals of ``fit``."""
+    """Show the unanswered questions about ``fit``: one for each column by whose values the residuals differ."""
     if not any(w.code == OFFSETS for w in fit.warnings) or not fit.data.snapshot:
         return
     runs = runs_behind(db, fit)
@@ -78,8 +78,8 @@ def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> N
 def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, key: str) -> None:
     """Show the button that excludes runs of the test split or flagged runs.
 
-    A filter excludes runs of the test split. Flagged runs are withdrawn, or excluded by a filter if ``table`` is a
-    bundled table, because bundled tables are read-only.
+    Runs of the test split are excluded by a filter. Flagged runs are withdrawn from the table. In a bundled table,
+    which is read-only, they are excluded by a filter instead.
     """
     gone = plural(question.left_out, "run")
     if question.kind == "split":

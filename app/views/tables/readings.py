@@ -92,9 +92,9 @@ def _missing(table: TableInfo, roles: Roles, columns: Sequence[Column], role: st
 
 
 def _unique_or_seen(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Show the question whether the column of D counts samples seen or unique samples, if its name does not show it.
+    """Ask whether the column of D counts samples seen or unique samples, unless the name of the column shows this.
 
-    Without an answer, D is the column. The note on the fit names this assumption.
+    Without an answer, the column is assumed to count samples seen. A note on the fit states this assumption.
     """
     name = mapping.unique_or_seen(columns, roles)
     if not name:
@@ -179,7 +179,7 @@ def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
 
 
 def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str) -> None:
-    """Show the choice between decimal marks and thousands separators for commas or points, without a default."""
+    """Ask whether the commas (or points) in a column are decimal marks or thousands separators, without a default."""
     points = column.conversion is not None and "point" in column.conversion.either
     names = POINTS if points else COMMAS
     st.session_state[key] = (roles.conversions.get(column.name) or "").partition("+")[0] or None

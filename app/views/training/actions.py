@@ -57,8 +57,8 @@ DELETABLE = ("queued", "held", "done", "failed", "cancelled")
 def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
     """Show the buttons for the selected cells ``names``.
 
-    A button is disabled if it does not apply to the state of any selected cell. Without a selection, no button is
-    shown.
+    A button is enabled if at least one selected cell has a state to which the button applies. Without a selection, no
+    button is shown.
     """
     if not names:
         st.caption("Select rows to change their cells.")
@@ -104,7 +104,7 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
 
 
 def _cap(queue: Queue, asked: Sweep) -> None:
-    """Show the cost or time at which the sweep stops, in a field that changes it."""
+    """Show a field with the cap of a sweep (the cost or time at which the sweep stops). The user can change the cap."""
     cap = asked.order.cap
     with _popover("Cap", "payments", f"cap_{asked.key}", "tertiary", "stretch"):
         typed = st.text_input(
@@ -129,7 +129,10 @@ def _button(label: str, icon: str, key: str, disabled: bool = False) -> bool:
 
 
 def _popover(label: str, icon: str, key: str, kind: Type, width: Literal["stretch", "content"], **look: Any) -> Any:
-    """Return a popover that closes after each action: the action changes its key. ``look`` are further arguments."""
+    """Return a popover with a key that changes after each action, so that each action closes the popover.
+
+    ``look`` are further arguments of the popover.
+    """
     key = f"{key}_{st.session_state.get(ACTED, 0)}"
     return st.popover(label, icon=f":material/{icon}:", key=key, type=kind, width=width, on_change="rerun", **look)
 

@@ -31,8 +31,9 @@ SIZES = ("N", "D", "U", "C")
 class Preview:
     """Summary of a grid that is not launched yet.
 
-    It contains the cells in order, the number of values of each varied field (``shape``), the compute of all cells in
-    FLOPs, which is None if the family does not determine it, and a table with one row per cell.
+    ``cells`` are the cells in order, and ``shape`` is the number of values of each varied field. ``flops`` is the
+    compute of all cells together; it is None if the family does not determine the compute. ``table`` has one row per
+    cell.
     """
 
     cells: tuple[Cell, ...]
@@ -101,7 +102,7 @@ def _machine() -> Any:
 
 
 def estimated(queue: Queue, family: Family[Any], found: Preview, key: str) -> Estimate:
-    """Return the estimated time and cost of a grid, without a run of its cells; ``key`` is its TOML text.
+    """Return the estimated time and cost of a grid without training its cells. ``key`` is the TOML text of the grid.
 
     If the user has measured the speed of this machine for this grid, the estimate uses the measurement.
     """
@@ -160,7 +161,7 @@ def costs_text(found: Estimate, cap: Cap) -> str:
     """Return the estimate as text: ``Estimate (rough): 34 s on this machine, 0.014 device hours, 0.028 EUR.``
 
     A cost is included only if a price is set. The text also states the time of the simulation of samples, and the
-    finished cells, which need no time. It is "" if no cell is left.
+    finished cells, which need no time. The result is "" if no cell is left.
     """
     left = found.cells - found.done
     if not left or found.seconds is None or found.hours is None:

@@ -19,7 +19,7 @@ from isoplan.trainers.families import read_cell
 AXES = {"Samples": "D", "Compute": "C", "Training steps": "step"}
 """Role on the x axis of the curves, by the name of the axis on the page and in the link."""
 COLOURS = {"Size": "N", "Data": "D", "Compute": "C"}
-"""Role that colours the curves, by its name on the page and in the link."""
+"""Role that the colour of the curves shows, by the name of the role on the page and in the link."""
 LOOKED_AT = 500
 """Number of cells, evenly sampled, whose N, D and C determine the ranges of the x axis and of the colours."""
 Pairs = list[tuple[float, float]]
@@ -92,7 +92,7 @@ def spans(
 
 
 def _shade(size: Sizes, by: str) -> float | None:
-    """Return the value of a cell that colours its curve; for D, the unique samples if D is not known before the end."""
+    """Return the size ``by`` of a cell, which the colour of its curve shows. If D is not known yet, U is returned."""
     return size.D or size.U if by == "D" else size.N if by == "N" else size.C
 
 
@@ -153,7 +153,7 @@ def _at(point: Point, x: str, size: Sizes) -> float | None:
 
 
 def _whole(size: Sizes, x: str) -> float | None:
-    """Return ``x`` at the end of a cell: samples seen for D, FLOPs for C; None if its sizes do not determine it."""
+    """Return ``x`` at the end of a cell (samples seen for D, FLOPs for C); None if ``size`` does not determine it."""
     return size.passed if x == "D" else getattr(size, x, None)
 
 

@@ -36,11 +36,11 @@ MOST_BARS = 5
 WHERE = "Open the menu :material/more_vert: of this sweep, then Cap."
 """Where a user changes the cap of a sweep."""
 Axes = tuple[str, str]
-"""Role on the x axis of the curves, and role that colours them."""
+"""Two roles of the curves: the role on the x axis, and the role that the colour shows."""
 
 
 def show(queue: Queue, group: Group, family: Family[Any], axes: Axes, working: bool, may: bool) -> None:
-    """Show the overview. While a cell is ``working``, it is redrawn every second. ``may`` allows actions on cells."""
+    """Show the overview; redraw it every second while a cell is ``working``. ``may`` allows actions on cells."""
     st.fragment(_show, run_every="1s" if working else None)(queue, group, family, axes, working, may)
 
 

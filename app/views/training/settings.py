@@ -1,7 +1,8 @@
 """Values of the form of a new grid, as texts by name: from the link, the session, or the start values.
 
-A link without any of the names opens the starting grid of the family. In any other link, a name that is missing has
-its default. Each change writes all names to the link at once, so it is one entry in the history of the browser.
+If a link contains none of these values, the form starts with the example grid of the family. If it contains some of the
+values, the others have their defaults. Each change writes all values to the link at once. A change is therefore only
+one entry in the history of the browser.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def fields_of(family: Family[Any]) -> list[str]:
 
 
 def main_fields(family: Family[Any]) -> list[str]:
-    """Return the fields that are always visible: those that the family names, or its first two numbers."""
+    """Return the fields that are always visible: ``family.main``, or else the first two fields that are numbers."""
     numbers = [f for f in own_fields(family) if kind_of(family.cell.model_fields[f]) in ("integer", "number")]
     return list(family.main) or numbers[:2]
 

@@ -63,7 +63,7 @@ def calibration(record: Record) -> Mapping[str, float] | None:
 
 
 def calibration_text(found: Mapping[str, float]) -> str:
-    """Return one sentence: mean and width of the pulls, of their central part, and the fraction within one sigma."""
+    """Return the metrics ``found`` as text: values for all pulls, for their central part, and for one sigma."""
     mean, width, middle, half = (_signed(found[name]) for name in CALIBRATION[:4])
     return (
         f"Pulls have mean {mean} and width {width}. Their median is {middle}, and half the width of their central "
@@ -77,7 +77,7 @@ def _signed(value: float) -> str:
 
 
 def dimensions(family: Family[Any], records: Sequence[Record]) -> list[Measured]:
-    """Return the measured intrinsic dimensions of the finished cells ``records``, for cells that have one."""
+    """Return the intrinsic dimensions of those finished cells in ``records`` that measured a dimension."""
     fields = [field for field in varied(family, records) if field not in ("data", "process", "sqrt_s")]
     return [measured for one in records if (measured := _measured(one, label(one, fields))) is not None]
 
@@ -242,13 +242,14 @@ def _bring(root: Path, put: Put, sent: Any) -> None:
 
 METRIC = "recall@10"
 CANDIDATES = {1: "batch-local", 2: "whole catalogue"}
-"""Items among which a cell ranks the next item when it is evaluated, by stage."""
+"""Items that a cell ranks when it is evaluated, by the stage of the cell."""
 
 
 def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
-    """Show one line per log and stage: the metric of two baselines without training, and how many cells are no better.
+    """Show one line per log and stage: the metric of two baselines, and how many cells are no better than these.
 
-    The baselines are the most popular items, and the items that follow the last items of a user most often.
+    The baselines need no training. One ranks items by their popularity. The other ranks items by how often they follow
+    the last items of a user.
     """
     by_log: dict[tuple[str, int], list[Mapping[str, float]]] = {}
     for record in done:
@@ -281,9 +282,10 @@ OFTEN = "10s"
 class Special:
     """Parts of the Train page that a family defines itself; a part is None if the family does not need it.
 
-    ``files(root, text, put)`` draws the selection of input files, given the text of the field Data and a function that
-    changes it. ``about(root, cells)`` returns common properties of the cells of a grid, as Markdown. ``results(queue,
-    family, records)`` draws the results of finished cells. ``fit`` contains the settings with which the Fit page opens.
+    ``files(root, text, put)`` draws the selection of input files. ``text`` is the text of the field Data, and the
+    function ``put`` changes this text. ``about(root, cells)`` returns common properties of the cells of a grid, as
+    Markdown. ``results(queue, family, records)`` draws the results of finished cells. ``fit`` contains the settings
+    with which the Fit page opens.
     """
 
     files: Callable[[Path, str, Put], None] | None = None

@@ -104,7 +104,7 @@ TAIL_LINES = 200
 
 
 def show(queue: Queue, group: Group, family: Family[Any], working: bool, may: bool) -> None:
-    """Show the table of the cells of ``group``. While a cell is ``working``, it is redrawn every few seconds."""
+    """Show the table of the cells of ``group``; redraw it every few seconds while a cell is ``working``."""
     often = "2s" if len(group.names) <= MANY else "10s"
     st.fragment(_show, run_every=often if working else None)(queue, group, family, may)
 

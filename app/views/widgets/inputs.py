@@ -84,7 +84,7 @@ def target_steps(fit: Fit) -> list[float]:
 
 
 def _worst(fit: Fit) -> float:
-    """Return the worst value of the runs. If it is not known, return the law at the smallest compute or axis value."""
+    """Return the worst value of the runs or, if unknown, the value of the law at the smallest compute or axis value."""
     if fit.worst_run is not None:
         return fit.worst_run
     if fit.law.axis:

@@ -14,9 +14,10 @@ _REPLACED = re.compile(
     r"|:(?=[\w+-]+:|material/)"  # would become an emoji or an icon
     r"|(?<!\S)[<>~-](?=(?:->|[->=])(?!\S))"  # would become an arrow, a dash or a sign
 )
-"""Patterns that Streamlit replaces after Markdown was parsed. Only ``_JOINED`` prevents it, not a backslash."""
+"""Patterns that Streamlit replaces after Markdown was parsed. A backslash does not prevent this, but ``_JOINED`` does.
+"""
 _JOINED = "\u2060"
-"""The word joiner, an invisible character without width, which breaks up such a pattern."""
+"""The word joiner, an invisible character without width. It breaks up the patterns of ``_REPLACED``."""
 
 
 def escape_markdown(text: str) -> str:

@@ -79,7 +79,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """Return ``names`` by key, with the start of its key appended to each name that occurs more than once.
+    """Return ``names`` by key. If a name occurs more than once, the start of its key is appended to the name.
 
     A selection needs distinct names.
     """
@@ -282,7 +282,7 @@ def receive_file(
 
 
 def show_refusal(name: str) -> None:
-    """Show the message of the error with which the last file of the box ``name`` was rejected, once."""
+    """Show, only once, the message of the error with which the last file of the box ``name`` was rejected."""
     if reason := st.session_state.pop(f"{name}_refused", ""):
         st.error(escape_markdown(reason), icon=":material/error:")
 

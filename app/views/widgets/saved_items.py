@@ -32,7 +32,10 @@ File = tuple[Callable[[], str], str, str]
 
 
 def files(document: Document) -> dict[str, File]:
-    """Return the downloads of an answer by the label of their button: function that writes it, extension, MIME type."""
+    """Return the downloads of an answer by button label.
+
+    A download consists of a function that returns the text of the file, the extension, and the MIME type.
+    """
     return {
         "JSON": (lambda: json.dumps(document.body, indent=2), "json", "application/json"),
         "CSV": (partial(to_csv, document), "csv", "text/csv"),
@@ -99,7 +102,7 @@ def keep(
 ) -> None:
     """Show the form that saves an item under a name, and the downloads of the item.
 
-    ``what`` is the kind of item, such as "plan", ``start`` the initial name, and ``file`` the file name of the
+    ``what`` is the kind of item (such as "plan"). ``start`` is the initial name. ``file`` is the file name of the
     downloads. ``report`` makes the report. If it is None, the report contains the numbers and no figure.
     """
     left, right = st.columns([5, 6], vertical_alignment="bottom")

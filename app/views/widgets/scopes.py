@@ -117,7 +117,7 @@ def link_names() -> frozenset[str]:
 def _take_from_link(scope: str, names: set[str]) -> set[str]:
     """Return the names in ``names`` whose values the link has set in this run, and mark them as taken by ``scope``.
 
-    Each scope gets a name only once, so that a later change of the owner in the same run resets its value.
+    Each scope gets a name only once. A later change of the owner in the same run then resets the value of this name.
     """
     brought: set[str] = st.session_state.get(_FROM_LINK, set())
     taken: set[tuple[str, str]] = st.session_state.setdefault(_TAKEN, set())

@@ -84,9 +84,9 @@ def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
 
 
 def rename_choice(key: str, former: Mapping[str, str]) -> None:
-    """Replace an option in the link that has a new name; call this function before its widget is drawn.
+    """If the link contains the former name of an option, replace it by the present name of this option.
 
-    ``former`` contains the present names by the former names.
+    ``former`` contains the present names by the former names. Call this function before the widget ``key`` is drawn.
     """
     if (asked := st.query_params.get(key, "")) in former:
         st.session_state[key] = st.query_params[key] = former[asked]
@@ -119,7 +119,7 @@ def select_one(
 def choose_among(label: str, options: Sequence[str], name: str, **look: Any) -> str:
     """Show a selection whose options can change, and return the choice; the link contains it as ``name``.
 
-    The default is the first option. If the link contains a choice that is not available, a message states it.
+    The default is the first option. If the link contains a choice that is not available, a message names this choice.
     """
     asked = recall(name)
     if asked and asked not in options:
