@@ -17,14 +17,17 @@ from isoplan.engine.planning.amplitude.cells import TrainedCell, read_cells
 from isoplan.engine.planning.amplitude.evidence import Axis, PublishedLaw
 
 RAW = ("2", "3", "4")
-"""Numbers of the paper tables for the process ttH with networks trained on amplitudes instead of their logarithm."""
+"""Numbers of those tables of the paper whose networks (for the process ttH) were trained on raw amplitudes.
+
+All other networks were trained on the logarithm of the amplitudes.
+"""
 
 
 @cache
 def published_laws() -> tuple[PublishedLaw, ...]:
     """Return all 81 fits of the paper, in the order of its tables.
 
-    The field ``beside`` of each fit contains the laws of its process and network for the other axes (N, D or C).
+    The field ``beside`` of a fit contains the laws of the same process and network for the other axes (N, D or C).
     """
     alone = _alone()
     return tuple(replace(law, beside=_beside(law, alone)) for law in alone)
@@ -42,7 +45,7 @@ def _beside(law: PublishedLaw, others: Sequence[PublishedLaw]) -> tuple[Publishe
 
 @cache
 def _alone() -> tuple[PublishedLaw, ...]:
-    """Return the fits of the paper's tables without the laws for other axes: ``beside`` is empty."""
+    """Return the fits of the paper's tables. Their field ``beside`` is still empty."""
     particles = {row["process"]: int(row["n_f"]) for row in records("papers/amplitudes/processes.csv")}
     return tuple(
         PublishedLaw(

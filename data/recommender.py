@@ -26,7 +26,7 @@ SHARES = (0.01, 0.5)
 optimum may lie outside the range.
 """
 NEGATIVES = (16e3, 2e6)
-"""Smallest and largest number K of extra negatives in the sweep of Table 6, without K = 0, which it also contains."""
+"""Smallest and largest number K of extra negatives in the sweep of Table 6. The sweep also contains K = 0."""
 QUOTED = {
     "s": "2 % of the parameters is best at every budget; every optimum inside its sweep lies between 1 % and 6 %, and "
     "the loss rises above 6 % (behavioural, Sec. 3.1, Table 7).",
@@ -66,7 +66,7 @@ def critical_batch(metric: str) -> Fit:
 
 
 def batch_runs(metric: str) -> Runs:
-    """Return Table 3: the training steps (column ``updates``) to the target of ``metric``, for each ``batch_size``."""
+    """Return Table 3: the training steps (column ``updates``) until ``metric`` is at its target, by ``batch_size``."""
     rows = [r for r in records("papers/behavior/table03_updates_to_target.csv") if r["metric"] == metric]
     columns = {name: np.array([float(r[name]) for r in rows]) for name in ("batch_size", "updates")}
     roles = Roles(metrics=(Metric(column="updates", direction="min"),), hyper=("batch_size",))

@@ -24,11 +24,11 @@ __all__ = ["DEMO", "DOMAINS", "Domain", "find_domain", "read_fits"]
 class Domain:
     """A domain and its story.
 
-    ``key`` is the task of the domain's tables and its name in links; ``title`` is its name on pages. ``icon`` is a
-    Material symbol, and ``text`` is the text of the domain's card. The story fits ``spec`` to the rows ``where`` of the
-    bundled table ``demo``. If ``map_spec`` is given, ``target`` is a value of the metric that this map predicts.
-    ``prices`` maps the names of input fields to typed values. ``assumed`` states the source of the prices, and
-    ``source`` the source of the runs.
+    ``key`` is the task of the domain's tables, and the name of the domain in links. ``title`` is the name of the domain
+    on pages. ``icon`` is a Material symbol, and ``text`` is the text of the domain's card. The story fits ``spec`` to
+    the rows ``where`` of the bundled table ``demo``. If ``map_spec`` is given, ``target`` is a value of the metric that
+    this map predicts. ``prices`` maps the names of input fields to typed values. ``assumed`` states the source of the
+    prices, and ``source`` the source of the runs.
     """
 
     key: str

@@ -43,21 +43,21 @@ def amplitude(
     target_mse : number
         The required MSE of the standardised log amplitude.
     target_error : number
-        A required relative error instead, such as 0.001 or "0.1%".
+        The required relative error, such as 0.001 or "0.1%", instead of ``target_mse``.
     points : number
-        A number of training points instead; the answer is the precision that they reach.
+        A number of training points, instead of a required precision. The answer is the precision for these points.
     error : str
         The kind of relative error: "rms" over the points, "median", or "99%" for the error of 99 % of the points.
     sigma : number
-        The standard deviation of log A over the points. An RMS error needs it; by default it is that of the trained
-        cells of the process.
+        The standard deviation of log A over the points, which an RMS error needs. The default is the value of the
+        trained cells of the process.
     anchors : several
         Small runs that determine the law: {"D": 1e4, "loss": 2e-3, "N": 1e5, "doubled": 0.03}. The first
         name is the axis that limits the loss of the run.
     process : str
-        A process with a published law, used instead of anchors, such as "Zgg".
+        A process with a published law, such as "Zgg". This law is then used instead of anchors.
     axis, held, network : str
-        The axis of this law ("D", "C" or "N"), the fixed value of the other axis ("N = 1e6"), and the network.
+        The axis of the published law ("D", "C" or "N"), the fixed value of the other axis ("N = 1e6"), and the network.
     trained : str
         A process whose trained cells determine the law.
     cells : several tables
@@ -65,7 +65,7 @@ def amplitude(
     floor : number
         The MSE of the noise in the amplitudes.
     fixed_energy : bool
-        All events have one collision energy.
+        Whether all events have the same collision energy.
 
     Raises
     ------

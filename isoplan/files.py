@@ -25,7 +25,8 @@ OTHERS = {
     "n_f": "amplitude",
     "refused": "compare",
 }
-"""JSON key -> command that prints answers with this key, to name the type of a file that is no fit and no plan."""
+"""Command that prints an answer, by a key of its JSON. Error messages name the command for a file without fit or plan.
+"""
 
 
 def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:

@@ -57,7 +57,7 @@ def fit(
     Returns
     -------
     Fit or GroupedFit
-        A fit of all runs, or one fit for each group: with ``share``, and for runs read with each=True.
+        One fit of all runs. With ``share``, or for runs that were read with each=True, one fit for each group.
 
     Raises
     ------
@@ -84,7 +84,11 @@ def fit(
 
 
 def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:
-    """Raise PlannerError for curves with groups or shared parameters, or shared parameters with separate groups."""
+    """Raise PlannerError if a fit with groups or shared parameters has options that exclude each other.
+
+    Training curves allow neither groups nor shared parameters. Groups with separate laws (each=True) do not allow
+    shared parameters.
+    """
     if curves or (shared and runs.roles.each):
         other = "curves" if curves else "share"
         raise PlannerError(f"Option {other}: runs with groups do not allow it. Remove {other}, share or each=True.")

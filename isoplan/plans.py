@@ -39,7 +39,7 @@ def plan(
     Parameters
     ----------
     fit : Fit
-        The result of ``isoplan.fit`` or ``isoplan.load``. From a fit of several groups, pass one, as in ``.fits["a"]``.
+        The result of ``isoplan.fit`` or ``isoplan.load``. For several groups, pass the fit of one: ``fit.fits["a"]``.
     budget : number or str
         FLOPs, device hours or money: 1e20, "3 ZFLOP", "200 H200 hours", or "500 EUR" with device and hour_price.
     target_loss : number
@@ -49,7 +49,7 @@ def plan(
     metric_map : Fit or several
         Fits of metrics as functions of the loss; one is required for ``target_metric``.
     rule : str or ComputeRule
-        Compute rule, used instead of that of the fit.
+        Compute rule, instead of the compute rule of the fit.
     n_p : number
         Tokens per sample, for the rule "6npND" and formulas.
     second_rule : str or ComputeRule
@@ -57,7 +57,8 @@ def plan(
     runs : Runs or table
         Runs with measured C [FLOPs], for the rule "measured".
     our_params, our_samples : number or str
-        N and D of your own plan. ``plan.saving`` then compares its cost with that of the cheapest plan for its loss.
+        N and D of your own plan. ``plan.saving`` then compares the cost of your plan with the cost of the cheapest plan
+        for the same loss.
     **scenario : number or str
         Limits and prices, with a unit or without: max_unique, max_params, max_epochs, max_hours, max_memory [GB],
         max_money; device, devices, hour_price, utilisation, precision, power [W], currency ("EUR" or "USD"),

@@ -93,7 +93,7 @@ def _keyword(name: str, annotation: str, default: object) -> inspect.Parameter:
 def _read_curves(
     curves: Curves | Table, runs: Runs | Table | None, roles: Mapping[str, str], rule: ComputeRule
 ) -> Curves:
-    """Return training curves. A table of curves needs ``runs`` with the same names; their C is computed by ``rule``."""
+    """Return training curves. If ``curves`` is a table, it belongs to ``runs``, whose C is computed by ``rule``."""
     from isoplan.engine.schema import OVERFITS, Curves, Runs
     from isoplan.tables import read_curves, read_table
 

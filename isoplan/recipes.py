@@ -78,9 +78,9 @@ def recipe(
     runs : table or several
         Sweeps of N and D, of the share s, of the batch B, or of the extra negatives K.
     allocation, batch : mappings
-        Fits of the compute-optimal N and D, and of the critical batch, by metric.
+        Fits by metric. ``allocation``: compute-optimal N and D. ``batch``: critical batch size.
     batch_size : number
-        Batch size in sequences, instead of the critical one.
+        Batch size in sequences, instead of the critical batch size.
     rate, rate_batch : numbers
         A learning rate, and the batch size at which it applies.
     instead : mapping
@@ -88,7 +88,7 @@ def recipe(
     rule, n_p : str, ComputeRule, number
         The compute rule and the tokens per sample, as for ``isoplan.plan``.
     published : bool
-        Use published evidence if the runs have none.
+        Use published evidence for settings that the runs do not determine.
     **options : of stage 2 and of tables
         device, devices, width, length, precision, chunk (None: all candidates at once); map_runs {"N": "params",
         "K": "negatives"}, curves, map_curves, convert, derive, rows, where, pooled, bootstrap (refits) and seed.
@@ -170,7 +170,7 @@ def _how_to_read(options: RecipeOptions) -> dict[str, Any]:
 
 
 def _sized_runs(table: Table, options: RecipeOptions) -> Runs:
-    """Return the runs that a measured compute rule is fitted to."""
+    """Return the runs to which a measured compute rule is fitted."""
     from isoplan.engine.planning.recommender.own_runs import roles_of
 
     return read_table(table, roles_of(options.get("map_runs", {})), **_how_to_read(options))

@@ -63,7 +63,7 @@ def runs(
     metric : str
         A column to fit instead of the loss. "accuracy:max" also states that larger values are better.
     rule : str or ComputeRule
-        Rule that gives C [FLOPs] from N and D if no column does: "6ND", "6npND", "zetaND:zeta=240", or a formula.
+        Rule that gives C [FLOPs] from N and D if no column contains C: "6ND", "6npND", "zetaND:zeta=240", or a formula.
     n_p : number
         Tokens per sample, for "6npND" and formulas.
     convert : str or several
@@ -71,13 +71,13 @@ def runs(
     derive : mapping
         Formulas for roles, as in {"D": "steps * batch_size"}.
     rows : str
-        Rows to use of a run that has several: "last", "best" or "all". By default they are found from the columns.
+        Rows that are used if a run has several rows: "last", "best" or "all". The default depends on the columns.
     repeats : str
         Rows that differ only in the seed: "all" uses every row, "mean" averages them, "once" skips exact copies.
     each : bool
         Fit one law for each value of the role group.
     pooled : str or several
-        Columns with values that are fitted together by one law.
+        Columns, such as a dataset, whose different values are fitted together by one law.
     extra : str or several
         Columns to read under their own names, for a relative error, an axis or a formula.
     sheet : str
