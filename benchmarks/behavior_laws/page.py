@@ -144,7 +144,7 @@ def _trained(folder: Path) -> Iterator[str]:
 
 
 def _passes(found: Sequence[dict[str, str]]) -> str:
-    """Return the range of D / (number of training events) over the cells, as text. This is the number of passes."""
+    """Return the smallest and the largest number of passes of a cell, D / (number of training events), as text."""
     passes = trained.numbers(found, "D") / trained.numbers(found, "U")
     if np.isnan(passes).all():
         return ""
@@ -252,7 +252,7 @@ def _optimum(setting: Setting, one: Optimum) -> str:
 
 
 def _paper(setting: Setting) -> dict[str, str]:
-    """Return, by metric, the range of the paper's optima, and the number of optima outside its sweep, as text."""
+    """Return texts by metric: the range of the paper's optima, and the number of these outside the paper's sweep."""
     file, column, scale = {
         "s": ("table02_embedder_share", "s_star_percent", 0.01), "K": ("table06_negatives", "K_star", 1.0),
     }[setting]  # fmt: skip

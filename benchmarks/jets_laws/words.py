@@ -14,7 +14,7 @@ def wrapped(text: str, indent: str = "") -> str:
 
 
 def span(column: str, every: Sequence[dict[str, str]], what: str) -> str:
-    """Return the number of different values in a column, with the smallest and the largest value, as text."""
+    """Return a text with the number of different values in a column, the smallest value and the largest value."""
     values = sorted({float(row[column]) for row in every})
     return f"{len(values)} {what} ({count(values[0])} to {count(values[-1])})"
 
@@ -30,5 +30,5 @@ def symbol(name: str) -> str:
 
 
 def printed(row: dict[str, str]) -> str:
-    """Return a number that the paper prints, with its interval, as text."""
+    """Return a text with a number that the paper prints and the interval of this number."""
     return f"{row['value']} ({row['ci68_lo']} to {row['ci68_hi']})"

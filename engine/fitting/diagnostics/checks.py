@@ -31,7 +31,7 @@ REPEATS = "repeats"
 RISES, HIGH = "rises", 1.5
 """RISES: code of the warning that the loss rises where the law falls. HIGH: loss ratio that triggers this warning.
 
-The ratio is the median loss at the largest value on the axis, divided by the smallest median loss.
+The ratio is (median loss at the largest value on the axis) / (smallest median loss).
 """
 SHOWN = 5
 """Maximum number of rows that a warning names. Further rows are only counted."""

@@ -1,7 +1,7 @@
 """Approach 2, iso-FLOP minima: a parabola in log N for each budget, then power laws through the minima.
 
-Sources: Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, eqs. 4, 5. A minimum is used under three
-conditions:
+Sources: Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; the behavioural paper, eqs. 4 and 5. A minimum is used under
+three conditions:
 
 - The parabola opens upward in the loss.
 - The distance of the vertex from the sweep is not larger than the width of the sweep.

@@ -1,10 +1,10 @@
 """Damped Newton method within bounds, for many starts at once, for any objective with derivatives.
 
-The matrix of a step is the full Hessian of the objective plus lambda times the Gauss-Newton matrix of iteratively
-reweighted least squares. The damping lambda decreases after a step that lowers the objective, and is multiplied by five
-after any other step. A parameter at a bound stays there if the objective decreases beyond the bound (Bertsekas 1982,
-SIAM J. Control Optim. 20, 221). If the optimal floor or amplitude is zero, the method therefore finds exactly zero, in
-a few steps.
+The matrix of a step is H + lambda * G. H is the full Hessian of the objective, and G is the Gauss-Newton matrix of
+iteratively reweighted least squares. The damping lambda decreases after a step that lowers the objective, and is
+multiplied by five after any other step. A parameter at a bound stays there if the objective decreases beyond the bound
+(Bertsekas 1982, SIAM J. Control Optim. 20, 221). If the optimal floor or amplitude is zero, the method therefore finds
+exactly zero, in a few steps.
 """
 
 from __future__ import annotations

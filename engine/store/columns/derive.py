@@ -1,6 +1,6 @@
-"""Formulas that compute a role from columns, such as D = steps * batch_size: parsing, checks, evaluation, proposals.
+"""Formulas that compute a role from columns, such as D = steps * batch_size.
 
-This module does not read the database.
+This module parses, checks, evaluates and proposes formulas. It does not read the database.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def compute(roles: Roles, columns: Mapping[str, ArrayLike], ids: Ints) -> dict[s
 def proposals(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
     """Return proposed formulas (role -> formula) for D (samples seen) and for the loss, if these roles are not mapped.
 
-    D is epochs times the size of the dataset, or steps times the batch size (times the sequence length). The loss is an
-    error rate, or one minus an accuracy. The formulas are only proposed, not applied.
+    D is epochs * (size of the dataset), steps * (batch size), or steps * (batch size) * (sequence length). The loss is
+    an error rate, or one minus an accuracy. The formulas are only proposed, not applied.
     """
     found = {}
     if roles.D is None and "D" not in roles.derived and (formula := _samples(columns)):

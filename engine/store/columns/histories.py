@@ -80,9 +80,10 @@ def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: R
     """Return the mapping ``roles`` with ``rows`` set to "last" if the rows are points of training curves.
 
     Rows are points of curves if run names repeat, N is constant within a run, and a step or an epoch differs within a
-    run. If there is no step or epoch, D or C may differ instead. If there are no run names, another text column, or the
-    pair of N and D, may identify the runs. In these two cases, the loss must also fall within runs, and the rows must
-    not look like a grid. If the rows are not points of curves, ``roles`` is returned unchanged.
+    run. If there is no step or epoch, D or C may differ instead. If there are no run names, the runs may be identified
+    by another text column or by the pair of N and D. In these two cases (no step or epoch, no run names), rows are
+    points of curves only if the loss also falls within runs and the rows do not look like a grid. If the rows are not
+    points of curves, ``roles`` is returned unchanged.
     """
     named = next((c.name for c in columns if plain(untracked(c.name)) in RUN_IDS), roles.run)
     strict = named is None or plain(untracked(named)) not in RUN_IDS
@@ -119,7 +120,8 @@ def _last(roles: Roles, run: str | None, time: str) -> Roles:
 def _times(columns: Sequence[Column], roles: Roles, strict: bool) -> list[str]:
     """Return the names of columns that may measure the progress of a run, the finest measure first.
 
-    With ``strict``, only names such as "step" or "epoch" count; otherwise also the columns of step, epochs, D and C.
+    With ``strict``, only columns with a name such as "step" or "epoch" are returned. Otherwise, the columns with the
+    roles step, epochs, D and C are also returned.
     """
     used = {roles.column(role) for role in (Role.N, Role.LOSS)}
     numbers = {plain(untracked(c.name)): c.name for c in columns if c.kind == "number" and c.name not in used}
@@ -131,7 +133,7 @@ def _times(columns: Sequence[Column], roles: Roles, strict: bool) -> list[str]:
 def _other_names(
     cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, tried: Sequence[str | None]
 ) -> list[str]:
-    """Return further columns that may identify runs: text, and whole numbers with a word such as "id" in their name.
+    """Return further columns that may identify runs: text, and whole numbers whose name contains a word such as "id".
 
     Their values must repeat: (different values) / (rows) must be below 0.7. The number of different values is an
     estimate.

@@ -95,7 +95,7 @@ def formula_columns(roles: Roles) -> tuple[str, ...]:
 
 
 def unknown_column(name: str, known: Sequence[str] | dict[str, Column], where: str) -> PlannerError:
-    """Return the error for a column that is not in the table; it suggests the most similar column names."""
+    """Return the error for a column that is not in the table. The error suggests the most similar column names."""
     names = list(known)
     lowered = {n.lower(): n for n in reversed(names)}
     close = [lowered[n] for n in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]

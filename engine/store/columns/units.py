@@ -83,8 +83,8 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
     """Return the reason why D cannot be derived from C and N if the unit of C is unknown; otherwise an empty text.
 
     The text is also empty if D is a column. The unit of C is known if the column name contains FLOPs, if the user
-    accepted a conversion, or if a formula computes C. If the unit is not known, the derived D must be within the usual
-    range of samples per parameter. A derived D below one sample is rejected in all cases.
+    accepted a conversion, or if a formula computes C. If the unit is not known, D is derived only if it gives a usual
+    number of samples per parameter. A derived D below one sample is always rejected.
     """
     if "D" in values or not {"C", "N"} <= values.keys():
         return ""

@@ -32,7 +32,7 @@ UNFINISHED = (
     *("pruned", "fail", "scheduled", "waiting", "crash", "preempting", "evicted", "paused", "suspended", "requeued"),
     *("node_fail", "boot_fail", "deadline", "revoked", "resizing", "out_of_me"),
 )
-"""Status values, in lower case, of runs that did not finish, as Isoplan, W&B, MLflow, Optuna, Ray and Slurm write them.
+"""Lower-case status values of runs that did not finish. Isoplan, W&B, MLflow, Optuna, Ray and Slurm use these values.
 No fit uses such runs.
 """
 FINISHED = ("finished", "finish", "complete", "completed", "done", "success", "succeeded", "ok", "converged", "")
