@@ -21,7 +21,7 @@ METRICS = tuple(trained.COLUMNS)
 
 
 def numbers(evidence: Evidence) -> list[tuple[object, ...]]:
-    """Return all numbers of the evidence that a recipe uses, the laws, and the position of each optimum."""
+    """Return the numbers that a recipe takes from the evidence, and the names of laws and places of optima."""
     optima = [
         (one.metric, one.budget, one.place, one.x.value, one.x.ci68, one.fit and one.fit.law.name)
         for one in (*evidence.share, *evidence.negatives)

@@ -1,4 +1,4 @@
-"""Tests of links to pages that contain unusable values, and of links to saved views."""
+"""Tests of links with unusable values, and of links to saved views."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ POWER = FitSpec(law="power", axis="D", bootstrap=100)
 
 @pytest.fixture
 def runs() -> Runs:
-    """Return named runs on a 9 x 6 grid of N and D, with 1 % noise on the loss and a metric recall@10."""
+    """Return named runs on a 9 x 6 grid of N and D. The runs have the metric recall@10, and a loss with 1 % noise."""
     rng = np.random.default_rng(0)
     N, D = (axis.ravel() for axis in np.meshgrid(np.geomspace(1e7, 1e10, 9), np.geomspace(1e9, 1e11, 6)))
     loss = TRUTH["E"] + TRUTH["A"] * N ** -TRUTH["alpha"] + TRUTH["B"] * D ** -TRUTH["beta"]
@@ -46,7 +46,7 @@ def budget_runs() -> Runs:
 
 @pytest.fixture
 def make_fit(runs: Runs) -> MakeFit:
-    """Return a function that builds a fit of ``runs``: the true parameters and ``draws`` resamples with 1 % scatter."""
+    """Return a function that builds a fit of ``runs``: with the true parameters, and with resamples of 1 % scatter."""
 
     def make(draws: int = 100, ranges: bool = True, spec: FitSpec | None = None, theta: object = None) -> Fit:
         best = np.array(list(TRUTH.values()) if theta is None else theta, float)
@@ -66,7 +66,7 @@ def fit(make_fit: MakeFit) -> Fit:
 
 
 def traces(drawing: Drawing, **wanted: Any) -> list[Any]:
-    """Return the traces of the figure with the attributes ``wanted``, without traces that are only legend entries."""
+    """Return the traces that have the attributes ``wanted``. Traces that are only legend entries are left out."""
     drawn = [t for t in drawing.figure.data if not str(t.legendgroup or "").startswith(KEY)]
     return [t for t in drawn if all(getattr(t, k, None) == v for k, v in wanted.items())]
 

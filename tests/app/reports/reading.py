@@ -56,7 +56,7 @@ def _named(body: bytes, name: bytes) -> int:
 
 
 def _objects(pdf: bytes) -> tuple[dict[int, bytes], dict[int, bytes]]:
-    """Return two mappings by the number of a PDF object: to its dictionary, and to its decompressed stream.
+    """Return two mappings: from the number of each PDF object to its dictionary, and to its decompressed stream.
 
     The second mapping contains only the objects that have a stream.
     """

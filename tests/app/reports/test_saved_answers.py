@@ -1,4 +1,4 @@
-"""Reports of answers saved as JSON, in the terminal and in Python: plans with or without their fit, other answers."""
+"""Reports of answers that were saved as JSON. The terminal and Python write these reports with or without a fit."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_plan_without_its_fit_has_no_figure(fit: Fit, tmp_path: Path) -> None:
 
 
 def test_another_answer_is_read_from_json(fit: Fit, tmp_path: Path) -> None:
-    """The report contains the numbers and warnings of the JSON object. Its labels are those of the report of a plan."""
+    """The report contains the numbers and warnings of the JSON object. The labels are the same as for a plan."""
     answer = ip.smaller(fit, target_loss=0.8)
     ip.save(answer, tmp_path / "smaller.json")
     raw = json.loads((tmp_path / "smaller.json").read_text())

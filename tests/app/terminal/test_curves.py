@@ -16,7 +16,7 @@ SIZES, BATCHES = np.geomspace(1e6, 1e9, 6), (64, 256, 1024)
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """Write a table of runs and a table of their training curves, and return the two paths.
 
-    Each loss decreases linearly and reaches 3 after 1000 (1 + 500 / B) steps, where B is the batch size.
+    Each loss decreases linearly and reaches 3 after ``1000 * (1 + 500 / B)`` steps, where B is the batch size.
     """
     runs, curves = ["run,N,batch"], ["name,it,q"]
     for i, n in enumerate(SIZES):

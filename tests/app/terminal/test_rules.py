@@ -14,7 +14,10 @@ from tests.app.terminal.asking import LAW, MAP, Run, object_in, one_sentence
 
 @pytest.fixture(scope="module")
 def measured(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Add a compute column with C proportional to N^1.1 D^0.95 and 2 % noise to ``table``, and return the new path."""
+    """Write a copy of ``table`` with a column of the compute C, and return the path of the copy.
+
+    C is proportional to N^1.1 D^0.95, with 2 % noise.
+    """
     runs = pd.read_csv(table)
     noise = np.random.default_rng(2).normal(0, 0.02, len(runs))
     runs["spent"] = 7.5 * runs["size"] ** 1.1 * runs["seen"] ** 0.95 * np.exp(noise)

@@ -45,7 +45,7 @@ def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
         labels = file[TREE].arrays(["label_Wqq", "label_Hcc", "jet_pt"])
     assert (np.sum(labels.label_Wqq), np.sum(labels.label_Hcc)) == (30, 30)
     assert len(set(labels.jet_pt.to_list())) > 58
-    # The two classes are shuffled, so the first half of the file contains jets of both.
+    # The two classes are shuffled, so the first half of the file contains jets of both classes.
     assert 5 < np.sum(labels.label_Wqq[:30]) < 25
 
 

@@ -1,4 +1,4 @@
-"""The commands in ``docs/tutorial.md`` run in order on the table of that page and print the lines shown there."""
+"""The commands in ``docs/tutorial.md`` run in order, on the table of the page, and print the lines that it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actual results on the page Plan: they are typed or read from a table, compared with their plans, and removed."""
+"""Actual results on the page Plan: input by hand or from a table, comparison with the plans, and removal."""
 
 from __future__ import annotations
 

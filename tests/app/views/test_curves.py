@@ -23,7 +23,7 @@ def run_table() -> bytes:
 
 
 def curve_table() -> bytes:
-    """Return loss curves of a Chinchilla law. After S training steps with batch size B, D = 1000 B S.
+    """Return loss curves of a Chinchilla law. After S training steps with batch size B, D is ``1000 * B * S``.
 
     The losses of the largest models rise at the end.
     """

@@ -1,4 +1,4 @@
-"""Tests of the link to Train on a plan that the runs do not support."""
+"""The page Plan links to the page Train if the runs do not support a plan. Tests of this link."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPANS = {"N": (1e3, 2e5), "D": (1e4, 5e4)}
 
 
 def fitted(db: Database, demo: Demo) -> str:
-    """Return the hash of a saved fit of a bundled table, without resamples."""
+    """Fit a bundled table without resamples, save the fit and return its hash."""
     table = tables.by_name(db, demo.name)
     snapshot = snapshots.take(db, table.id, demo.roles)
     made = fit(demo.spec.model_copy(update={"bootstrap": 0}), snapshots.runs(db, snapshot), snapshot=snapshot.hash)

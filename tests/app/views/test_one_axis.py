@@ -20,9 +20,10 @@ ROLES = Roles(
 
 @pytest.fixture
 def sweep(db: Database) -> TableInfo:
-    """Return a table of twelve runs with different embedder shares, a metric, and the training steps to a target.
+    """Return a table of twelve runs with different embedder shares.
 
-    The loss of the first run belongs to a share of 0.005, but the table contains a share of 0.
+    The table also has a metric, and the number of training steps to a target. The first run was made with a share of
+    0.005, but the table contains a share of 0.
     """
     share, batch, D = np.geomspace(0.005, 0.5, 12), np.geomspace(64, 4096, 12), np.geomspace(1e3, 1e6, 12)
     noise = 1 + 0.001 * np.sin(5 * np.arange(12))

@@ -1,4 +1,4 @@
-"""The page Plan: a question with limits, prices, metrics and rules, its answer, and the link that reproduces it."""
+"""The page Plan: questions (with limits, prices, metrics or rules), answers, and links that reproduce the answers."""
 
 from __future__ import annotations
 

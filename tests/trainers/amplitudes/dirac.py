@@ -1,4 +1,7 @@
-"""Squared amplitudes of single events from traces of explicit gamma matrices, without Isoplan's amplitude code."""
+"""Squared amplitudes of single events, computed with traces of explicit gamma matrices.
+
+The computation does not use Isoplan's amplitude code.
+"""
 
 from __future__ import annotations
 

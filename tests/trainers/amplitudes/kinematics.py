@@ -78,7 +78,7 @@ def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Point
 
 
 def _energies(mapping: Mapping, u: Floats) -> tuple[Floats, Floats]:
-    """Return sqrt(s) in GeV and the weight dL/dtau dtau of each point, for random numbers ``u`` (points,).
+    """Return sqrt(s) in GeV and the weight ``dL/dtau * dtau`` of each point, for random numbers ``u`` (points,).
 
     At fixed sqrt(s), the weight is 1.
     """

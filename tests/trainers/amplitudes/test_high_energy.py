@@ -26,7 +26,7 @@ CASES += [("WWZ", vertex.legs) for vertex in PROCESSES["WWZ"].vertices]
 
 
 def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) -> Floats:
-    """Return |M| E^(n - 2) for n outgoing longitudinal bosons with the total ``energy`` E: (chiralities, points).
+    """Return an array (chiralities, points): |M| E^(n - 2) for n outgoing longitudinal bosons of total ``energy`` E.
 
     The directions are equal for all energies. Vertices with the legs ``unlike`` are removed.
     """

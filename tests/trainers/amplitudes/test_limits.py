@@ -65,10 +65,11 @@ def test_soft_gluons(hard: str, soft: str, seed: int) -> None:
 
 @pytest.mark.parametrize("z", [0.2, 0.7])
 def test_two_collinear_gluons(z: float) -> None:
-    """The universal factor is 2 g^2 / s_12 P_gg(z) (G. Altarelli, G. Parisi, Nucl. Phys. B 126 (1977) 298).
+    """The squared amplitude is a universal factor times the squared amplitude with a single gluon for the pair.
 
-    It multiplies the squared amplitude with one gluon that has the total momentum of the pair. The formula holds for
-    the average over the azimuth phi. Four angles give the exact average, because the dependence is cos(2 phi).
+    The universal factor is 2 g^2 / s_12 P_gg(z) (G. Altarelli, G. Parisi, Nucl. Phys. B 126 (1977) 298). The single
+    gluon has the total momentum of the pair. The formula holds for the average over the azimuth phi. Four angles give
+    the exact average, because the dependence is cos(2 phi).
     """
     incoming, whole = beams(ENERGY), beams(ENERGY).sum(axis=0)
     splitting = 2 * C_A * (z / (1 - z) + (1 - z) / z + z * (1 - z))
@@ -95,9 +96,10 @@ def test_two_collinear_gluons(z: float) -> None:
 @pytest.mark.parametrize("x", [0.4, 0.8])
 @pytest.mark.parametrize(("without", "name"), [("Zg", "Zgg"), ("WZ", "WZg")])
 def test_a_gluon_collinear_with_the_quark(without: str, name: str, x: float) -> None:
-    """The universal factor is g^2 / (x p.k) P_qq(x) (S. Catani, M. H. Seymour, Nucl. Phys. B 485 (1997) 291, eq. 4.23).
+    """The squared amplitude is a universal factor times the squared amplitude of a quark with momentum x p.
 
-    It multiplies the squared amplitude of a quark with momentum x p. The gluon has the momentum k.
+    The universal factor is g^2 / (x p.k) P_qq(x) (S. Catani, M. H. Seymour, Nucl. Phys. B 485 (1997) 291, eq. 4.23).
+    The gluon has the momentum k.
     """
     incoming, off = beams(ENERGY), list[float]()
     splitting = C_F * (1 + x**2) / (1 - x)

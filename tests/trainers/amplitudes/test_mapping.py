@@ -13,7 +13,7 @@ from tests.trainers.amplitudes.kinematics import square
 
 
 def two_body(energy: float, a: float, b: float, pt: float = 0.0) -> float:
-    """Return the volume |p| / (4 pi E) of two particles times the fraction of angles with p_T above ``pt``."""
+    """Return the volume of two particles: |p| / (4 pi E), times the fraction of angles with p_T above ``pt``."""
     p = np.sqrt(max((energy**2 - (a + b) ** 2) * (energy**2 - (a - b) ** 2), 0.0)) / (2 * energy)
     return float(p / (4 * np.pi * energy) * np.sqrt(1 - (pt / p) ** 2)) if p > pt else 0.0
 

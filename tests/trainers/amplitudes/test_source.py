@@ -160,7 +160,7 @@ def test_amplitudes_that_are_all_the_same_are_one_sentence(tmp_path: Path, targe
 def test_raw_amplitudes_are_learned_in_any_unit(tmp_path: Path, power: int, objective: str) -> None:
     """The results do not depend on the unit of the amplitudes, from 1e-301 to 1e298.
 
-    The factor is a power of two, so no digit of the dimensionless results changes.
+    The units differ by a power of two, so no digit of the dimensionless results changes.
     """
     cell = AmplitudeCell(data="mine.npz", points=400, tests=300, width=16, layers=2, iterations=60, target="raw",
                          objective=objective, dimension_points=0)  # type: ignore[arg-type]  # fmt: skip

@@ -80,7 +80,7 @@ def compare(x: np.ndarray, w: np.ndarray, y: np.ndarray, v: np.ndarray, edges: n
 
 
 def errors(x: np.ndarray, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the variance of each bin, which contains a fraction of the total weight."""
+    """Return the variance of the bin contents. A bin contains a fraction of the total weight."""
     return np.histogram(x, edges, weights=(w / w.sum()) ** 2)[0]
 
 

@@ -62,7 +62,9 @@ def chances(truth: Truth, believed: Floats, first: int = 0, stop: int | None = N
 
 
 def floor(made: Made, believed: Floats, events: Ints | slice = slice(None)) -> Floats:
-    """Return -log p in nats for each of the ``events``. p is its probability given the earlier events of the user.
+    """Return -log p in nats for each of the ``events``.
+
+    p is the probability of the item of the event, given the earlier events of the user.
 
     The mean of the result is the loss of the best possible model, up to noise of order 1 / sqrt(number of events).
     """

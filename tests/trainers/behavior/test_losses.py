@@ -1,4 +1,4 @@
-"""Sampled softmax losses compared with loops over positions and candidates, and in limiting cases."""
+"""Sampled softmax losses, compared with loops over positions and candidates, and tested in limiting cases."""
 
 from __future__ import annotations
 

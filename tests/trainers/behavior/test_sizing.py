@@ -31,7 +31,7 @@ def asked(**fields: object) -> Asked:
 
 
 def by_hand(found: Sized, K: int = 0) -> float:
-    """Return the FLOPs per training step F_step by eq. 1, in the symbols of the equation."""
+    """Return F_step, the FLOPs of a training step, by eq. 1. The variables have the symbols of the equation."""
     p_e, p = parameters(found.shape)
     BL = found.batch * found.shape.length
     return 6 * BL * (found.t * p_e + p + 3 * BL * found.shape.h)

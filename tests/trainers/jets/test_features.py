@@ -1,4 +1,4 @@
-"""Features of a particle, compared with values from JetClass_full.yaml that are computed by hand."""
+"""Features of a particle, compared with hand calculations by the rules of JetClass_full.yaml."""
 
 from __future__ import annotations
 

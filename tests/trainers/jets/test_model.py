@@ -92,7 +92,7 @@ def test_gradients_are_those_of_torch_with_padding(shape: Shape) -> None:
 
 @pytest.mark.parametrize("width", [4, 64, 128])
 def test_neither_order_nor_company_nor_padding_changes_a_logit(width: int) -> None:
-    """The order of particles, other jets and padding do not change a logit.
+    """A logit does not depend on the order of the particles, on other jets, or on padding.
 
     The test uses double precision, because rounding errors in single precision depend on the kernels of the processor.
     """

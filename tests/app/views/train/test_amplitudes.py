@@ -38,9 +38,9 @@ def words(at: AppTest) -> str:
 
 
 def grow(root: Path, fields: Mapping[str, str], measured: Mapping[str, float]) -> list[str]:
-    """Launch a sweep and end its cells with the metrics ``measured`` and 4,000 pulls with standard deviation 2.
+    """Launch a sweep, end its cells, and return the names of the cells.
 
-    Returns the names of the cells.
+    Each cell has the metrics ``measured``, and 4,000 pulls with standard deviation 2.
     """
     family = find_family("amplitudes", root)
     made = sweep.launch(root, typed_grid(family, {"dimension_points": "0", **fields}), family)

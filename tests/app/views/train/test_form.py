@@ -169,7 +169,7 @@ def test_another_family_starts_with_its_own_values(open_page: Open) -> None:
 
 
 def test_a_link_without_a_family_means_the_first_one_and_other_fields_have_their_defaults(open_page: Open) -> None:
-    """Links of earlier versions omit the family if it is the first one, and fields with default values."""
+    """Links of earlier versions omit fields with default values. They also omit the family if it is the first one."""
     at = open_page("train", cell_width="8, 16")
     assert at.selectbox(key="family_choice").value == "teacher-student"
     assert (at.text_input(key="cell_width").value, at.text_input(key="cell_samples").value) == ("8, 16", "65536")

@@ -1,7 +1,6 @@
-"""Tests of the LLoCa-Transformer.
+"""Tests of the LLoCa-Transformer: invariance of its predictions, and its training.
 
-They test the invariance of its predictions, and its training. Torch's counts check its parameters and FLOPs, and
-torch's Adam checks its optimiser.
+Parameters and FLOPs are compared with torch's counts. The optimiser is compared with torch's Adam.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def test_weights_begin_with_the_variances_of_the_paper() -> None:
 
 
 def moved(parametrization: Parametrization, width: int, steps: int = 3) -> list[float]:
-    """Return RMS changes after ``steps`` steps of Adam: one for each hidden layer, and the last for the output."""
+    """Return the RMS change of the output of each layer after ``steps`` steps of Adam. The output layer is the last."""
     found = []
     for seed in range(4):
         rng = torch.Generator().manual_seed(seed)

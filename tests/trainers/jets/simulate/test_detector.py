@@ -113,7 +113,7 @@ def test_soft_and_far_tracks_are_lost(pt: float, born: float, tracks: bool) -> N
 
 def test_soft_energy_is_not_seen() -> None:
     soft = detect(made(22, np.full(300, 0.3), 0.0, 1.0, n=300), noise())
-    assert len(soft.kind) < 0.1 * 300  # seen only with noise of at least two sigma
+    assert len(soft.kind) < 0.1 * 300  # a photon is seen only if its noise is at least two sigma
 
 
 def test_impact_parameters_scatter_by_their_errors() -> None:

@@ -1,4 +1,4 @@
-"""Parts of simulated jets: how jets are distributed over parts, and that each part is simulated only once."""
+"""Parts of simulated jets: the distribution of jets over parts, and the simulation of each part exactly once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_every_class_has_its_share(kinds: list[str], more: int, seed: int) -> No
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replace the simulation of parts by an instant function, and return the list of the simulated parts."""
+    """Replace the simulation of parts by a fast function, and return the list of the parts that the function makes."""
     names: list[str] = []
 
     def make(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Callable[[int], None]) -> None:
