@@ -1,7 +1,8 @@
 """Waits without a fixed timeout. A slow test on a busy machine does not fail, but a test without progress fails.
 
-A test makes progress if a process starts or ends, if processes of the test use CPU time, if a file grows, or if the
-test shows another sign. Heartbeats are not progress, because a process that hangs can still write heartbeats.
+A test makes progress if a process starts or ends, if processes of the test use CPU time, if a file grows, or if
+another sign that the test chooses appears. Heartbeats are not progress, because a process that hangs can still write
+heartbeats.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def page(open_page: Callable[..., Page]) -> Page:
 
 
 def visit(page: Page, server: Server, path: str = "") -> None:
-    """Open ``path`` (page and query) of the server and wait until it is drawn."""
+    """Open ``path`` (page and query) of the server, and wait until the page is drawn."""
     page.goto(f"{server.url}/{path}")
     wait_ready(page)
 

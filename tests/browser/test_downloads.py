@@ -1,6 +1,6 @@
 """Downloads of every figure: SVG and PDF files in the selected width, and data as CSV and JSON.
 
-The files do not link to external content, and the page does not load any.
+The files do not link to external content, and the page does not load external content.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import PAGES, scrolls_sideways, visit
 from tests.server import forked
 
-# Script that records every heading and dialog. Neither another page nor "Page not found" may appear for a moment.
+# Script that records every heading and dialog. Other pages and "Page not found" must not appear, even for a moment.
 WATCH = """
 window.__shown = new Set();
 const all = () => document.querySelectorAll('h1, [role="dialog"]');

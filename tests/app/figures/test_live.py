@@ -1,4 +1,4 @@
-"""Figure of loss curves during training: colours, end points, fixed axes, and curves thinned if they are many."""
+"""Figure of loss curves during training: colours, end points, and fixed axes. Many curves have fewer points each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full or read-only disk: commands, app, queue and training runs report the fault, and later they continue."""
+"""A full or read-only disk: commands, app, queue and training runs report the fault. They continue after its end."""
 
 from __future__ import annotations
 
