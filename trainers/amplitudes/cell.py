@@ -18,7 +18,7 @@ from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parame
 from isoplan.trainers.cell import AUTOMATIC, NAME, PROCESS, ZERO, Cell, Device, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
-"""Number of network outputs per point for each objective. Two outputs are the target and its log sigma."""
+"""Number of network outputs per point for each objective. If it is 2, the outputs are the target and its log sigma."""
 SHORT, FEW_TESTS = 1_000, 1_000
 """Maximum numbers of training points and of test points of a calibration cell.
 
@@ -213,7 +213,7 @@ class AmplitudeCell(Cell):
 
     @property
     def architecture(self) -> Architecture:
-        """Network size from the fields of the cell: N or the width, the number of layers, and their ratio."""
+        """Network size from the fields of the cell: N or the width, the number of layers, and the ratio of the two."""
         return Architecture(self.parameters, self.width, self.layers, self.ratio, self.outputs)
 
     @property

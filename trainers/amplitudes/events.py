@@ -56,8 +56,8 @@ class Events:
 def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]]) -> None:
     """Check that the arrays of events have valid shapes.
 
-    ``momenta`` is the shape of the momenta. ``columns`` maps the name of each array with one number per event, such as
-    the amplitude, to its shape. Raises PlannerError if a shape is wrong.
+    ``momenta`` is the shape of the momenta. ``columns`` contains the shapes of the arrays with one number per event, by
+    name, for example ``amplitude``. Raises PlannerError if a shape is wrong.
     """
     if len(momenta) != 3 or momenta[2] != 4 or momenta[1] < LEAST:
         raise PlannerError(
@@ -101,7 +101,7 @@ def check_events(events: Events) -> None:
 def _refuse(name: str, values: Floats, bad: NDArray[np.bool_], why: str) -> None:
     """Raise PlannerError if any entry of ``bad`` (n,) is True.
 
-    The message contains ``name``, the first row with a True entry, the entry of ``values`` in this row (n,), and the
+    The message contains ``name``, the first row with a True entry, the entry of ``values`` (n,) in this row, and the
     reason ``why``.
     """
     if bad.any():

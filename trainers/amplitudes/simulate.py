@@ -178,7 +178,10 @@ def _made(request: Request, ready: Ready, stream: RunContext) -> Columns:
 
 
 def _ready(home: Path, request: Request, stream: RunContext) -> Ready:
-    """Return the adapted sampler of a process from the folder ``home``. If it is not there yet, adapt and store it."""
+    """Return the adapted sampler of a process from the folder ``home``.
+
+    If the folder does not contain the sampler yet, the function adapts and stores it.
+    """
     path = home / READY
 
     def make() -> Columns:

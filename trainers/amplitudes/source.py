@@ -25,7 +25,7 @@ from isoplan.trainers.cell import NAME, RunContext
 
 Some = TypeVar("Some")
 SPREAD = 1e-5
-"""Maximum relative spread of p1.p2 for a fixed sqrt(s). It allows for momenta that are rounded to seven digits."""
+"""Maximum relative spread of p1.p2 for a fixed sqrt(s). Rounding of the momenta to seven digits gives less spread."""
 
 
 def fixed_energy(momenta: NDArray[np.float64]) -> bool:

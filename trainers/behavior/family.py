@@ -23,7 +23,7 @@ BUDGETS = "1e11, 3e11, 1e12"
 TRIED = {"rates": "3"}
 """Field of presets whose training runs try three learning rates.
 
-The training with the smallest loss counts (behavioural paper, Secs. 3.1 and 5).
+The result of a run is that of the learning rate with the smallest loss (behavioural paper, Secs. 3.1 and 5).
 """
 
 PRESETS = {

@@ -341,7 +341,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_left_over(folder: Path) -> None:
-    """Kill running processes of earlier attempts. They exist if the worker was killed."""
+    """Kill running processes of earlier attempts. Such processes exist if the worker was killed."""
     import psutil
 
     own = os.getpid()

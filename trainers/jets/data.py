@@ -203,7 +203,7 @@ def _ladder() -> Iterator[tuple[int, int, int]]:
 def _simulate(folder: Path, wanted: list[Chunk], every: Mapping[Path, int], stream: RunContext) -> None:
     """Simulate the missing parts of ``wanted``. Cells that need the same parts share the work.
 
-    ``every`` maps the files of all parts that the cell needs to their numbers of jets. The reported progress is the
+    ``every`` contains, by file, the number of jets of each part that the cell needs. The reported progress is the
     number of jets in all of these parts.
     """
     if all((folder / chunk.name).exists() for chunk in wanted):

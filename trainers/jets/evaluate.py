@@ -39,7 +39,7 @@ class Evaluation:
     """Result of an evaluation: ``metrics`` by name, and ROC ``curves`` (points, 2) by the name of the signal class.
 
     A point of a curve is (signal efficiency, QCD efficiency) of one cut. A signal class has metrics if there are jets
-    of this class and QCD jets. With R as the name of its rejection, the metrics are:
+    of this class and QCD jets. If R is the name of the rejection for this class, the metrics are:
 
     - ``R_survivors``: the number of QCD jets that pass the cut.
     - If ``R_survivors`` is at least ``FEWEST``: the rejection ``R``, the ends ``R_low`` and ``R_high`` of its 68 %

@@ -6,7 +6,7 @@ The first 17 features and their constants are those of the configuration "full" 
 S. Qian, arXiv:2202.03772, Table 2; jet-universe/particle_transformer, data/JetClass/JetClass_full.yaml). Variables that
 Particle Transformer standardises are shifted, scaled, and clipped at -5 and 5. Its other variables are not changed. The
 jet paper adds momentum and energy but does not give their unit. Here, both are in units of 100 GeV and are not clipped.
-They are small for most particles and of order one for the hardest particles.
+In this unit, both are small for most particles and of order one for the hardest particles.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ KINEMATIC = (*DIRECTION, LOG_PT)
 
 @dataclass(frozen=True)
 class Configuration:
-    """Inputs of the model for a jet: the ``features`` of at most ``particles`` particles, those with the largest pT."""
+    """Inputs of the model for a jet: the ``features`` of the hardest particles (largest pT), at most ``particles``."""
 
     name: str
     features: tuple[Feature, ...]

@@ -84,7 +84,7 @@ def _cancel(root: Path) -> Trial:
 
 
 def _checkpoint(root: Path, point: str) -> Trial:
-    """Hold a cell that trains inside its worker. Kill the worker when it saves, or has saved, the last checkpoint."""
+    """Hold a cell that trains inside its worker. Kill the worker during or after the checkpoint that it then saves."""
     names = [add(workspace(part), [AMPLITUDES], "amplitudes")[0] for part in (root, root / "undisturbed")]
     queue = Queue(root)
     process = runner(root, _kill_at(root, point))

@@ -18,7 +18,10 @@ from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 
 LOADS, FIRST = 1000, 100
-"""Number of page loads, and number of the load whose memory is compared with that of the last load."""
+"""Number of page loads, and number of an early load.
+
+The memory of the server after the early load is compared with the memory after the last load.
+"""
 REFITS = 200
 
 

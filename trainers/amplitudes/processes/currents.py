@@ -189,7 +189,7 @@ def plan(fields: tuple[str, ...], orders: tuple[Legs, ...], root: int, vertices:
 
 
 class _Growth:
-    """The nodes created so far. ``current`` creates a node, and all nodes that it depends on, and returns its index."""
+    """The nodes created so far. ``current`` creates a node, if necessary with its inputs, and returns its index."""
 
     def __init__(self, fields: tuple[str, ...], by_output: dict[str, tuple[Rule, ...]]) -> None:
         self.nodes: list[Node] = []

@@ -30,8 +30,7 @@ Epsilon must be much smaller than the gradients, which decrease to 1e-6 if the l
 class Activation:
     """An activation function phi(z) and its derivative.
 
-    ``of`` maps z to phi(z). ``back`` has three arguments: the gradient of the loss with respect to phi(z), z, and
-    phi(z). It returns the gradient of the loss with respect to z.
+    ``of`` maps z to phi(z). ``back`` maps dL/dphi, z and phi(z) to dL/dz, where L is the loss.
     """
 
     of: Callable[[Tensor], Tensor]

@@ -37,7 +37,7 @@ def variance(values: Floats, weight: Weight) -> Floats:
 
 
 def unit(values: Floats) -> Floats:
-    """Return the largest power of two up to the largest absolute value of each column of ``values`` (points, ...).
+    """Return, for each column of ``values`` (points, ...), the largest power of two up to its largest absolute value.
 
     Values are divided by this power before they are squared. This prevents overflow and underflow without rounding.
     """

@@ -97,9 +97,9 @@ HEAD = 16
 The amplitude models of the LLoCa authors use this head size.
 """
 FRAMES_LAYERS = 2
-"""Number of hidden layers in the network that predicts the local frames. Its width is that of the Transformer."""
+"""Number of hidden layers in the network that predicts the local frames. They are as wide as the Transformer."""
 PRODUCTS = 96
-"""Multiply-adds per particle that compute the local frame from three vectors, as products of 4 x 4 matrices."""
+"""Number of multiply-adds per particle to compute the local frame from three vectors with 4 x 4 matrices."""
 
 
 @dataclass(frozen=True)

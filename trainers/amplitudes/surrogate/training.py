@@ -115,7 +115,7 @@ def _iterate(trainer: Trainer, total: int, validation: Points, share: float, str
     """Train until ``total`` iterations are done.
 
     ``share`` is the variance of the training targets divided by the variance of the test targets. The reported
-    validation error is multiplied by ``share``. Its normalisation then agrees with the test loss.
+    validation error is multiplied by ``share``. It then has the same normalisation as the test loss.
     """
     cell, every = trainer.cell, looked_every(trainer.cell, total)
     points = trainer.tensors(validation)
@@ -169,7 +169,7 @@ def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since:
 
 
 def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) -> dict[str, float]:
-    """Return the test metrics of the weights with the smallest validation loss, with N, D, C and the settings used."""
+    """Return the test metrics of the best weights (smallest validation loss), and N, D, C and the settings used."""
     cell, shape, state = trainer.cell, trainer.model.shape, trainer.state
     trainer.model.theta.copy_(trainer.kept)
     x, *_ = trainer.tensors(test)

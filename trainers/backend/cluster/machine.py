@@ -116,5 +116,5 @@ def at_once(machine: Machine, needs: Resources) -> int:
 
 
 def devices(machine: Machine, needs: Resources) -> int:
-    """Return the number of devices that a cell with these ``needs`` uses: 1 for a GPU, otherwise its cores."""
+    """Return the number of devices that a cell with these ``needs`` uses: one GPU, or otherwise its number of cores."""
     return 1 if needs.gpu_memory and machine.gpus else needs.cores

@@ -94,7 +94,7 @@ HASHES = 2
 Two items rarely have the same pair of rows.
 """
 DECADES = 100.0
-"""Minimum ratio of the largest to the smallest value of a column that is replaced by its logarithm."""
+"""A column of positive values is replaced by its logarithm if its values vary by more than this factor."""
 ROWS = 2**20
 """Number of rows of a column that are scaled together."""
 MOST_BUCKETS = 2**20

@@ -3,9 +3,9 @@
 - **guess**: all candidates have equal probabilities. The loss is the mean log of the number of candidates.
 - **popularity**: the probability of an item is its fraction of the training events. An item without training events is
   treated as if it had half an event. For the whole catalogue, the loss is the unigram cross-entropy of the log.
-- **last items**: a Markov chain of counts with gaps (Dirichlet smoothing). The weight of an item is a number of pairs
-  in the training events: the item follows one of the last ``REACH`` items of the user within ``REACH`` events. Then
-  ``MASS`` events are added to the weights in proportion to popularity.
+- **last items**: a Markov chain of counts with gaps (Dirichlet smoothing). The context is the last ``REACH`` items of
+  the user. The weight of an item is the number of times that it follows an item of the context within ``REACH`` events,
+  counted in all training events. Then ``MASS`` events are added to the weights in proportion to popularity.
 
 Let y be the next item. A model trained with the in-batch softmax learns p(y | history) / p(y). If the model learns
 nothing from the history, this ratio is equal for all candidates. A model trained with uniform negatives learns p(y |

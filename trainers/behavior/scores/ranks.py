@@ -133,8 +133,8 @@ def rank_catalogue(
 
     ``score(first, stop)`` returns the scores (Q, stop - first) of the groups of equal items from ``first`` to ``stop``.
     At most ``chunk`` groups are scored at a time. If there are several chunks, ``score`` is called twice per chunk:
-    first for the sums and the scores of the targets, then to count the higher scores. It must return identical scores
-    in the two calls.
+    first for the sums and the scores of the targets, then to count the higher scores. The two calls must return
+    identical scores.
 
     ``targets`` (Q,) contains the true items. The function uses at most ``ranking_bytes`` of memory. Raises PlannerError
     if a score is not finite.

@@ -1,7 +1,7 @@
 """Simulation of jets of one class from a seed, with the branches of JetClass.
 
-FastJet finds the jets (anti-kt) and computes soft drop and N-subjettiness. A jet is one of its class if it contains all
-visible products of one decay.
+FastJet finds the jets (anti-kt) and computes soft drop and N-subjettiness. A jet belongs to the class if it contains
+all visible products of one decay.
 """
 
 from __future__ import annotations
