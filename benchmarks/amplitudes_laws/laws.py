@@ -232,7 +232,7 @@ def mean_loss(losses: Iterable[float]) -> float:
 
 
 def mean_of(some: Iterable[Row], column: str) -> float:
-    """Return the mean of a column over the rows with a value in this column, or NaN if there are none."""
+    """Return the mean of a column without its missing values, or NaN if all values are missing."""
     values = [float(row[column]) for row in some if row.get(column)]
     return float(np.mean(values)) if values else math.nan
 

@@ -96,7 +96,7 @@ def _floor(law: Law) -> int:
 def fit_one_floor(one: Fit, other: Fit) -> OneFloor:
     """Fit the laws of ``one`` and ``other`` to their tables with a common floor, with the objective of ``one``.
 
-    ``why_apart(one, other)`` must be empty.
+    Call this function only if ``why_apart(one, other)`` is empty.
     """
     specs = (one.spec, _alike(other.spec, one.spec))
     j, alone = _joint((one.runs, other.runs), specs)

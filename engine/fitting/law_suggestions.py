@@ -17,9 +17,9 @@ from isoplan.engine.schema import Runs
 TOGETHER = 0.99
 """Correlation of log N and log D above which runs do not separate the effects of model size and data."""
 LEVELS = 3
-"""Minimum number of distinct values of a column for a law to describe the effect of the column."""
+"""A law can describe the effect of a column only if the column has at least this number of distinct values."""
 SWEPT = 4
-"""Minimum number of distinct values of a column for a law with an optimum over this column."""
+"""A law with an optimum over a column is possible only if the column has at least this number of distinct values."""
 GRID = 30
 """Maximum number of distinct sizes (or amounts of data) stated in a reason. Larger numbers are not informative."""
 REPEATED = 2.0

@@ -11,10 +11,10 @@ The noise of the curves is estimated as follows. A curve that is fitted by absol
 ``COEFFICIENTS`` of its runs, so the ``COEFFICIENTS`` smallest residuals of each curve are omitted. The scatter differs
 between budgets, but one curve has too few runs to determine its scatter. The spread of a curve is therefore a mean
 absolute residual over its own residuals and ``SHARED`` additional residuals. Each additional residual is the mean over
-all curves. Residuals above ``CAP`` times the median are reduced to this limit (variances are moderated in a similar way
-in Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3, 3). The shape of the noise is the distribution of all residuals, each
-divided by the spread of its curve. This distribution is smoothed (Silverman & Young 1987), and the draws are multiplied
-by Student's factor for the degrees of freedom of all curves.
+all curves. Residuals above ``CAP`` * (median residual) are reduced to this limit (variances are moderated in a similar
+way in Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3, 3). The shape of the noise is the distribution of all residuals,
+each divided by the spread of its curve. This distribution is smoothed (Silverman & Young 1987), and the draws are
+multiplied by Student's factor for the degrees of freedom of all curves.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def _noise(seed: int, n: int) -> Floats:
 def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Floats:
     """Return normal scores (tables,) of ``floor`` in tables that are simulated with this floor.
 
-    ``theta`` (q,) are the other parameters of the simulation, and ``noise`` (tables, n) its standard normal noise.
+    ``theta`` (q,) are the other parameters of the simulation. ``noise`` (tables, n) is its standard normal noise.
     """
     p, tables = scan.p, len(noise)
     start = theta.copy()

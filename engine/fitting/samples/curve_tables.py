@@ -31,9 +31,9 @@ The rise is the mean loss of the last segment minus the lowest mean loss of a se
 RISE = 0.01
 """Minimum rise of the loss at the end of a curve that counts as overfitting, as a fraction of the total decrease."""
 GROWTH = 1.05
-"""Ratio of two numbers of training steps whose weights in the running mean differ by the factor ``smoothing``.
+"""If the training steps of a point are divided by this, its weight in the running mean is multiplied by ``smoothing``.
 
-It is used for the law critical-batch. See ``smoothed_by_updates``.
+This running mean is used for the law critical-batch. See ``smoothed_by_updates``.
 """
 
 

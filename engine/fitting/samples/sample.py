@@ -17,7 +17,7 @@ from isoplan.engine.schema import Role, Runs
 NARROWEST = 1e-9
 """Smallest accepted standard deviation of a prior, relative to its mean."""
 PROPORTIONAL = 1 - 1e-9
-"""Largest correlation of the logarithms of two axes at which runs can separate the effects of the two axes."""
+"""Runs separate the effects of two axes only if the correlation of the logarithms of the axes is not above this."""
 SCALES = ("N", "D", "U", "C")
 """Axes on which a value of zero is an error. On other axes, a sweep may start at zero."""
 

@@ -55,7 +55,7 @@ class Local:
     gauss: Floats  # (b, q, q)
 
     def put(self, index: Ints, other: Local, take: Bools) -> None:
-        """Replace the values at the points ``index[take]`` by those at the points ``take`` (a mask) of ``other``."""
+        """Set the values at the points ``index[take]`` to the values of ``other`` at the points ``take`` (a mask)."""
         at = index[take]
         self.value[at], self.gradient[at] = other.value[take], other.gradient[take]
         self.hessian[at], self.gauss[at] = other.hessian[take], other.gauss[take]

@@ -159,7 +159,7 @@ def _engine(p: Problem, resamples: int = 0) -> Engine:
 
 
 def _cells(engine: Engine, p: Problem, weight: Floats, best: int) -> Floats:
-    """Return grid cells for each of r resamples, as starts (r, best, q): those with the lowest objectives."""
+    """Return the grid cells with the lowest objectives for each of r resamples: starts (r, best, q)."""
     thin = np.arange(0, p.n, max(p.n // RANKED, 1))
     return engine.starts(exponent_grid.grid(p.rows(thin)), weight[:, thin], best)
 
@@ -168,8 +168,8 @@ def _refit(engine: Engine, p: Problem, best: Optimum, steps: Floats, weight: Flo
     """Return the optimum (r, q) of each resample in a block.
 
     The first start is the best fit. The further starts are at the distances ``steps`` (s, q) from the minimum of the
-    first start. If ``steps`` is empty, they are ``first`` grid cells: those with the lowest objectives. If the starts
-    of a resample end in different minima, more grid cells are tried.
+    first start. If ``steps`` is empty, they are the grid cells with the lowest objectives (``first`` cells per
+    resample). If the starts of a resample end in different minima, more grid cells are tried.
     """
     direct = best.ladder[SKIPPED:]
     theta, value = _from(engine, p, np.tile(best.theta, (len(weight), 1, 1)), weight, best.ladder)

@@ -1,7 +1,7 @@
 """Thread pool that computes blocks of work, with one thread for each core that this process may use.
 
-All fits share the pool, so simultaneous fits wait for each other and do not overload the processor. The result of a
-block must not depend on other blocks. The results are then the same for any number of threads.
+All fits share the pool, so simultaneous fits wait for each other and do not overload the processor. If the result of
+each block does not depend on other blocks, the results are the same for any number of threads.
 """
 
 from __future__ import annotations

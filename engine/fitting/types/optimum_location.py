@@ -98,9 +98,9 @@ def locate_optimum(
 def monotone_edge(x: Floats, y: Floats) -> float | None:
     """Return the end of the sweep ``x`` (n,) towards which the losses ``y`` (n,) decrease; None if not monotone.
 
-    The losses are averaged at each distinct x. At least four distinct x are required. The lowest mean must be at an end
-    of the sweep. The absolute rank correlation of the means with x must be at least 0.9. The threshold is below 1,
-    because noise in one mean should not count as a change of direction.
+    The losses are averaged at each distinct x. They are monotone under three conditions: there are at least four
+    distinct x, the lowest mean is at an end of the sweep, and the absolute rank correlation of the means with x is at
+    least 0.9. This threshold is below 1, because noise in one mean should not count as a change of direction.
     """
     levels, of = np.unique(x, return_inverse=True)
     mean = np.bincount(of, y) / np.bincount(of)

@@ -95,7 +95,7 @@ RIVALS = ("isoflop", "chinchilla")
 """Laws of approaches 2 and 3, which are compared with each other if the table allows both."""
 
 MOST_POINTS = 2000
-"""Maximum number of points of training curves in the fit of a law of single runs."""
+"""Maximum number of points of training curves to which a law of single runs is fitted."""
 NOT_OF_CELLS = (
     "A threshold separates cells and predicts no loss, so its extrapolation cannot be tested. See how many cells are "
     "on its wrong side."

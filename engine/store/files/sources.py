@@ -63,7 +63,7 @@ def choose(upload: Upload, asked: str | None, option: str) -> str:
 def open_relation(cursor: Cursor, upload: Upload, part: str, scratch: Path) -> Relation:
     """Return the relation (an SQL query) that reads an uploaded file.
 
-    ``scratch`` is a folder for intermediate copies. It must exist while the relation is used.
+    ``scratch`` is a folder for intermediate copies. This folder must exist while the relation is used.
     """
     if upload.format == "json":
         return _json(cursor, upload, scratch)

@@ -326,7 +326,7 @@ def _merge(runs: Runs) -> tuple[Runs, list[str]]:
 
 
 def copies(runs: Runs) -> NDArray[np.bool_]:
-    """Return a mask (n,): true for each run that equals an earlier run in every mapped number and in its seed.
+    """Return a mask (n,): true for each run that equals an earlier run in the seed and in every mapped number.
 
     If each group has its own law, runs of different groups are never copies. If the sizes N, D and C are unknown, no
     run counts as a copy, because different runs may have equal rows.
