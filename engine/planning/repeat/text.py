@@ -36,7 +36,7 @@ COMPARED = {
     "omega": "omega: samples seen once / repeated samples, at the same loss and infinite N",
     "saving": "D / U: samples of the compute-optimal single pass / repeated samples",
     "break_even": "Break-even price of a sample",
-    "break_even_passes": "Break-even price / one-pass training cost of a sample",
+    "break_even_passes": "Break-even price in one-pass training costs of a sample",
     "kappa": "kappa: compute of repeated training / compute of the single pass",
 }
 ALONE = {
