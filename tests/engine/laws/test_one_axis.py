@@ -346,7 +346,7 @@ def test_refusals_name_the_axis() -> None:
         found(axis, two, "starvation")
     with pytest.raises(PlannerError, match="starvation needs depth: map a column"):
         found("depth", values, "starvation")
-    with pytest.raises(PlannerError, match=r"share is -0.005 in row 0: a law needs positive numbers"):
+    with pytest.raises(PlannerError, match=r"share is -0.005 in row 0: a law needs positive values"):
         found(axis, {**values, axis: np.r_[-0.005, values[axis][1:]]}, "starvation")
     with pytest.raises(PlannerError, match="is nan in row 0: a law needs finite numbers"):
         found("loss", {"loss": np.r_[np.nan, LOSS[1:]], "score": LOSS}, "metric-map")
