@@ -1,8 +1,8 @@
 """Compute-optimal frontier of any law under any compute rule.
 
 If C is proportional to ``N * D``, the frontier of each law has a closed form. Under any other rule the optimum is the
-point where one more FLOP for N and one more FLOP for D lower the loss by the same amount. For a law with the terms ``a
-* N**-alpha`` and ``b * D**-beta``, this condition is ``alpha * a * N**-alpha = sigma * beta * b * D**-beta``. Here
+point where one more FLOP for N and one more FLOP for D lower the loss by the same amount. For a law with the terms
+``a * N**-alpha`` and ``b * D**-beta``, this condition is ``alpha * a * N**-alpha = sigma * beta * b * D**-beta``. Here
 sigma is (dlnC/dlnN) / (dlnC/dlnD). A search for a root in one variable solves this equation.
 """
 

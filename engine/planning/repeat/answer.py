@@ -5,12 +5,12 @@ Source: jets, Sec. 3.2, eqs. 1, 3 to 5. The regimes are:
 One pass: ``D = ((1 + beta / alpha) * B / (L - L_inf))**(1 / beta)`` samples. N and C are those of the compute-optimal
 frontier.
 
-Repeat to the early stop: ``U = (B_rep / (L - L_inf))**(1 / beta_rep)`` unique samples. The model has the size ``N = c *
-U**lambda``, the overfitting threshold. The compute is kappa times that of the single pass.
+Repeat to the early stop: ``U = (B_rep / (L - L_inf))**(1 / beta_rep)`` unique samples. The model has the size
+``N = c * U**lambda``, the overfitting threshold. The compute is kappa times that of the single pass.
 
 omega compares both laws at infinite N: U repeated samples give the same loss as ``omega * U`` samples that an unlimited
-model sees once. A compute-optimal single pass has a finite model and needs even more samples: ``D / U = omega * (1 +
-beta / alpha)**(1 / beta)``. The ratio D / U is called the saving.
+model sees once. A compute-optimal single pass has a finite model and needs even more samples:
+``D / U = omega * (1 + beta / alpha)**(1 / beta)``. The ratio D / U is called the saving.
 
 If both tables can be fitted together with one floor (``floors``), both laws come from this joint fit. N, D and C then
 differ from those of a plan that uses only the one-pass fit, so the answer contains both sets of numbers. Without a

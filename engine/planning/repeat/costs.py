@@ -74,10 +74,10 @@ class SampleCosts:
         """Return the price of a sample at which both regimes cost the same. Above this price, repeating is cheaper.
 
         The single pass needs ``D`` samples and ``C`` FLOPs, repeating ``U`` samples and ``C_rep`` FLOPs. The price is
-        ``(C_rep - C) / (D - U)`` times the price of a FLOP. With ``C_rep = kappa * C``, the first factor is ``(kappa -
-        1) / (1 - U / D) * C / D``. Here ``C / D = 6 * n_p * N`` is the one-pass training compute per sample. The price
-        is infinite if repeating saves no simulation, and zero if repeating needs no additional compute. Arrays can have
-        any shape.
+        ``(C_rep - C) / (D - U)`` times the price of a FLOP. With ``C_rep = kappa * C``, the first factor is
+        ``(kappa - 1) / (1 - U / D) * C / D``. Here ``C / D = 6 * n_p * N`` is the one-pass training compute per sample.
+        The price is infinite if repeating saves no simulation, and zero if repeating needs no additional compute.
+        Arrays can have any shape.
         """
         saved = self.to_simulate(D) - self.to_simulate(U)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -108,9 +108,9 @@ def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRu
 def _samples(v: Values, N: Floats, U: Floats, target: float) -> Floats:
     """Return the D, including repeated samples, at which N parameters and ``U`` unique samples reach ``target``.
 
-    D is infinite if no D reaches the target. The effective number of samples D' solves ``B / D'**beta = target - E - A
-    / N'**alpha``, where N' is the effective model size. D then solves ``D' = U + U * R_D * (1 - exp(-(D / U - 1) /
-    R_D))``. The arrays broadcast.
+    D is infinite if no D reaches the target. The effective number of samples D' solves
+    ``B / D'**beta = target - E - A / N'**alpha``, where N' is the effective model size. D then solves
+    ``D' = U + U * R_D * (1 - exp(-(D / U - 1) / R_D))``. The arrays broadcast.
     """
     with np.errstate(all="ignore"):
         enough = (v["alpha"] * v["A"] / (v["beta"] * v["B"])) ** (1 / v["alpha"]) * U ** (v["beta"] / v["alpha"])
