@@ -23,7 +23,7 @@ from isoplan.engine.schema import Runs
 FEWEST = 4
 """Minimum number of runs for a rank correlation. The rank correlation of three runs has only a few possible values."""
 TIED = 0.25
-"""Largest fraction of runs with tied values of a metric for which no note is added to the metric."""
+"""A note is added to a metric if more than this fraction of its runs have tied values."""
 By = Literal["all", "budget", "group"]
 
 
@@ -48,8 +48,8 @@ class Agreement:
 class Flip:
     """A pair of metrics that agrees in some parts of the table and disagrees in others.
 
-    ``clear`` is True if both signs are significant: for each sign, |rho| exceeds 1 / sqrt(n - 1) in at least one part.
-    1 / sqrt(n - 1) is the standard error of the correlation of two uncorrelated metrics over n runs.
+    ``clear`` is True if both signs are significant: for each sign, ``abs(rho)`` exceeds ``1 / sqrt(n - 1)`` in at least
+    one part. This threshold is the standard error of the correlation of two uncorrelated metrics over n runs.
     """
 
     one: str

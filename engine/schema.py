@@ -246,10 +246,11 @@ class Curves:
 
     ``names`` (m,) are the names of the runs. ``of`` (n,) is the index of the curve of each point, in ascending order;
     the points of a curve are in the order of training. ``values`` are float64 columns (n,). They include "step",
-    "epochs", "D" (samples seen so far) and "C" (FLOPs used so far), if the table contains or implies them; the loss and
-    the metrics; and properties of the whole run ("N", "U", hyperparameters by column name), repeated at each point of
-    its curve. NaN means not measured, infinity means that the run diverged. ``marks`` (m,) is the reason why a curve is
-    excluded, empty for a valid curve. ``categories`` are the categories of the run table, with one code per curve (m,).
+    "epochs", "D" (samples seen so far) and "C" (FLOPs used so far), if the table contains or implies them. They also
+    include the loss, the metrics, and properties of the whole run ("N", "U", hyperparameters by column name). A
+    property is repeated at each point of the curve of its run. NaN means not measured, infinity means that the run
+    diverged. ``marks`` (m,) is the reason why a curve is excluded, empty for a valid curve. ``categories`` are the
+    categories of the run table, with one code per curve (m,).
     """
 
     names: NDArray[np.str_]

@@ -1,10 +1,10 @@
 """Closed forms of compute rules, including those of a two-part model, and a search for roots.
 
 Stage 1 trains the embedder (p_e parameters) and the contextualizer (p parameters) with an in-batch softmax. Stage 1
-costs 6 B L (t p_e + p + 3 B L h) FLOPs per step (behavioural, eq. 1). Stage 2 freezes the embedder, caches its
-embeddings and scores K extra negatives. It costs B L (6 p + 4 (B L + K) h) FLOPs per step. The symbols B, L, t, h and K
-are defined in ``TwoPart``. Each step uses B L events, so C is D times 6 (t p_e + p + 3 B L h) in stage 1 and D times
-6 p + 4 (B L + K) h in stage 2.
+costs ``6 * B * L * (t * p_e + p + 3 * B * L * h)`` FLOPs per step (behavioural, eq. 1). Stage 2 freezes the embedder,
+caches its embeddings and scores K extra negatives. It costs ``B * L * (6 * p + 4 * (B * L + K) * h)`` FLOPs per step.
+The symbols B, L, t, h and K are defined in ``TwoPart``. Each step uses ``B * L`` events, so C is the cost of a step
+times ``D / (B * L)``.
 
 The paper states no formula for stage 2. The formula here counts the operations of Isoplan's trainer, and a test
 compares it with PyTorch's FLOP counter. Each candidate costs two matrix products: one for the score and one for the
@@ -42,7 +42,7 @@ class Form(Protocol):
 
 @dataclass(frozen=True)
 class Powers:
-    """The form C = zeta N^a D^b. If a = b = 1, ``zeta`` is in FLOPs per parameter and sample."""
+    """The form ``C = zeta * N**a * D**b``. If ``a = b = 1``, ``zeta`` is in FLOPs per parameter and sample."""
 
     zeta: float
     a: float = 1.0
@@ -54,16 +54,17 @@ class Powers:
             return self.zeta * (N if self.a == 1 else N**self.a) * (D if self.b == 1 else D**self.b)
 
     def samples(self, C: Floats, N: Floats) -> Floats:
-        """Return D = (C / (zeta N^a))^(1/b)."""
+        """Return ``D = (C / (zeta * N**a))**(1 / b)``."""
         once = C / (self.zeta * (N if self.a == 1 else N**self.a))
         return once if self.b == 1 else once ** (1 / self.b)
 
 
 @dataclass(frozen=True)
 class PerSample:
-    """The form C = 6 D (u N + v).
+    """The form ``C = 6 * D * (u * N + v)``.
 
-    Every sample uses u N parameters of the model, and v further parameters that do not depend on the size of the model.
+    Every sample uses ``u * N`` parameters of the model, and ``v`` further parameters that do not depend on the size of
+    the model.
     """
 
     u: float
@@ -74,15 +75,15 @@ class PerSample:
         return 6.0 * D * (self.u * N + self.v)
 
     def samples(self, C: Floats, N: Floats) -> Floats:
-        """Return D = C / (6 (u N + v))."""
+        """Return ``D = C / (6 * (u * N + v))``."""
         return C / (6.0 * (self.u * N + self.v))
 
 
 def increasing_root(f: Callable[..., Floats], low: ArrayLike, high: ArrayLike, *args: ArrayLike) -> Floats:
-    """Return the x in [low, high] at which the increasing function ``f(x, *args)`` is zero, per element of ``args``.
+    """Return the x in [low, high] at which the increasing function ``f(x, *args)`` is zero.
 
-    The result is NaN where no such x exists. A NaN of ``f`` counts as negative, because it occurs below the
-    domain of a logarithm. The method is Chandrupatla's, as implemented in scipy.
+    The result has one x for each element of ``args``, and NaN where no such x exists. A NaN of ``f`` counts as
+    negative, because it occurs below the domain of a logarithm. The method is Chandrupatla's, as implemented in scipy.
     """
     from scipy.optimize.elementwise import find_root  # This import takes 0.2 s, and few plans need it.
 
@@ -140,19 +141,19 @@ class TwoPart(BaseModel):
 
     @property
     def events(self) -> float:
-        """Number of events in one step, B L. It is also the maximum number of candidates in stage 1."""
+        """Number of events in one step, ``B * L``. It is also the maximum number of candidates in stage 1."""
         return self.B * self.L
 
     def effective(self, N: ArrayLike) -> Floats:
-        """Return N_eff = p + t p_e: each parameter counts once per use by one event (behavioural, Sec. 2)."""
+        """Return ``N_eff = p + t * p_e``: a parameter counts as often as one event uses it (behavioural, Sec. 2)."""
         return (1 + (self.t - 1) * self.s) * np.asarray(N, float)
 
     @property
     def stage1(self) -> PerSample:
-        """The form of stage 1: C = 6 D (t p_e + p + 3 B L h), with D in events (behavioural, eq. 1)."""
+        """The form of stage 1: ``C = 6 * D * (t * p_e + p + 3 * B * L * h)``, with D in events (behavioural, eq. 1)."""
         return PerSample(1 + (self.t - 1) * self.s, 3 * self.events * self.h)
 
     @property
     def stage2(self) -> PerSample:
-        """The form of stage 2: C = D (6 p + 4 (B L + K) h), with D in events, as counted for Isoplan's trainer."""
+        """The form of stage 2 in Isoplan's trainer: ``C = D * (6 * p + 4 * (B * L + K) * h)``, with D in events."""
         return PerSample(1 - self.s, 2 / 3 * (self.events + self.K) * self.h)

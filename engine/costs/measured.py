@@ -1,8 +1,8 @@
 """Compute rules that are fitted to measured C, and the parser of the numbers that users type for a compute rule.
 
 ``fit_zeta`` fits the single constant zeta and extrapolates as the theory does. ``fit_powers`` also fits the two
-exponents, for tables in which C is not proportional to N D (because of attention, small models or fixed costs). Each
-function is a least-squares fit of ln C.
+exponents, for tables in which C is not proportional to ``N * D`` (because of attention, small models or fixed costs).
+Each function is a least-squares fit of ln C.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from isoplan.engine.quantities import parse_number, parse_share
 LEAST = 1e-3
 """Relative scatter of C in percent below which the text shows "less than". Such a scatter is only rounding."""
 TOGETHER = 1e-6
-"""Smallest singular value of the centred ln N and ln D, divided by their largest absolute value, at which N and D vary
-independently enough for a fit.
+"""N and D vary independently enough for a fit if the smallest singular value of the centred ln N and ln D is larger
+than this fraction of their largest absolute value.
 """
 
 
@@ -49,7 +49,7 @@ class MeasuredRule:
 
 
 def fit_zeta(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
-    """Fit zeta of C = zeta N D (amplitudes, eq. 7) to runs (n,) in parameters, samples and FLOPs.
+    """Fit zeta of ``C = zeta * N * D`` (amplitudes, eq. 7) to runs (n,) in parameters, samples and FLOPs.
 
     Raises PlannerError if there are fewer than two runs, if N, D or C of a run is not positive, or if zeta is so
     extreme that a unit must be wrong.
@@ -63,7 +63,7 @@ def fit_zeta(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
 
 
 def fit_powers(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
-    """Fit zeta, a and b of C = zeta N^a D^b to runs (n,) in parameters, samples and FLOPs.
+    """Fit zeta, a and b of ``C = zeta * N**a * D**b`` to runs (n,) in parameters, samples and FLOPs.
 
     Raises PlannerError if there are fewer than four runs, if N, D or C of a run is not positive, if N and D do not vary
     independently, or if the fitted C does not increase with N and with D.

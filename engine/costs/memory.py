@@ -79,7 +79,7 @@ class Candidates:
 
     @property
     def in_batch(self) -> int:
-        """Maximum number of in-batch candidates: B L (behavioural, Sec. 2)."""
+        """Maximum number of in-batch candidates: ``B * L`` (behavioural, Sec. 2)."""
         return (self.global_batch or self.batch) * self.length
 
     @property
@@ -93,7 +93,7 @@ class Candidates:
         return self.logits + self.width * BYTES[self.precision]
 
     def memory(self, K: ArrayLike) -> Floats:
-        """Return the bytes for ``K`` extra negatives: 2 x batch x length x candidates x bytes, plus the embeddings.
+        """Return the bytes for ``K`` extra negatives: ``2 * batch * length * candidates * bytes``, plus the embeddings.
 
         With ``chunk``, only the logits of one chunk are counted. K may be an array.
         """

@@ -43,16 +43,16 @@ LEAST_ZETA, MOST_ZETA = 1e-3, 1e9
 class ComputeRule(BaseModel):
     """Rule for C as a function of N and D.
 
-    - ``6ND``: C = 6 N D (Kaplan et al. 2020, sec. 2.1), with D in tokens.
-    - ``6npND``: C = 6 n_p N D, with D in samples of ``n_p`` tokens each (jets, eq. 2).
-    - ``zetaND``: C = zeta N D, zeta in FLOPs per parameter and sample (amplitudes, eq. 7).
-    - ``per-epoch``: C = zeta n_p N U times ``epochs``; D is the number of unique samples U, each seen ``epochs`` times.
-    - ``powers``: C = zeta N^a D^b, fitted to measured C by ``isoplan.engine.costs.measured``.
-    - ``step``: C = 6 D (t p_e + p + 3 B L h) for stage 1 of the two-part model ``parts`` (behavioural, eq. 1).
-    - ``stage2``: C = D (6 p + 4 (B L + K) h) for stage 2, with a cached embedder and K extra negatives (Isoplan's
-    count).
-    - ``formula``: C = ``formula``, with the variables N, D, n_p and, for runs, any other column. C must increase with
-    D.
+    - ``6ND``: ``C = 6 * N * D`` (Kaplan et al. 2020, sec. 2.1), with D in tokens.
+    - ``6npND``: ``C = 6 * n_p * N * D``, with D in samples of ``n_p`` tokens each (jets, eq. 2).
+    - ``zetaND``: ``C = zeta * N * D``, zeta in FLOPs per parameter and sample (amplitudes, eq. 7).
+    - ``per-epoch``: ``C = zeta * n_p * N * D * epochs``; D is the number of unique samples, each seen
+      ``epochs`` times.
+    - ``powers``: ``C = zeta * N**a * D**b``, fitted to measured C by ``isoplan.engine.costs.measured``.
+    - ``step``: ``C = 6 * D * (t * p_e + p + 3 * B * L * h)``, for stage 1 of the model ``parts`` (behavioural, eq. 1).
+    - ``stage2``: ``C = D * (6 * p + 4 * (B * L + K) * h)``, for stage 2 of ``parts`` with K extra negatives.
+    - ``formula``: C is the value of ``formula``. It can contain N, D, n_p and, for runs, any other column. C must
+      increase with D.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -113,12 +113,12 @@ class ComputeRule(BaseModel):
 
     @property
     def proportional(self) -> bool:
-        """Whether C is a constant times N D. The compute-optimal frontier then has a closed form for some laws."""
+        """Whether C is a constant times ``N * D``. The frontier of some laws then has a closed form."""
         return self.rule in ("6ND", "6npND", "zetaND", "per-epoch")
 
     @property
     def per_pair(self) -> float:
-        """FLOPs per parameter and sample, k in C = k N D; raises PlannerError if C is not proportional to N D."""
+        """FLOPs per parameter and sample: k in ``C = k * N * D``. Raises PlannerError for a rule of another form."""
         if not self.proportional:
             raise PlannerError(f"{self.text} does not give a fixed number of FLOPs per parameter and sample.")
         tokens = self.n_p if self.rule in ("6npND", "per-epoch") else 1.0

@@ -65,7 +65,7 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
     def chain(node: Node) -> Jet:
         result = visit(node.children[0])
         for operator, child in node.links[1:]:
-            if operator == "/" and child.operators == ("^",):  # a / x^b is computed as a x^-b, at half the cost
+            if operator == "/" and child.operators == ("^",):  # a / x^b is computed as a * x^-b, at half the cost
                 base, exponent = (visit(part) for part in child.children)
                 result = _product(result, _power(base, _unary("negate", exponent)))
             else:
@@ -79,7 +79,7 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
 def _reads(tree: Node) -> Counter[int]:
     """Return how often ``jet`` uses each node, by ``id(node)``.
 
-    Equal subtrees are one object. Its jet is computed once and deleted after its last use.
+    Equal subtrees are one object. The jet of such an object is computed once and deleted after its last use.
     """
     found = Counter[int]()
 

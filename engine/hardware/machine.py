@@ -62,10 +62,10 @@ class Machine:
     def least(self) -> float:
         """Size in parameters of the smallest model that achieves ``utilisation``.
 
-        At 40 %, this is the ``least`` of the device. At another utilisation, it is multiplied by (utilisation / 0.4)^2.
-        The reason is that memory bandwidth limits a training step of a small model. Its FLOPs per byte are proportional
-        to the width of a layer, and the width is proportional to the square root of N (roofline model, Williams et al.
-        2009). docs/time.md compares this estimate with measured runs.
+        At 40 %, this is the ``least`` of the device. At another utilisation, it is multiplied by
+        ``(utilisation / 0.4)**2``. The reason is that memory bandwidth limits a training step of a small model. The
+        FLOPs per byte of such a step are proportional to the width of a layer, and the width is proportional to the
+        square root of N (roofline model, Williams et al. 2009). docs/time.md compares this estimate with measured runs.
         """
         return self.device.least * (self.utilisation / UTILISATION) ** 2
 

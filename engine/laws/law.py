@@ -67,7 +67,7 @@ class Derived:
 class Point:
     """A point of the compute-optimal frontier; arrays broadcast. N or D is NaN if the law does not determine it.
 
-    ``U`` is the number of unique samples; if D is larger, samples are repeated. It is infinite if there is no limit.
+    ``U`` is the number of unique samples; if D is larger, samples are repeated. ``U`` is infinite if there is no limit.
     """
 
     N: Floats

@@ -1,8 +1,8 @@
 """The terms of laws, each linear in one amplitude.
 
-A term with an exponent is a exp(-e z), with amplitude a and exponent e. Its coordinate z is ln X for a decreasing
-power, -ln X for an increasing power, and -X for an exponential. A term without an exponent is an amplitude times a
-fixed function of X.
+A term with an exponent is ``a * exp(-e * z)``, with the amplitude ``a`` and the exponent ``e``. Its coordinate ``z`` is
+ln X for a decreasing power, -ln X for an increasing power, and -X for an exponential. A term without an exponent is the
+product of an amplitude and a fixed function of X.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Shape:
 
 @dataclass(frozen=True)
 class Offset(_Shape):
-    """The term c: a constant that is not a floor, such as the value of a parabola at ln X = 0."""
+    """The term ``c``: a constant that is not a floor, such as the value of a parabola at ln X = 0."""
 
     positive: ClassVar[bool] = False
 
@@ -103,7 +103,7 @@ class Offset(_Shape):
 
 @dataclass(frozen=True)
 class Log(_Shape):
-    """The term b ln X."""
+    """The term ``b * ln(X)``."""
 
     def shape(self, x: Floats) -> Floats:
         return np.log(x)
@@ -117,7 +117,7 @@ class Log(_Shape):
 
 @dataclass(frozen=True)
 class LogSquared(_Shape):
-    """The term c (ln X)^2."""
+    """The term ``c * ln(X)**2``."""
 
     def shape(self, x: Floats) -> Floats:
         return np.asarray(np.log(x) ** 2)
@@ -131,7 +131,7 @@ class LogSquared(_Shape):
 
 @dataclass(frozen=True)
 class Reciprocal(_Shape):
-    """The term a / X."""
+    """The term ``a / X``."""
 
     def shape(self, x: Floats) -> Floats:
         return 1.0 / x
@@ -145,7 +145,7 @@ class Reciprocal(_Shape):
 
 @dataclass(frozen=True)
 class _Curve:
-    """The term a exp(-e z), with z a function of X; ``positive`` is True if this function requires X > 0."""
+    """The term ``a * exp(-e * z)``. Here z is a function of X; ``positive`` is True if this function requires X > 0."""
 
     amplitude: str
     axis: str
@@ -176,7 +176,7 @@ class _Curve:
         return {self.amplitude: unit, self.exponent: -v[self.amplitude] * unit * z}
 
     def linear(self, v: Values) -> Floats:
-        """Return the amplitude a of the term a exp(-e z)."""
+        """Return the amplitude ``a`` of the term ``a * exp(-e * z)``."""
         return v[self.amplitude]
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
@@ -185,7 +185,7 @@ class _Curve:
 
 @dataclass(frozen=True)
 class Power(_Curve):
-    """The term A X^-alpha, which decreases with X. The unit of A is loss x unit(X)^alpha."""
+    """The term ``A * X**-alpha``, which decreases with X. The unit of A is ``loss * unit(X)**alpha``."""
 
     def coordinate(self, x: Floats) -> Floats:
         return np.log(x)
@@ -199,7 +199,7 @@ class Power(_Curve):
 
 @dataclass(frozen=True)
 class Rising(_Curve):
-    """The term a X^alpha, which increases with X. The unit of a is loss / unit(X)^alpha."""
+    """The term ``a * X**alpha``, which increases with X. The unit of ``a`` is ``loss / unit(X)**alpha``."""
 
     def coordinate(self, x: Floats) -> Floats:
         return -np.log(x)
@@ -213,7 +213,7 @@ class Rising(_Curve):
 
 @dataclass(frozen=True)
 class Exponential(_Curve):
-    """The term A exp(B X), which increases with X if A B > 0. The unit of B is 1 / unit(X)."""
+    """The term ``A * exp(B * X)``, which increases with X if ``A * B > 0``. The unit of B is ``1 / unit(X)``."""
 
     positive: ClassVar[bool] = False
 
@@ -233,7 +233,10 @@ class Exponential(_Curve):
 
 @dataclass(frozen=True)
 class SignedPower(Exponential):
-    """The term A X^B, which increases with X if A B > 0: an exponential in ln X. The unit of A is loss / unit(X)^B."""
+    """The term ``A * X**B``: an exponential in ln X, which increases with X if ``A * B > 0``.
+
+    The unit of A is ``loss / unit(X)**B``.
+    """
 
     positive: ClassVar[bool] = True
 
@@ -253,7 +256,7 @@ class SignedPower(Exponential):
 
 @dataclass(frozen=True)
 class Ratio(_Curve):
-    """The term (X_s / X)^alpha, the same curve as ``Power``; ``amplitude`` names X_s, the X where the term is one."""
+    """The term ``(X_s / X)**alpha``, the same curve as ``Power``. ``amplitude`` names X_s: at X = X_s the term is 1."""
 
     def coordinate(self, x: Floats) -> Floats:
         return np.log(x)
@@ -270,13 +273,13 @@ class Ratio(_Curve):
         }
 
     def linear(self, v: Values) -> Floats:
-        """Return the amplitude a = X_s^e of the term in the form a X^-e."""
+        """Return the amplitude ``a = X_s**e`` of the term in the form ``a * X**-e``."""
         return np.exp(self.rate(v[self.exponent]) * np.log(v[self.amplitude]))
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
-        """Return the parameters of the term with amplitude a = X_s^e: X_s = a^(1/e), limited to finite values.
+        """Return the parameters of the term with amplitude ``a = X_s**e``.
 
-        A term with a = 0 has X_s = 0.
+        The scale X_s is ``a**(1 / e)``, limited to finite values. A term with ``a = 0`` has ``X_s = 0``.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             return {self.amplitude: np.exp(np.minimum(np.log(a) / e, 700.0)), self.exponent: self.rate(e)}
@@ -290,7 +293,7 @@ class Ratio(_Curve):
 
 @dataclass(frozen=True)
 class Smooth(Ratio):
-    """The term (X_s / X)^(4/d): ``Ratio`` with the dimension d of a smooth target as its parameter."""
+    """The term ``(X_s / X)**(4 / d)``: ``Ratio`` with the dimension d of a smooth target as its parameter."""
 
     def rate(self, value: ArrayLike) -> Floats:
         return 4.0 / np.asarray(value, float)

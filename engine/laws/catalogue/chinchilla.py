@@ -1,4 +1,4 @@
-"""The law L(N, D) = E + A N^-alpha + B D^-beta, with its compute-optimal frontier in closed form."""
+"""The law ``L(N, D) = E + A * N**-alpha + B * D**-beta``, with its compute-optimal frontier in closed form."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from isoplan.engine.laws.terms import Const, Power
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """Return the point with the lowest loss at ``C`` FLOPs, for C = k N D with k = ``rule.per_pair``.
+    """Return the point with the lowest loss at ``C`` FLOPs, for ``C = k * N * D`` with ``k = rule.per_pair``.
 
-    At the minimum alpha A N^-alpha = beta B D^-beta. Hence N* = G (C/k)^a and D* = (C/k)^(1-a) / G, with a =
-    beta/(alpha+beta) and G = (alpha A / (beta B))^(1/(alpha+beta)) (Hoffmann et al. 2022, eq. 4; jets, eq. 3).
+    At the minimum, ``alpha * A * N**-alpha = beta * B * D**-beta``. Hence N* is ``G * (C / k)**a`` and D* is
+    ``(C / k)**(1 - a) / G``, with ``a = beta / (alpha + beta)`` and
+    ``G = (alpha * A / (beta * B))**(1 / (alpha + beta))`` (Hoffmann et al. 2022, eq. 4; jets, eq. 3).
     """
     alpha, beta = v["alpha"], v["beta"]
     pairs = np.log(np.asarray(C, float) / rule.per_pair)
@@ -29,7 +30,8 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
     """Return the point with the lowest C that reaches ``loss``; N, D and C are infinite if ``loss`` is at or below E.
 
-    On the frontier, with L the loss, A N^-alpha = (L-E) beta/(alpha+beta) and B D^-beta = (L-E) alpha/(alpha+beta).
+    Let L be the loss. On the frontier, ``A * N**-alpha`` is the fraction ``beta / (alpha + beta)`` of L - E, and
+    ``B * D**-beta`` is the other fraction, ``alpha / (alpha + beta)``.
     """
     alpha, beta = v["alpha"], v["beta"]
     excess = np.asarray(loss, float) - v["E"]
@@ -44,7 +46,7 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 def samples(v: Values, N: Floats, loss: Floats) -> Floats:
     """Return the D with which a model of ``N`` parameters reaches ``loss``; infinite if no D does.
 
-    D = (B / (L - E - A N^-alpha))^(1/beta).
+    ``D = (B / (L - E - A * N**-alpha))**(1 / beta)``, where L is the loss.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         left = loss - v["E"] - v["A"] * N ** -v["alpha"]

@@ -2,9 +2,9 @@
 
 If a smooth target on a d-dimensional manifold is approximated by a piecewise linear function, the squared error
 decreases at least as fast as X^(-4/d). X is the network size, the number of samples or the compute (Bahri et al. 2021,
-arXiv:2102.06701; Sharma & Kaplan 2020, arXiv:2004.10802). The phase space of n_f final-state particles has d = 3 n_f -
-4 dimensions, and one less if the collision energy is fixed. The bound is not a theorem for trained networks: for WZ
-(n_f = 2, hence a bound of 2) the published fits have exponents of 1.57 to 1.88.
+arXiv:2102.06701; Sharma & Kaplan 2020, arXiv:2004.10802). The phase space of n_f final-state particles has
+``d = 3 * n_f - 4`` dimensions, and one less if the collision energy is fixed. The bound is not a theorem for trained
+networks: for WZ (n_f = 2, hence a bound of 2) the published fits have exponents of 1.57 to 1.88.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from isoplan.engine.laws.terms import Const, Smooth
 
 @lru_cache
 def dimension_bound(axis: str) -> Law:
-    """Return the law ``power`` over the column ``axis`` with the parameter d, such that its exponent is 4/d.
+    """Return the law ``power`` over the column ``axis``, with the exponent 4/d; d is a parameter of the law.
 
     With d fixed at the dimension of the phase space, the law is the bound itself and gives a conservative plan. With d
     free, the fitted d is the effective dimension of the runs.
     """
 
     def inverse(v: Values, loss: Floats) -> Floats:
-        """Return the X at which the law reaches ``loss``: X_c (L-K)^(-d/4); infinite at or below the floor K."""
+        """Return the X with loss L = ``loss``: ``X_c * (L - K)**(-d / 4)``; infinite at or below the floor K."""
         excess = np.asarray(loss, float) - v["K"]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             x = v["X_c"] * np.exp(-np.log(excess) * v["d"] / 4)
@@ -60,8 +60,8 @@ def dimension_bound(axis: str) -> Law:
 def phase_space_dimension(n_f: int, *, fixed_energy: bool = False) -> int:
     """Return the dimension d of the phase space of ``n_f`` final-state particles.
 
-    d = 3 n_f - 4, or 3 n_f - 5 if ``fixed_energy`` (sqrt(s) is the same for all events). Source: amplitudes, sec. 2.
-    Raises PlannerError for fewer than two particles.
+    d is ``3 * n_f - 4``, or ``3 * n_f - 5`` if ``fixed_energy`` (sqrt(s) is the same for all events). Source:
+    amplitudes, sec. 2. Raises PlannerError for fewer than two particles.
     """
     if n_f < 2:
         raise PlannerError(f"A process with {n_f} final-state particles has no phase space: give two or more.")

@@ -20,14 +20,14 @@ from isoplan.engine.laws.terms import Const, Log, LogSquared, Offset, Power, Rec
 
 
 def parabola_optimum(v: Values) -> Floats:
-    """Return the minimum x* = exp(-b / (2 a)); NaN if a <= 0, because the parabola then has no minimum."""
+    """Return the minimum ``exp(-b / (2 * a))``; NaN if ``a <= 0``, because the parabola then has no minimum."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(v["a"] > 0, np.exp(-v["b"] / (2 * v["a"])), np.nan)
 
 
 @lru_cache
 def log_parabola(axis: str) -> Law:
-    """Return the law y = c + b ln x + a (ln x)^2, with x the column ``axis``."""
+    """Return the law ``y = c + b * ln(x) + a * ln(x)**2``, where x is the column ``axis``."""
     x = symbol(axis)
     return Law(
         name="log-parabola",
@@ -53,9 +53,9 @@ def log_parabola(axis: str) -> Law:
 
 
 def starvation_optimum(v: Values) -> Floats:
-    """Return the minimum x* = (b beta / (a alpha))^(1/(alpha+beta)), where the slopes of both terms cancel.
+    """Return the minimum ``(b * beta / (a * alpha))**(1 / (alpha + beta))``, where the slopes of both terms cancel.
 
-    The result is 0 if b = 0 (only the increasing term remains), infinite if a = 0, and NaN if a = b = 0.
+    The result is 0 if ``b = 0`` (only the increasing term remains), infinite if ``a = 0``, and NaN if ``a = b = 0``.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.log(v["b"]) + np.log(v["beta"]) - np.log(v["a"]) - np.log(v["alpha"])
@@ -64,7 +64,7 @@ def starvation_optimum(v: Values) -> Floats:
 
 @lru_cache
 def starvation(axis: str) -> Law:
-    """Return the law y = E + a x^alpha + b x^-beta, with x the column ``axis``.
+    """Return the law ``y = E + a * x**alpha + b * x**-beta``, where x is the column ``axis``.
 
     Too small and too large values of x both increase the loss. Examples are the embedder share s and the number of
     negatives K.
@@ -112,9 +112,9 @@ def _batch(v: Values, updates: Floats) -> Floats:
 
 @lru_cache
 def critical_batch(axis: str) -> Law:
-    """Return the law S = S_min + E_min / B, with B the column ``axis``; S is the number of training steps to a target.
+    """Return the law ``S = S_min + E_min / B``: S is the number of training steps to a target, B the column ``axis``.
 
-    In this form the law is linear in both parameters. E_min = S_min B_crit is the smallest number of samples that
+    In this form the law is linear in both parameters. ``E_min = S_min * B_crit`` is the smallest number of samples that
     reaches the target.
     """
     return Law(

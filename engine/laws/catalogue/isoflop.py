@@ -1,7 +1,8 @@
-"""Approaches 1 and 2 of Hoffmann et al.: N* = k C^a and D* = k_D C^b, fitted to the lowest loss at each compute.
+"""Approaches 1 and 2 of Hoffmann et al.: power laws for N* and D* over C, fitted to the lowest loss at each compute.
 
-The loss at these minima is L*(C) = E + (C_L / C)^gamma. Approach 2 fits a parabola in log N for each budget. Approach 1
-uses the lower envelope of the training curves over compute.
+The laws are ``N* = k * C**a`` and ``D* = k_D * C**b``. The loss at the minima is ``L* = E + (C_L / C)**gamma``.
+Approach 2 fits a parabola in log N for each budget. Approach 1 uses the lower envelope of the training curves over
+compute.
 """
 
 from __future__ import annotations

@@ -19,8 +19,9 @@ FORMULA = parse_formula("((N_c/N)^(alpha_N/alpha_D) + D_c/D)^alpha_D")
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
     """Return the point with the lowest loss at ``C`` FLOPs.
 
-    Let C = k N D with k = ``rule.per_pair``, and p = alpha_N / alpha_D. The bracket (N_c/N)^p + k D_c N / C is minimal
-    at N* = (p N_c^p C / (k D_c))^(1/(1+p)). For other compute rules the minimum is searched numerically.
+    Let ``C = k * N * D`` with ``k = rule.per_pair``, and ``p = alpha_N / alpha_D``. The bracket
+    ``(N_c / N)**p + k * D_c * N / C`` is minimal at the N ``(p * N_c**p * C / (k * D_c))**(1 / (1 + p))``. For other
+    compute rules the minimum is searched numerically.
     """
     if not rule.proportional:
         return numeric.frontier(_loss, v, C, rule)
@@ -36,8 +37,9 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
     """Return the point with the lowest C that reaches ``loss``.
 
-    For C = k N D, with p = alpha_N / alpha_D, the bracket of the law is (N_c/N)^p + D_c/D. On the frontier, its first
-    term is the fraction 1/(1+p) of the bracket and its second term the fraction p/(1+p).
+    With ``p = alpha_N / alpha_D``, the bracket of the law is ``(N_c / N)**p + D_c / D``. If ``C = k * N * D``, the
+    first term is the fraction ``1 / (1 + p)`` of the bracket on the frontier, and the second term is the fraction
+    ``p / (1 + p)``.
     """
     if not rule.proportional:
         return numeric.least_compute(_loss, v, loss, rule)
@@ -54,7 +56,7 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 def samples(v: Values, N: Floats, loss: Floats) -> Floats:
     """Return the D with which a model of ``N`` parameters reaches ``loss``; infinite if no D does.
 
-    D = D_c / (L^(1/alpha_D) - (N_c/N)^p), with p = alpha_N / alpha_D.
+    ``D = D_c / (L**(1 / alpha_D) - (N_c / N)**p)``, where L is the loss and ``p = alpha_N / alpha_D``.
     """
     with np.errstate(all="ignore"):
         left = np.asarray(loss, float) ** (1 / v["alpha_D"]) - (v["N_c"] / N) ** (v["alpha_N"] / v["alpha_D"])

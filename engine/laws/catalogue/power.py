@@ -1,14 +1,14 @@
 """Laws of one column X: a power, a power with breaks, and two maps from the loss to another metric.
 
-``power`` is L(X) = K + (X_c / X)^alpha (amplitudes, eq. 1; Kaplan et al. 2020, eq. 1.1-1.3).
+``power`` is ``L(X) = K + (X_c / X)**alpha`` (amplitudes, eq. 1; Kaplan et al. 2020, eq. 1.1-1.3).
 
-``broken`` is y = a + b x^-c0 prod_i (1 + (x/d_i)^(1/f_i))^(-c_i f_i) with one or two breaks (Caballero et al. 2022, eq.
-1). In a log-log plot, the slope of y - a is -c0 before the first break d_1, and changes smoothly to -(c0 + c1) after
-it; f_i is the width of the change in ln x. The parameter of a second break is r2 = d_2 / d_1 >= 1. This condition
-prevents that the two breaks exchange their order between resamples.
+``broken`` is ``y = a + b * x**-c0 * prod_i((1 + (x / d_i)**(1 / f_i))**(-c_i * f_i))`` with one or two breaks
+(Caballero et al. 2022, eq. 1). In a log-log plot, the slope of y - a is -c0 before the first break d_1, and changes
+smoothly to -(c0 + c1) after this break; f_i is the width of the change in ln x. The parameter of a second break is r2 =
+d_2 / d_1 >= 1. This condition keeps the two breaks in the same order in all resamples.
 
-``metric-map`` is R(L) = A e^(B L) + C, which converts a loss to another metric (jets, sec. 4 and Fig. 5).
-``metric-power`` is R(L) = A L^B + C, the same map with a power instead of the exponential.
+``metric-map`` is ``R(L) = A * exp(B * L) + C``, which converts a loss to another metric (jets, sec. 4 and Fig. 5).
+``metric-power`` is ``R(L) = A * L**B + C``, with a power instead of the exponential.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from isoplan.engine.laws.numeric import inverse, one_axis
 from isoplan.engine.laws.terms import Const, Exponential, Offset, Ratio, SignedPower
 
 SMALLEST = 0.01
-"""Smallest allowed exponent alpha. For a smaller one, the scale X_c = a^(1/alpha) of the term overflows."""
+"""Smallest allowed exponent alpha. For a smaller alpha, the scale ``X_c = a**(1 / alpha)`` of the term overflows."""
 AXIS_UNITS = {"N": "parameters", "D": "samples", "C": "FLOPs"}
 
 
 def _inverse(v: Values, loss: Floats) -> Floats:
-    """Return the X at which the law reaches ``loss``: X_c (L-K)^(-1/alpha); infinite at or below the floor K."""
+    """Return the X with loss L = ``loss``: ``X_c * (L - K)**(-1 / alpha)``; infinite at or below the floor K."""
     excess = np.asarray(loss, float) - v["K"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         x = v["X_c"] * np.exp(-np.log(excess) / v["alpha"])
@@ -59,7 +59,7 @@ def along_axis(axis: str, x: Floats, loss: Floats) -> Point:
 
 @lru_cache
 def power_law(axis: str) -> Law:
-    """Return the law L = K + (X_c / X)^alpha, with X the column ``axis``.
+    """Return the law ``L = K + (X_c / X)**alpha``, where X is the column ``axis``.
 
     If ``axis`` is N, D or C, the law can also compute what a target loss costs.
     """
@@ -154,14 +154,14 @@ def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
 
 
 def loss_for(v: Values, metric: Floats) -> Floats:
-    """Return the L at which the map gives ``metric``: ln((R - C) / A) / B; NaN if ``metric`` is beyond the limit C."""
+    """Return the L at which the map gives R = ``metric``: ``ln((R - C) / A) / B``; NaN if R is beyond the limit C."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log((np.asarray(metric, float) - v["C"]) / v["A"]) / v["B"]
 
 
 @lru_cache
 def metric_map(axis: str) -> Law:
-    """Return the law y = A e^(B x) + C, with x the column ``axis`` (the loss or a metric). It is always monotone."""
+    """Return the law ``y = A * exp(B * x) + C``, which is monotone; x is the column ``axis`` (the loss or a metric)."""
     return Law(
         name="metric-map",
         title=f"Metric over {axis_words(axis)} (exponential map)",
@@ -193,14 +193,14 @@ def metric_map(axis: str) -> Law:
 
 
 def _loss_for_power(v: Values, metric: Floats) -> Floats:
-    """Return the L at which the map gives ``metric``: ((R - C) / A)^(1 / B); NaN if it is beyond the limit C."""
+    """Return the L at which the map gives R = ``metric``: ``((R - C) / A)**(1 / B)``; NaN if R is beyond C."""
     with np.errstate(over="ignore"):
         return np.exp(loss_for(v, metric))
 
 
 @lru_cache
 def metric_power(axis: str) -> Law:
-    """Return the law y = A x^B + C, with x the column ``axis`` (the loss or a metric). It is always monotone."""
+    """Return the law ``y = A * x**B + C``, which is monotone; x is the column ``axis`` (the loss or a metric)."""
     return Law(
         name="metric-power",
         title=f"Metric over {axis_words(axis)} (power-law map)",

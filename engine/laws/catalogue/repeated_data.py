@@ -1,14 +1,15 @@
 """Laws of repeated data: the one-axis law, the overfitting threshold, and the surface over N, D and unique samples U.
 
-``repetition`` is L = L_inf + B_rep / D^beta_rep, the lowest loss that training on D unique samples reaches if it
-repeats them (jets, eqs. 4, 5, Table 2). ``threshold`` is N = c D^lambda, the model size above which training on D
+``repetition`` is ``L = L_inf + B_rep / D**beta_rep``: the lowest loss that repeated training on D unique samples
+reaches (jets, eqs. 4, 5, Table 2). ``threshold`` is ``N = c * D**lambda``: the model size above which training on D
 unique samples overfits (jets, Fig. 3).
 
 In the law ``data-constrained``, each further repetition of a sample has a smaller effect. Each further parameter that
-the unique samples do not need also has a smaller effect. The law is L = E + A / N'^alpha + B / D'^beta.
-The effective number of samples is D' = U_D + U_D R_D (1 - exp(-(D/U_D - 1)/R_D)), with U_D = min(D, U) unique samples.
-N' has the same formula, with N, R_N and U_N = min(N, N_opt(U)). N_opt(U) is the compute-optimal model size for U
-samples that are each seen once (Muennighoff et al. 2023, eqs. 5, 6 and sec. 3.1).
+the unique samples do not need also has a smaller effect. The law is ``L = E + A / N'**alpha + B / D'**beta``. The
+effective number of samples is ``D' = U_D + U_D * R_D * (1 - exp(-(D / U_D - 1) / R_D))``, with ``U_D = min(D, U)``
+unique samples. The formula of the effective model size N' contains N, R_N and ``U_N = min(N, N_opt(U))`` instead.
+N_opt(U) is the compute-optimal model size for U samples that are each seen once (Muennighoff et al. 2023, eqs. 5, 6 and
+sec. 3.1).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from isoplan.engine.laws.terms import Const, Power, Rising
 
 
 def _samples(v: Values, loss: Floats) -> Floats:
-    """Return the D at which the law reaches ``loss``: (B_rep / (L - L_inf))^(1/beta_rep); infinite if L <= L_inf."""
+    """Return the D with loss L = ``loss``: ``(B_rep / (L - L_inf))**(1 / beta_rep)``; infinite if ``L <= L_inf``."""
     excess = np.asarray(loss, float) - v["L_inf"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         D = np.exp((np.log(v["B_rep"]) - np.log(excess)) / v["beta_rep"])
@@ -43,7 +44,7 @@ def _least(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 
 @lru_cache
 def repetition(axis: str) -> Law:
-    """Return the law L = L_inf + B_rep / D^beta_rep; the column ``axis`` is D, U or another count of unique samples."""
+    """Return the law ``L = L_inf + B_rep / D**beta_rep``; here D is the column ``axis``, a count of unique samples."""
     return Law(
         name="repetition",
         title=f"Loss over {axis_words(axis)}, with repetition (power law)",
@@ -68,7 +69,7 @@ def repetition(axis: str) -> Law:
 
 
 def _threshold_samples(v: Values, N: Floats) -> Floats:
-    """Return the D at which the overfitting threshold is ``N`` parameters: (N / c)^(1/lambda)."""
+    """Return the D at which the overfitting threshold is ``N`` parameters: ``(N / c)**(1 / lambda)``."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.exp((np.log(np.asarray(N, float)) - np.log(v["c"])) / v["lambda"])
 
@@ -130,8 +131,9 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 def samples(v: Values, N: Floats, loss: Floats) -> Floats:
     """Return the D with which a model of ``N`` parameters reaches ``loss`` with ``v["U"]`` unique samples.
 
-    D is infinite if the model cannot reach ``loss``. If ``v`` has no U, no sample is repeated. Otherwise, D' is the
-    number of samples that are needed if none is repeated, and D = U (1 - R_D ln(1 - (D'/U - 1)/R_D)) if D' exceeds U.
+    D is infinite if the model cannot reach ``loss``. If ``v`` has no U, no sample is repeated. Otherwise, let D' be the
+    number of samples that are needed if none is repeated. If D' exceeds U, D is
+    ``U * (1 - R_D * ln(1 - (D' / U - 1) / R_D))``.
     """
     if "U" not in v:
         return chinchilla.samples(v, N, loss)

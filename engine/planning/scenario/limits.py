@@ -31,8 +31,8 @@ class Limits:
     """Largest allowed value of each quantity; None if the quantity is not limited.
 
     ``unique`` is a number of unique samples, ``parameters`` a model size, and ``epochs`` a number of passes over the
-    unique samples. ``hours`` is wall-clock time on the machine, ``memory`` the bytes of the training state on each of
-    its devices. ``money`` is the total of everything that has a price, in the currency of the prices.
+    unique samples. ``hours`` is wall-clock time on the machine, ``memory`` the bytes of the training state on each
+    device of the machine. ``money`` is the total of everything that has a price, in the currency of the prices.
 
     Raises PlannerError for a limit that is not positive, and for a limit below one on unique samples, parameters or
     epochs. Also raises PlannerError for a limit on epochs without a limit on unique samples.
@@ -88,7 +88,7 @@ class Question:
     If ``kind`` is "budget", ``value`` is in FLOPs. If ``kind`` is "target", ``value`` is a value of the quantity that
     the law predicts, or of ``metric`` if this name is not empty. A map then predicts the metric from the quantity of
     the law. ``money`` is the amount of a budget that was given in money, in the currency of the prices; ``value`` is
-    then the training compute that this amount buys at most.
+    then the largest training compute that this amount can buy.
     """
 
     kind: Kind

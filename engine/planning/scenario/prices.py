@@ -61,9 +61,9 @@ def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | Non
 class Inference:
     """Queries that a model answers over its life.
 
-    A query costs ``flops`` FLOPs. If ``flops`` is None, a query costs 2 N FLOPs for each of its ``tokens`` (forward
-    pass of a model of N parameters, Kaplan et al. 2020, sec. 2.1). ``machine`` answers the queries; None means the
-    machine that trained the model. Raises PlannerError for a number that is not positive.
+    A query costs ``flops`` FLOPs. If ``flops`` is None, a query costs ``2 * N`` FLOPs for each of its ``tokens``
+    (forward pass of a model of N parameters, Kaplan et al. 2020, sec. 2.1). ``machine`` answers the queries; None means
+    the machine that trained the model. Raises PlannerError for a number that is not positive.
     """
 
     queries: float
@@ -95,7 +95,7 @@ def check_currency(name: str) -> Currency:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a bill: the part of the plan (such as training), the kind of cost (such as money), its unit and amount.
+    """A line of a bill: the part of the plan (such as training), the kind of cost (such as money), unit and amount.
 
     ``amount`` is an array of any shape.
     """

@@ -1,10 +1,11 @@
 """Smaller models of the same loss: their training costs, and the size of least cost over the life of the model.
 
-On the surface E + A N^-alpha + B D^-beta, a model of k_N times the best size reaches the same loss with k_D times the
-samples, where k_D = (1 - (k_N^-alpha - 1) beta/alpha)^(-1/beta). Below k_N = (1 + alpha/beta)^(-1/alpha) no number of
-samples is enough (de Vries 2023, "Go smol or go home"). If inference costs are included, the cheapest size is smaller
-than the best size for training alone (Sardana et al. 2024, "Beyond Chinchilla-Optimal", arXiv:2401.00448, eq. 2). This
-module computes both results for any surface and compute rule.
+On the surface ``E + A * N**-alpha + B * D**-beta``, a model of k_N times the best size reaches the same loss with k_D
+times the samples. Here ``k_D = (1 - (k_N**-alpha - 1) * beta / alpha)**(-1 / beta)``. Below
+``k_N = (1 + alpha / beta)**(-1 / alpha)`` no number of samples is enough (de Vries 2023, "Go smol or go home"). If
+inference costs are included, the cheapest size is smaller than the best size for training alone (Sardana et al. 2024,
+"Beyond Chinchilla-Optimal", arXiv:2401.00448, eq. 2). This module computes both results for any surface and compute
+rule.
 
 If there are limits, only models within the limits are compared.
 """
@@ -44,11 +45,11 @@ NEAREST = 1.02
 class SameLoss:
     """Models that reach the same loss, as arrays (s,) over their size ``fraction`` = N / N*.
 
-    ``plan`` is the plan of the best size N*, with its warnings, and ``best`` its point. ``overhead`` is C / C* - 1.
-    ``low68`` and ``high68`` are the ends of its 68 % interval: NaN without resamples, infinite if a resample never
-    reaches the loss. ``more`` is D / D*. ``within`` states which models the limits allow. ``beyond`` is the largest
-    distance of N, D and C from the runs, in decades. ``smallest`` is the fraction below which no number of samples
-    reaches the loss.
+    ``plan`` is the plan of the best size N*, and ``best`` is the point (N*, D*, C*) of this plan. ``overhead`` is C /
+    C* - 1. ``low68`` and ``high68`` are the ends of the 68 % interval of ``overhead``. They are NaN without resamples,
+    and infinite if a resample never reaches the loss. ``more`` is D / D*. ``within`` states which models the limits
+    allow. ``beyond`` is the largest distance of N, D and C from the runs, in decades. ``smallest`` is the fraction
+    below which no number of samples reaches the loss.
     """
 
     plan: Plan
@@ -77,8 +78,8 @@ class Lifetime:
     ``N``, ``D`` and the training compute ``C`` describe this model, and ``total`` is its total cost. ``training_alone``
     is the total cost of the best model for training alone. ``saved`` is the fraction of this cost that the cheapest
     model saves. ``fraction`` is the N of the cheapest model divided by the N of the best model for training alone.
-    Costs are in FLOPs. If compute has a price, they are in money and include simulated samples. The money is unknown,
-    with a note, if a model is too small to reach the machine's assumed fraction of the peak speed.
+    Costs are in FLOPs, or in money if compute has a price. Costs in money include simulated samples. The money is
+    unknown, with a note, if a model is too small to reach the machine's assumed fraction of the peak speed.
 
     ``warnings`` state how far the model lies beyond the runs. ``support`` is None if the runs support the model.
     Otherwise it describes the models that the runs support.
@@ -168,7 +169,7 @@ def same_loss(
 
 
 def _plan(fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None) -> Plan:
-    """Return the plan of the best size for training alone, which has the least compute without inference."""
+    """Return the plan of the best size for training alone: the plan of least compute without inference."""
     prices = replace(prices, inference=None) if prices is not None else None
     if question.kind == "budget":
         return plan_budget(fit, question.value, rule, limits=question.limits, prices=prices)

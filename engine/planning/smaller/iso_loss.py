@@ -31,9 +31,9 @@ from isoplan.engine.quantities import rounded
 class IsoLoss:
     """Models that reach the same loss as the answer to ``task``.
 
-    ``left`` is the region that the limits of ``task`` allow, and ``rates`` are the costs in ``unit``. Methods have
-    parameter values ``v`` of the law as input: of the best fit, shape (), or of resamples, (r,) or (r, 1). ``answer``
-    needs the values of the fit. All other methods need the values that ``around`` returns.
+    ``left`` is the region that the limits of ``task`` allow, and ``rates`` give costs in ``unit``. Methods read
+    parameter values ``v`` of the law: those of the best fit, shape (), or those of resamples, shape (r,) or (r, 1).
+    ``answer`` needs the values of the fit. All other methods need the values that ``around`` returns.
     """
 
     fit: Fit
@@ -122,7 +122,7 @@ def iso_loss(
 
 
 def _rates(prices: Prices | None, served: Inference | None) -> tuple[Rates, str]:
-    """Return the cost of a FLOP, a sample and a parameter, and its unit: the currency or "FLOPs"."""
+    """Return the costs of a FLOP, a sample and a parameter, and the unit of these costs: the currency or "FLOPs"."""
     if prices is not None and prices.machine.price is not None:
         if served is not None and served.machine is not None:
             served.machine.money(1.0)  # raises an error without a price

@@ -37,7 +37,7 @@ from isoplan.engine.quantities import count, power10
 MOST = 2.0
 """Largest additional compute in the chart, divided by the least compute. A value of 2 means three times the compute."""
 SHOWN = {0.5: "half", 2.0: "twice"}
-"""Sizes with a label for their additional compute in the chart, divided by the best size."""
+"""Sizes, divided by the best size, at which the chart shows the additional compute; the values are the labels."""
 TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 3)
 INSIDE = 0.005
 """Distance from the runs, in decades, up to which a model counts as inside the range of the runs."""

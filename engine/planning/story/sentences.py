@@ -26,7 +26,9 @@ SMALL = 5e-5
 """Smallest value that is written with decimals. A smaller value is written with a power of ten."""
 CENT = 0.01
 SURE = {0.03: "a precise estimate", 0.1: "a good estimate", 0.3: "a rough estimate"}
-"""Words for the reliability of a number, by the largest half-width of its 68 % interval relative to the number."""
+"""Words for the reliability of a number. Each key is the largest half-width of the 68 % interval, divided by the
+number, for which the words are used.
+"""
 UNSURE = "an uncertain estimate"
 GOOD = ("a precise estimate", "a good estimate")
 """Words that do not apply to an extrapolated answer."""
@@ -54,7 +56,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Stated:
-    """Plan to compare with: ``factor`` times the N (or D) of the plan, and the other size for the same target."""
+    """Plan to compare with: its N (or D) is ``factor`` times that of the plan, and it reaches the same target."""
 
     factor: float = 2.0
     of: Literal["N", "D"] = "N"
@@ -110,7 +112,7 @@ def _plain(x: float) -> str:
 
 
 def _like(scale: float, x: float) -> str:
-    """Return ``x`` in the notation, and rounded to the decimal, of ``scale`` with three digits.
+    """Return ``x`` as text in the notation of ``scale``, rounded to the decimal at which ``scale`` has three digits.
 
     For the scale 0.66, 0.6523 is "0.652". For the scale 3 × 10⁻⁶, 1.2345 × 10⁻⁵ is "12.3 × 10⁻⁶".
     """
@@ -166,7 +168,7 @@ def list_runs(words: Words, fit: Fit, runs: Runs | None, y: str) -> str:
 def state_law(words: Words, spent: Quantity, one: Bought, far: str = "") -> str:
     """Return a sentence on the prediction of the law at the cost of the plan, with its interval and reliability.
 
-    Here and below, ``far`` is the distance from the runs as text of ``outside``.
+    In this function and the following ones, ``far`` is the distance from the runs, as text that ``outside`` returns.
     """
     value = one.value
     said = f"For {price(spent)} the law predicts {_a(words.quantity)} of {_amount(value)}"
