@@ -43,16 +43,16 @@ ENDING = 5.0
 SOON, LATE = 5.0, 60.0
 """Delays in seconds before a new runner replaces one that ended early.
 
-``SOON`` is the first delay and ``LATE`` the maximum. The delay doubles each time.
+The first delay is ``SOON``. The delay doubles each time, up to the maximum ``LATE``.
 """
 LIVED = 15.0
-"""Runtime in seconds below which the end of a runner counts as early.
+"""A runner ended early if it ran for less than this time in seconds.
 
-A runner without work waits for this time for new cells before it ends.
+A runner without work waits this long for new cells before it ends.
 """
 OPEN = ("queued", "running", "stopping")
 _folder_and_table = threading.Lock()
-"""Lock that prevents adding cells to run tables and deleting cells at the same time."""
+"""Lock, so that one thread never adds cells to run tables while another thread deletes cells."""
 
 log = logging.getLogger("isoplan.cells")
 
@@ -259,7 +259,7 @@ def _end_runner(folder: Path, watch: Watch) -> None:
 def _fault(what: str, watch: Watch) -> Iterator[None]:
     """Log an error of the ``with`` block instead of raising it, so that the service continues.
 
-    A repeated message is logged only if the block has succeeded, or failed with another message, in between.
+    A repeated message is not logged again until the block has succeeded or has failed with another message.
     """
     try:
         yield

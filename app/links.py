@@ -90,10 +90,10 @@ def named_faults() -> Iterator[None]:
 
 
 def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any) -> list[str]:
-    """Return a sentence for each value of the link that a widget did not accept or changed.
+    """Return a sentence for each value of the link that a widget refused or changed.
 
-    ``given`` is the query of the link, ``left`` the query after the page has run, and ``state`` the widget values. A
-    value that equals the default is not in ``left`` although the widget accepted it; no sentence is returned for it.
+    ``given`` is the query of the link. ``left`` is the query after the page has run. ``state`` contains the widget
+    values. An accepted value that equals the default is not in ``left`` either, but no sentence is returned for it.
     """
     found = []
     for name, values in given.items():
@@ -107,7 +107,7 @@ def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any)
 
 
 def _code(text: str) -> str:
-    """Return text from a link as Markdown code, at most 80 characters, so that Markdown in the text has no effect."""
+    """Return at most 80 characters of a text from a link as Markdown code. Markdown in the text then has no effect."""
     return f"`{text[:80].replace('`', '').strip() or ' '}`"
 
 

@@ -50,8 +50,8 @@ JETS = ComputeRule(rule="6npND", n_p=40)
 def _roles(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
     """Return a mapping with metrics and other roles.
 
-    ``metrics`` are columns for which larger is better, and ``smaller`` those for which smaller is better. ``more`` maps
-    other roles to columns.
+    In the columns ``metrics``, larger values are better. In the columns ``smaller``, smaller values are better.
+    ``more`` maps other roles to columns.
     """
     larger = [Metric(column=name) for name in metrics]
     listed = (*larger, *(Metric(column=name, direction="min") for name in smaller))

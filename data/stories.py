@@ -28,7 +28,7 @@ class Domain:
     on pages. ``icon`` is a Material symbol, and ``text`` is the text of the domain's card. The story fits ``spec`` to
     the rows ``where`` of the bundled table ``demo``. If ``map_spec`` is given, ``target`` is a value of the metric that
     this map predicts. ``prices`` maps the names of input fields to typed values. ``assumed`` states the source of the
-    prices, and ``source`` the source of the runs.
+    prices. ``source`` states the source of the runs.
     """
 
     key: str

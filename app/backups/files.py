@@ -30,7 +30,10 @@ SECRET = 64 * 1024
 """Maximum size in bytes of a file that is searched for a private key."""
 _SECRETS = (".key", ".p12", ".pfx")
 _NOT_OURS = re.compile(r"isoplan\..*|tmp[a-z0-9_]{8}")
-"""Pattern of names that are not copied: the database, older copies of the database, temporary upload folders."""
+"""Pattern of the names of the database, of older copies of the database, and of temporary upload folders.
+
+Files and folders with these names are not copied.
+"""
 
 
 @dataclass(eq=False)

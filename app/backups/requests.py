@@ -47,7 +47,7 @@ log = logging.getLogger("isoplan.backup")
 
 @contextlib.contextmanager
 def answering(db: Database, root: Path) -> Iterator[None]:
-    """Answer requests for copies of ``db`` in a thread until the context ends; ``root`` is the workspace of ``db``."""
+    """Run a thread that answers requests for copies of ``db`` until the context ends. ``root`` is the workspace."""
     folder, ending = root / FOLDER, threading.Event()
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -159,7 +159,7 @@ def database_copy(root: Path, scratch: Path) -> Iterator[tuple[Path, Contents]]:
 
     If no process has the database open, the copy is made here in the folder ``scratch``. Otherwise, the app with the
     open database makes the copy. The copy is removed when the context ends. Raises PlannerError if the database is
-    damaged, or if the process that has it open does not answer.
+    damaged, or if the process that has the database open does not answer.
     """
     request = root / FOLDER / f"{secrets.token_hex(8)}.ask"
     try:

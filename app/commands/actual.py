@@ -69,7 +69,7 @@ def _results(
 ) -> list[Actual]:
     """Return one measured result per plan.
 
-    Raises PlannerError if the number of values of an option is neither 0 nor ``n``, the number of plans.
+    ``n`` is the number of plans. Raises PlannerError if an option has neither 0 nor ``n`` values.
     """
     if bool(loss) == bool(metric):
         raise PlannerError("Measured value: give either --loss or --metric, once for every plan.")

@@ -99,7 +99,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
-    """Return the correlations as a table (one row per pair of metrics, one column per group of runs) and notes."""
+    """Return the correlations as a text table, followed by notes.
+
+    The table has one row per pair of metrics and one column per group of runs.
+    """
     metrics, marked = found[0].metrics, flips(found)
     flipped = {(flip.one, flip.other) for flip in marked}
     body = [

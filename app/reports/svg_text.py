@@ -108,7 +108,7 @@ def draw_text(
     """Return a text with HTML tags as SVG.
 
     The point (``x``, ``y``) in pixels is at the left, center or right (``across``) and at the top, middle or bottom
-    (``along``) of the text. ``size`` is the font size in pixels and ``turn`` a rotation in degrees.
+    (``along``) of the text. ``size`` is the font size in pixels. ``turn`` is a rotation in degrees.
     """
     lines = read_lines(shown)
     height = LEADING * size * (len(lines) - 1)

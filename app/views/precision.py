@@ -102,10 +102,10 @@ def ask(db: Database) -> Answer | None:
 
 
 def _scale(scale: str, laws: Sequence[PublishedLaw], names: Sequence[str]) -> tuple[dict[str, str], list[Anchor]]:
-    """Show the input fields for ``scale``, the source of the law; return their texts by name, and the user's runs.
+    """Show the input fields for ``scale`` (the source of the law); return their texts by name, and the user's runs.
 
-    ``laws`` are the published laws, and ``names`` the processes with trained cells (training runs of Isoplan), for the
-    selected number of particles.
+    ``laws`` are the published laws for the selected number of particles. ``names`` are the processes with this number
+    of particles that have trained cells (training runs of Isoplan).
     """
     if scale == ANCHOR:
         return {}, _anchors()

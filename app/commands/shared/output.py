@@ -65,8 +65,8 @@ def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWa
 def progress(what: str, rows: int) -> Iterator[Callable[[float], None]]:
     """Print the activity ``what`` and its progress on standard error, if the activity takes longer than a second.
 
-    Yields a function of the completed fraction, 0 to 1. If standard error is not a terminal, nothing is printed for
-    tables with fewer than ``MANY`` rows, so that scripts get the same text on fast and slow machines.
+    Yields a function to call with the completed fraction, 0 to 1. If standard error is not a terminal, nothing is
+    printed for tables with fewer than ``MANY`` rows. Scripts then get the same text on fast and on slow machines.
     """
     if rows < MANY and not sys.stderr.isatty():
         yield lambda _: None

@@ -163,7 +163,7 @@ def read_named(text: str, option: str) -> tuple[str, str]:
 
 
 def read_budget(option: str) -> float:
-    """Return the FLOPs of --budget. If the text is ambiguous, print the meaning that is used on standard error."""
+    """Return the FLOPs of --budget. For an ambiguous text, print on standard error which meaning is used."""
     reading = parse_flops(option, "option --budget")
     note(reading.notes(option))
     return reading.value

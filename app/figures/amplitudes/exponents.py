@@ -27,9 +27,10 @@ ASIDE = 0.12
 def draw_exponents(
     published: Sequence[DataExponent], trained: Sequence[DataExponent] = (), theme: Theme = WEB
 ) -> Drawing:
-    """Draw exponents of D with 68 % intervals over the dimension d of phase space, and the bound 4/d as a line.
+    """Draw exponents of D, with 68 % intervals, against the dimension d of phase space. A line shows the bound 4/d.
 
-    ``published`` contains exponents from papers, and ``trained`` exponents that were fitted to cells (training runs).
+    ``published`` contains exponents from papers. ``trained`` contains exponents that were fitted to cells (training
+    runs).
     """
     every = [*published, *trained]
     low, high = min(one.d for one in every) - 0.6, max(one.d for one in every) + 0.6
@@ -87,7 +88,7 @@ TITLES = {"D": "Training points <i>D</i>"}
 
 
 def draw_need(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
-    """Draw the value of D, N or C that ``need`` requires (y axis) over the MSE, which decreases to the right.
+    """Draw the value of D, N or C that ``need`` requires against the MSE. The MSE decreases to the right.
 
     A conservative curve and, if known, an optimistic curve start at the measured run. One dot per curve shows the
     required value at the ``target``.

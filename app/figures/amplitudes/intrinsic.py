@@ -37,7 +37,8 @@ class Measured:
     """Intrinsic dimensions that were measured in one cell (training run).
 
     ``events`` names the training events, and ``d`` is the dimension of their phase space (None if unknown). ``layer``
-    is the dimension of the last hidden layer, ``inputs`` the dimension of the network's inputs (None if not measured).
+    is the dimension of the last hidden layer. ``inputs`` is the dimension of the network's inputs (None if not
+    measured).
     """
 
     events: str
@@ -50,10 +51,10 @@ class Measured:
 
 
 def draw_dimensions(found: Sequence[Measured], x: str = "D", theme: Theme = WEB) -> Drawing:
-    """Draw the measured dimensions over ``x`` (N or D).
+    """Draw the measured dimensions against ``x`` (N or D).
 
-    Filled dots are the last hidden layer, open dots the inputs. Each kind of events has its own colour. Dashed lines
-    are the dimensions d of phase space.
+    Filled dots show the last hidden layer, and open dots show the inputs. Each kind of events has its own colour.
+    Dashed lines are the dimensions d of phase space.
     """
     events = list(dict.fromkeys(one.events for one in found))
     low, high = extent(pd.Series([getattr(one, x) for one in found]).to_numpy(float), positive=True)

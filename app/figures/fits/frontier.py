@@ -14,7 +14,7 @@ from isoplan.engine.schema import Runs
 def draw(
     path: Frontier, runs: Runs | None = None, y: str = "loss", floor: Quantity | None = None, theme: Theme = WEB
 ) -> Drawing:
-    """Draw the compute-optimal loss (or metric ``y``) of the frontier ``path`` over compute."""
+    """Draw the frontier ``path``: the compute-optimal loss (or metric ``y``) against compute."""
     law = along.of_frontier(path, runs, y, floor)
     p = along.parts(theme, law, theme.text, dots.faint(theme))
     figure = compose(theme, along.HEIGHT, "frontier", p.traces, p.shapes, p.notes, clickmode="event+select", **p.axes)

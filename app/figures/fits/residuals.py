@@ -148,10 +148,9 @@ def _unit(log: bool) -> str:
 
 
 def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: tuple[float, float]) -> list[Part]:
-    """Return the runs that are not outliers as dots, or a density of all runs if there are more than ``MOST_DOTS``.
+    """Return dots for the runs that are not outliers. For more than ``MOST_DOTS`` runs, return their density instead.
 
-    A density has only one colour. If the runs come from several datasets, a sample of the runs is drawn as dots
-    instead.
+    A density has only one colour. If there are several datasets, dots for a sample of the runs are returned instead.
     """
     usual = np.flatnonzero(~found.outlier)
     if len(runs) > MOST_DOTS:

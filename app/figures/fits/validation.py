@@ -1,4 +1,4 @@
-"""Figure of a validation on held-out runs: predicted over observed values, and error over extrapolation distance."""
+"""Figure of a validation on held-out runs: predicted against observed values, and errors against their distance."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def draw(
     called: str = "",
     titles: Mapping[str, str] | None = None,
 ) -> Drawing:
-    """Draw predicted over observed values of held-out runs (left), and the mean error of each method per cut (right).
+    """Draw predicted against observed values of held-out runs (left), and each method's mean error per cut (right).
 
     A cut is one choice of held-out runs. Its error is drawn at the distance of its furthest run from the fitted runs.
-    Each method has its own colour, and baselines also have their own dashes. ``called`` is the name of the quantity if
-    the name of its column is misleading: training steps are in the column of the loss. ``titles`` are the names of laws
-    in words, by key.
+    Each method has its own colour, and baselines also have their own dashes. ``called`` is the name of the quantity. It
+    is needed if the column has a misleading name: training steps are in the column of the loss. ``titles`` are the
+    names of laws in words, by key.
     """
     words = {name: f"baseline: {text}" for name, text in BASELINES_IN_WORDS.items()} | dict(titles or {})
     laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]

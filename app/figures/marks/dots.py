@@ -78,8 +78,9 @@ def side_by_side(
 ) -> tuple[Floats, Floats, int]:
     """Move dots with the same coordinates apart: the first dot stays, and the others lie around it.
 
-    ``x`` and ``y`` (n,) are positions on linear axes (logarithms for log axes), ``ends`` the ranges of the axes, and
-    ``size`` the diameter of a dot in pixels. Returns the new positions and the number of dots that share coordinates.
+    ``x`` and ``y`` (n,) are positions on linear axes (logarithms for log axes). ``ends`` are the ranges of the axes.
+    ``size`` is the diameter of a dot in pixels. Returns the new positions and the number of dots that share
+    coordinates.
     """
     spans = [high - low or 1.0 for low, high in ends]
     cells = np.stack([np.round((v - low) / span, 3) for v, (low, _), span in zip((x, y), ends, spans, strict=True)])

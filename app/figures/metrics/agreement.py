@@ -21,8 +21,8 @@ ACROSS = 3
 """Maximum number of panels in one row of the figure."""
 MOST_PANELS = 9
 LEGIBLE = 14
-"""If a row of panels has more cells than this, its cells show no numbers. They would be too small for numbers on a
-narrow page.
+"""If a row of panels has more cells than this, the cells show no numbers. On a narrow page, the cells would be too
+small for numbers.
 """
 GAP = 0.03
 CELL, ALONE, NAMES = 36, 52, 104

@@ -117,7 +117,7 @@ def _in_shade(theme: Theme, axis: Axis, shade: Shade) -> Part:
 
 
 def _name(theme: Theme, chart: Chart, area: Area) -> list[Part]:
-    """Return the name of an area as a label inside it, where it is tallest; empty if the area is too thin.
+    """Return the name of an area as a label at the tallest part of the area; empty if the area is too thin.
 
     The outer tenths of the area are not used, because a label there could extend beyond the plot.
     """

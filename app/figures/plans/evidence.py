@@ -1,4 +1,4 @@
-"""Figures of the evidence for a recipe: the sweep of one setting, and compute-optimal N* and D* over compute.
+"""Figures of the evidence for a recipe: the sweep of one setting, and compute-optimal N* and D* against compute.
 
 The figure of a sweep shows the fitted curves. Without fitted curves, it shows one line per budget with the optimum. A
 band extends from the smallest to the largest optimum of all budgets. For extra negatives, a vertical line shows how
@@ -42,7 +42,7 @@ def draw_sweep(
 ) -> Drawing:  # fmt: skip
     """Draw the sweep of one setting: its optima ``found`` for one metric, and the ``choice`` of a recipe.
 
-    ``C`` is the compute of the recipe in FLOPs, and ``cap`` the largest value that fits into memory. Optima with a fit
+    ``C`` is the compute of the recipe in FLOPs. ``cap`` is the largest value that fits into memory. Optima with a fit
     are drawn as curves.
     """
     curves = [(one, one_axis_curve(one.fit)) for one in found if one.fit is not None]
@@ -188,7 +188,7 @@ def _beside(theme: Theme, words: str, x: float, right: bool, top: bool) -> Part:
 
 
 def _cap(theme: Theme, cap: float | None, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """Return the largest value that fits into memory as a dashed line, with grey beyond it and a note."""
+    """Return a dashed line at the largest value that fits into memory, a grey area beyond this line, and a note."""
     if not cap:
         return [], []
     words = f"memory limit {count(cap, 3)}"
@@ -246,7 +246,7 @@ def _points(found: Sequence[tuple[Optimum, AxisCurve]]) -> pd.DataFrame:
 def draw_frontier(
     path: Frontier, chosen: Minimum | None, y: str, minima: Sequence[Minimum] = (), theme: Theme = WEB
 ) -> Drawing:
-    """Draw the compute-optimal N* and D* of ``y`` over C, with bands.
+    """Draw the sizes N* and D* that are compute-optimal for ``y``, against C and with bands.
 
     ``minima`` of iso-FLOP curves are dots, and the ``chosen`` sizes of a recipe are stars.
     """

@@ -17,7 +17,7 @@ HEIGHT = 470
 
 
 def draw(picture: CostCurve | RunsPicture, theme: Theme = STAGE, height: float = HEIGHT) -> Drawing:
-    """Draw the picture of a screen with a ``height`` in pixels on a page."""
+    """Draw the picture of a screen. ``height`` is the height of the figure on a page, in pixels."""
     if isinstance(picture, CostCurve):
         return cost_curve.draw(picture, theme, height)
     drawing = runs_figure.draw(picture.runs, picture.y, theme)

@@ -55,7 +55,7 @@ def tick_text(value: float, significant: int = 3) -> str:
 
 
 def literal(text: str) -> str:
-    """Return ``text`` of a user with HTML and the placeholders of Plotly templates escaped."""
+    """Return a user's ``text`` for a figure. HTML and the placeholders of Plotly templates are escaped."""
     return escape(text, quote=False).replace("%{", "%&#123;")
 
 

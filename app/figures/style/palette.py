@@ -13,8 +13,8 @@ COMPUTE = (
     "#6950be", "#4760c9", "#0b6fc2", "#0d79a6", "#0f858e", "#118f73", "#129650", "#51961d", "#829110", "#a88b11",
     "#c98212",
 )  # fmt: skip
-"""Colours of compute from small to large. The steps are equal in OKLab, and lightness and the blue-yellow component are
-monotone, so that colour-blind readers see the order.
+"""Colours of compute from small to large, with equal steps in OKLab. Colour-blind readers see the order, because
+lightness and the blue-yellow component change monotonically.
 """
 
 LOSS = (

@@ -33,7 +33,7 @@ STYLE = """
 }
 """
 """Style sheet of every page. Streamlit's grey text in figures, captions and labels has too little contrast on white.
-Some of its controls do not show the focus of the keyboard.
+Some controls of Streamlit do not show whether they have the keyboard focus.
 """
 
 SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
@@ -51,8 +51,8 @@ PIXELS_PER_POINT = 96 / 72
 class Theme:
     """Colours, font and sizes of a figure. A colour is None if the page determines it.
 
-    ``size`` is the font size and ``width`` the width of the figure, both in pixels. ``scale`` multiplies the widths of
-    lines and the sizes of markers.
+    ``size`` is the font size in pixels. ``width`` is the width of the figure in pixels. ``scale`` multiplies the widths
+    of lines and the sizes of markers.
     """
 
     name: str

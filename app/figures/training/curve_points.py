@@ -1,4 +1,4 @@
-"""Figures of points computed from training curves: the lower envelope, over- and underfitted cells, steps to target."""
+"""Figures of points from training curves: lower envelopes, over- and underfitting cells, and steps to a target."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _behind(theme: Theme, behind: Curves | Runs, y: str) -> list[Part]:
 
 
 def _law(theme: Theme, C: Floats, line: Floats, band: Any, inside: Bools, values: tuple[float, float]) -> list[Part]:
-    """Return the line of a law over compute with its bands; it is dashed outside the range of the fitted points."""
+    """Return the line and bands of a law against compute. The line is dashed outside the range of the fitted points."""
     parts = [*lines.bands(C, band, ACCENT, values), *lines.law(theme, C, line, inside, theme.text, 1.6)]
     return [part | {"showlegend": False} for part in parts]
 
@@ -177,7 +177,7 @@ TITLE = "Training steps to the target <i>S</i>"
 
 
 def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", theme: Theme = WEB) -> Drawing:
-    """Draw the law S = S_min (1 + B_crit / B) of training steps over batch size, with the runs.
+    """Draw the law S = S_min (1 + B_crit / B) for the training steps S against the batch size B, with the runs.
 
     Dotted lines show S_min, B_crit and the slope at small batches; they are left out if the curve has no plateau. ``y``
     is the column of the training steps in ``rows``.

@@ -139,7 +139,7 @@ def draw_live(
     theme: Theme = WEB,
     by: str = "C",
 ) -> Drawing:
-    """Draw the curves of cells over ``x`` ("D", "C" or "step"), coloured ``by`` compute "C", size "N" or samples "D".
+    """Draw the curves of cells against ``x`` ("D", "C" or "step"). The colour shows the role ``by`` ("C", "N" or "D").
 
     A curve of a running cell ends in a dot, and a curve of a failed cell ends in a cross. ``end`` is the final x of the
     largest cell. ``shades`` are the smallest and the largest value on the colour scale, if known. These values keep the

@@ -66,7 +66,7 @@ def _widgets(fit: Fit) -> dict[str, Any]:
 
 
 def _swept(law: Law) -> bool:
-    """Return whether ``law`` is a law over one column that the user chooses."""
+    """Return whether ``law`` has only one axis, which is a column that the user chooses."""
     return law.with_axis is not None and law not in LAWS
 
 

@@ -62,7 +62,7 @@ def choose_law(runs: Runs, y: str, start: Suggestion | None) -> Law | None:
 
 
 def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
-    """Show the selection of a column for ``law``, a law over one column, and return the law over this column.
+    """Show the selection of the column that is the axis of ``law``, and return the law for this column.
 
     The initial selection is the column ``start`` if ``law`` can use this column.
     """

@@ -124,7 +124,8 @@ def _ask(db: Database, fit: Fit) -> None:
 def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field], notes: DeltaGenerator) -> Typed:
     """Show the question as a sentence with input fields and return their values.
 
-    ``names`` are the names of the maps by hash, ``chosen`` the selected limits, ``notes`` the container for messages.
+    ``names`` are the names of the maps by hash. ``chosen`` are the selected limits. ``notes`` is the container for
+    messages.
     """
     with blanks("plan"):
         way = choose_way(fit)

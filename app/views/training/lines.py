@@ -65,7 +65,7 @@ def _said(value: Any) -> str:
 
 
 def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str, by: str = "C") -> list[Curve]:
-    """Return the curves of at most ``MOST`` started cells over ``x``, coloured ``by`` the role C, N or D.
+    """Return the curves of at most ``MOST`` started cells against ``x``. The colour shows the role ``by`` (C, N or D).
 
     Cells that have not ended come first. The choice among ended cells is the same in every run of the page.
     """

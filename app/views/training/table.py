@@ -37,7 +37,7 @@ def frame(
     """Return a table with one row per cell in the given order.
 
     The fields in which the cells differ come after the column State. ``Done`` is the completed percentage of the
-    training steps, ``Seconds`` the time of all attempts so far, and ``Loss`` the last logged value.
+    training steps. ``Seconds`` is the time of all attempts so far. ``Loss`` is the last logged value.
     """
     at = now or datetime.now(UTC)
     table = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Input fields of a question: short fields within a sentence, and sliders over compute and over targets."""
+"""Input fields of a question: short fields within a sentence, a slider for compute, and a slider for targets."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ def words(text: str) -> None:
 def blank(label: str, start: str, key: str, width: int = 130, hint: str = "", labelled: bool = False) -> str:
     """Show a text field within a sentence and return its text.
 
-    ``label`` is the name of the field for screen readers; if ``labelled``, the name is also shown above the field.
-
-    The link contains the text under the name ``key``. Each change is an entry in the history of the browser.
+    ``label`` is the name of the field for screen readers; if ``labelled``, the name is also shown above the field. The
+    link contains the text under the name ``key``. Each change is an entry in the history of the browser.
     """
     st.session_state[key] = typed(key, start)
     return str(
