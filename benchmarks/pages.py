@@ -52,8 +52,8 @@ class Measures:
     """Measures of one page at 1440 x 900 pixels.
 
     ``words`` is the number of visible words before the first result: a figure, a table or a number. If the page has no
-    result, ``words`` is the number of all visible words. A setting in the answer of a recommender is also a result; its
-    container has a key that begins with ``value_``.
+    result, ``words`` is the number of all visible words. The values of settings on the page Recommender are results
+    too. The containers of these values have keys that begin with ``value_``.
     ``to_action`` is the number of words before the first primary button, or None if there is no such button.
     ``controls`` is the number of visible controls, ``height`` is in pixels, and ``shift`` is the cumulative layout
     shift.

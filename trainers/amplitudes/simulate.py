@@ -152,8 +152,8 @@ def load_or_simulate(folder: Path, process: str, sqrt_s: float, name: str, count
     """Return the first ``count`` events of the stream ``name``. Simulate the chunks that are not stored yet.
 
     Training runs that need the same chunks at the same time divide the work: only one of them simulates each chunk.
-    ``sqrt_s`` is in GeV. If it is 0, the energy varies as for partons in protons. Raises Stopped if the training run
-    must end, and PlannerError if vegas is not installed or no event has this energy.
+    ``sqrt_s`` is in GeV. If ``sqrt_s`` is 0, the energy varies as for partons in protons. Raises Stopped if the
+    training run must end, and PlannerError if vegas is not installed or no event can have the energy ``sqrt_s``.
     """
     home = folder / f"{process}-{sqrt_s:g}-{SAMPLER}"
     place = home / name

@@ -108,10 +108,10 @@ def survivors(signal: Floats, background: Floats, efficiencies: Floats) -> tuple
 
 
 def cut_error(signal: Floats, background: Floats, efficiency: float) -> float:
-    """Return the relative standard error of a rejection that is due to the uncertainty of the cut.
+    """Return the contribution of the uncertainty of the cut to the relative standard error of a rejection.
 
     The cut is uncertain because the number of signal jets is finite. The log rejection is computed at two efficiencies,
-    one standard error below and one above ``efficiency``. The error is half of the difference.
+    one standard error below and one above ``efficiency``. The result is half of the difference.
     """
     sigma = np.sqrt(efficiency * (1 - efficiency) / len(signal))
     around = np.clip(np.array([efficiency - sigma, efficiency + sigma]), 0.5 / len(signal), 1)

@@ -149,7 +149,7 @@ def _repeated(rng: np.random.Generator) -> Cases:
     rows = grid(rng)
     cells = [[*line, "9.5"] for line in spelled(rows)]
     for i, name in enumerate(("loss", "N", "D", "run")):
-        # Of two columns with the same name, a person would use the first. A note must name the second.
+        # If two columns have the same name, a person would use the first. A note must name the second.
         yield _text(f"name twice {i}", table(cells, (*HEADER, name)), reads(rows, "repeats the name"))
     for i, name in enumerate(("n", "d", "Loss", "LOSS", "l", "c0", "C0")):
         yield _text(f"name in another case {i}", table(cells, (*HEADER, name)), reads(rows))

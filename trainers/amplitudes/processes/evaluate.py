@@ -152,8 +152,8 @@ def waves(process: Process, momenta: Floats, chirality: Chirality) -> list[Curre
 def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -> Array | None:
     """Return the colour-ordered amplitudes (orders, one axis per leg for its helicities, points).
 
-    ``external`` contains the wave functions that ``waves`` returns. The result is None if all diagrams vanish for their
-    chirality. For example, a W couples only to left-handed quarks.
+    ``external`` contains the wave functions that ``waves`` returns for one chirality. The result is None if all
+    diagrams vanish for this chirality. For example, a W couples only to left-handed quarks.
     """
     count, plan = len(process.fields), process.plan
     flow = np.where(np.arange(count) < INCOMING, 1.0, -1.0)

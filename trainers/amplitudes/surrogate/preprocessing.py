@@ -18,7 +18,7 @@ Weight = Floats | None
 def relative(weight: Floats) -> Weight:
     """Return the weights (points,) divided by their mean, or None if all weights are equal.
 
-    None selects the unweighted formulas. The results for equal weights are then exactly those without weights.
+    None selects the unweighted formulas. The results with equal weights and without weights are then exactly equal.
     """
     if (weight == weight[0]).all():
         return None
@@ -182,7 +182,7 @@ def log_invariants(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floa
 
 
 def unfit_momenta(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> str:
-    """Return the reason why an invariant p_i . p_j of ``momenta`` has no logarithm, or "" if all have one.
+    """Return the reason why an invariant p_i . p_j of ``momenta`` has no logarithm, or "" if every one has a logarithm.
 
     The reason is a sentence with the first row in which p_i . p_j of a ``chosen`` pair is not positive. An example is a
     pair of collinear massless particles. Momenta are processed in blocks to limit the memory.

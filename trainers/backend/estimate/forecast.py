@@ -35,11 +35,11 @@ LOOKED_AT = 50
 LONG, BRIEF = 5.0, 0.5
 """Minimum times in seconds of a finished cell that is used to compare this machine with another machine.
 
-``LONG`` is for the whole time of a cell; the start of a cell is then negligible. ``BRIEF`` is for its training time, if
-this time is known.
+If the training time of the cell is known, this time must be at least ``BRIEF``. Otherwise, the whole time of the cell
+must be at least ``LONG``, so that the start of the cell is negligible.
 """
 NEAR = 10.0
-"""A prediction uses a finished cell only if the smallest new cell has at most ``NEAR`` times the FLOPs of this cell.
+"""A finished cell is used only if the smallest new cell has at most ``NEAR`` times the FLOPs of the finished cell.
 
 Much smaller finished cells are not used, because evaluation takes most of their time.
 """

@@ -40,7 +40,7 @@ AN_HOUR: Mapping[TimeUnit, float] = {"second": 3600.0, "minute": 60.0, "hour": 1
 class Cap:
     """The limit of a sweep in device ``hours``; None means no limit.
 
-    A device hour is one hour of a GPU, or of one core if cells run on cores. If the user typed the limit as a time, it
+    A device hour is one hour of a GPU, or of one core if cells run on cores. If the user typed a time, the limit
     is shown in the ``unit`` of this time. If the user typed an amount of money, ``price`` is the price per device hour,
     and the limit is shown in ``currency``.
     """

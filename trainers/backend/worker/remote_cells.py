@@ -77,7 +77,7 @@ _heard = [0.0]
 
 
 def pack(folder: Path) -> dict[str, bytes]:
-    """Return the files that a worker needs for an attempt of the cell in ``folder``, by name. Runs in the runner.
+    """Return, by name, the files that a worker needs for an attempt of the cell in ``folder``. Runs in the runner.
 
     The files are the specification, the lease, the checkpoint, and the descriptions of families in the workspace.
     """

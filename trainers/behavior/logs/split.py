@@ -142,8 +142,8 @@ def by_share(log: Log) -> Split:
 def training_windows(split: Split, length: int) -> Windows:
     """Return windows that predict each training event once, except the first event of each user.
 
-    The windows of a user are cut from the end. The model therefore reads ``length`` events in each window, and fewer
-    only in the first window of a user.
+    The events of a user are divided into windows from the last event backwards. The model therefore reads ``length``
+    events in each window, except that the first window of a user can have fewer.
     """
     return _windows(split.first, split.first, split.train, length, length)
 
@@ -176,9 +176,10 @@ def _before(log: Log, moment: float) -> Ints:
 
 
 def _windows(first: Ints, begin: Ints, end: Ints, length: int, step: int) -> Windows:
-    """Return windows that score the events of each user from ``begin`` to ``end``, cut from the end.
+    """Return windows that score the events of each user from ``begin`` to ``end``.
 
-    A window scores ``step`` events. The first window of a user scores the remaining events.
+    From the last event of a user backwards, each window scores ``step`` events. The first window of the user scores the
+    remaining events.
     """
     if length < 1:
         raise ValueError(f"windows of {length} events")

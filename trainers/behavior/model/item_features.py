@@ -151,7 +151,7 @@ class Circumstances:
 class Known:
     """Features of items in the form that the embedder reads.
 
-    - ``words`` (words,): token numbers, from 1, of the texts of item 0, then of item 1, and so on.
+    - ``words`` (words,): token numbers (from 1) of the texts of all items, in the order of the items.
     - ``lengths`` (items,): number of words of each item.
     - ``categories`` (items, columns): rows of the one table that all category columns share.
     - ``numbers`` (items, columns): numbers that are scaled over the catalogue.

@@ -163,9 +163,9 @@ def sampled(
 def log_chances(shares: Tensor, positions: int, drawn: float = 0.0) -> Tensor:
     """Return log q (items,): the log of the probability that each item is a candidate in a batch of P ``positions``.
 
-    ``shares`` (items,) contains the fraction of all targets that each item has, above 0. An item is a unique target
-    with the probability 1 - (1 - share)^P. In a joint softmax, the item is also drawn with the probability ``drawn`` =
-    K / items.
+    ``shares`` (items,) contains, for each item, the fraction of all targets that are this item. It must be above 0. An
+    item is a unique target with the probability 1 - (1 - share)^P. In a joint softmax, the item is also drawn with the
+    probability ``drawn`` = K / items.
     """
     missed = positions * torch.log1p(-shares.double().clamp(max=1 - 1e-12)) + math.log1p(-min(drawn, 1 - 1e-12))
     return torch.log(-torch.expm1(missed)).to(shares.dtype)

@@ -54,8 +54,8 @@ If a log needs more scores, only a random selection of its events is scored. The
 class Counts:
     """Counts of the training events.
 
-    ``shares`` (items,) is the fraction of training events that each item has. Entry (a, b) of ``after`` (items, items)
-    is the number of times that item b followed item a within ``REACH`` events.
+    ``shares`` (items,) contains, for each item, the fraction of the training events with this item. Entry (a, b) of
+    ``after`` (items, items) is the number of times that item b followed item a within ``REACH`` events.
     """
 
     shares: Floats

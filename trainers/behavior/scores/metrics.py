@@ -53,9 +53,9 @@ They are metrics over the default candidates of the training run, and recall@10 
 class Evaluation:
     """Result of an evaluation of ``events`` scored events.
 
-    ``metrics`` maps names to the metrics of all scored events. ``histories`` contains, for each history length, the
-    metrics of the events with this length. A history length without events is omitted. A perplexity that overflows is
-    also omitted.
+    ``metrics`` contains, by name, the metrics of all scored events. ``histories`` contains, for each history length,
+    the metrics of the events with this length. A history length without events is omitted. A perplexity that overflows
+    is also omitted.
     """
 
     events: int

@@ -69,7 +69,7 @@ class Data:
 
     @cached_property
     def shares(self) -> NDArray[np.float32]:
-        """Fraction of the training events that each item has, (items,).
+        """For each item, the fraction of the training events with this item, (items,).
 
         An item without training events is treated as if it had half an event.
         """

@@ -129,8 +129,8 @@ class Trainer:
     def negatives(self) -> int:
         """Number of extra negatives K that are drawn at each step.
 
-        The number is 0 while a stage 2 cell (training run) trains its stage 1. All cells of a sweep of K can thus share
-        one stage 1.
+        The number is 0 while a stage 2 cell (training run) trains its stage 1. All cells of a sweep over K can thus
+        share one stage 1.
         """
         return self.cell.negatives if self.state.stage == self.cell.stage else 0
 
