@@ -19,9 +19,9 @@ OPEN_PATHS = frozenset({"/healthz", "/_stcore/health"})
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s\[\]@#?/\\:]+))(?::\d+)?")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # A page can run three kinds of scripts: files of this server, the inline scripts of its own HTML (listed by hash), and
-# blob: scripts, because Streamlit loads page components with their own code as blobs. Styles stay 'unsafe-inline'
-# because two libraries of the pages, emotion and plotly.js, write style elements and attributes while they draw. A
-# style cannot run a script.
+# blob: scripts, because Streamlit loads the code of page components as blobs. Styles stay 'unsafe-inline' because two
+# libraries of the pages, emotion and plotly.js, write style elements and attributes while they draw. A style cannot run
+# a script.
 CONTENT_POLICY = (
     f"default-src 'self'; script-src 'self' {' '.join(inline_scripts())} blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
@@ -109,10 +109,11 @@ def _name(host: str) -> str:
 
 
 def _same_origin(scope: Scope, headers: Headers, host: str, shared: bool) -> bool:
-    """Return whether a request comes from a page of this server or cannot change anything.
+    """Return True for a request from a page of this server, and for a request that cannot change anything.
 
-    A request without an Origin header does not come from a page of another site, so it is accepted too. If ``shared``
-    is true, a proxy in front of the server can add TLS. The origin can then be https although the request is http.
+    A request without an Origin header does not come from a page of another site, so the result is also True. If
+    ``shared`` is true, a proxy in front of the server can add TLS. The origin can then be https although the request is
+    http.
     """
     if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
         return True

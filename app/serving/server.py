@@ -46,7 +46,7 @@ OPTIONS = {
     "logger.enableRich": False,
     "client.toolbarMode": "viewer",
     "runner.magicEnabled": False,
-    "runner.postScriptGC": False,  # True: after every run of a page, a garbage collection takes 0.2 s
+    "runner.postScriptGC": False,  # if True, a garbage collection of 0.2 s follows every run of a page
     "server.baseUrlPath": "",
     "server.enableCORS": True,
     "server.enableXsrfProtection": True,
@@ -124,8 +124,8 @@ def build(start: Start, settings: workspace.Settings, failure: list[Exception]) 
 def _our_files(file_name: str) -> list[str]:
     """Return the path of Isoplan's own Streamlit configuration file.
 
-    This function replaces the one of Streamlit, so that configuration files of the user and of the working directory
-    are ignored.
+    This function replaces a function of Streamlit. Configuration files of the user and of the working directory are
+    therefore ignored.
     """
     return [str(MAIN.parent / ".streamlit" / file_name)]
 

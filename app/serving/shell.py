@@ -30,7 +30,7 @@ ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 # Without this script, Streamlit's front end first looks for its server below the path of the page (/plan/...), and
 # every first visit of a page logs errors. The colours prevent a white flash in dark mode before the theme is loaded.
 # Streamlit draws a placeholder of 40 pixels for each widget until its code is loaded. To avoid a visible change of the
-# layout, the page is hidden until its first widgets are drawn, for at most five seconds. The space of the menu is
+# layout, the page stays hidden until its first widgets are drawn (at most five seconds). The space of the menu is
 # reserved.
 HEAD = """
     <script>
@@ -93,7 +93,7 @@ def html(page: str = "") -> str:
 
 
 def inline_scripts() -> tuple[str, ...]:
-    """Return a Content-Security-Policy source with the hash, ``'sha256-...'``, of each inline script."""
+    """Return one Content-Security-Policy source per inline script: the hash of the script, ``'sha256-...'``."""
     found = (body for page in ("", *FIGURES) for body in re.findall(r"<script>(.*?)</script>", html(page), re.DOTALL))
     digests = (base64.b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in found)
     return tuple(dict.fromkeys(f"'sha256-{digest}'" for digest in digests))

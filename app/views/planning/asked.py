@@ -62,7 +62,7 @@ def budget_blank(fit: Fit) -> str:
 
 
 def typed_budget(fit: Fit) -> str:
-    """Return the typed budget before its input field is drawn; "" if the question has a target instead of a budget."""
+    """Return the typed budget, even before its field is drawn; "" if the question has a target instead of a budget."""
     if fit.law.frontier is None or typed("ask", WAYS[0]) == WAYS[1]:
         return ""
     return typed("budget", "")

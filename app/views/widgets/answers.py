@@ -14,7 +14,7 @@ INSIDE = ("green", "check_circle")
 
 
 def chip(standing: Standing) -> str:
-    """Return the ``standing`` of an answer, such as inside the runs, as Markdown: a coloured chip with its label."""
+    """Return the ``standing`` of an answer (such as "inside the runs") as a coloured chip with a label, in Markdown."""
     colour, icon = INSIDE if standing.level is None else LEVELS[standing.level]
     return f":{colour}-badge[:material/{icon}: {escape_markdown(standing.label)}]"
 

@@ -18,9 +18,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 OPEN = "open_"
 """Prefix of session keys for values that the app itself writes to the link. Streamlit writes the other values."""
 OF_PAGE = ("hour_price", "device", "devices", "precision")
-"""Keys of widgets that several pages have under the same name in the link, but with another meaning on each page."""
+"""Keys of widgets that have the same name in the links of several pages, but a different meaning on each page."""
 TYPED_OF_PAGE = ("reach",)
-"""Names of values that the app itself, and not Streamlit, writes to the link, with another meaning on each page."""
+"""Names of values that have a different meaning on each page. The app itself, not Streamlit, writes them to the link.
+"""
 _KEPT, _OWNERS, _PAGE = "values_kept", "value_owners", "page_drawn"
 _FROM_LINK, _LINK, _TAKEN = "values_from_link", "names_in_link", "names_taken"
 
