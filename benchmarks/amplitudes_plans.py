@@ -40,7 +40,7 @@ SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for 
 LEAST_RUNGS = 3
 """Number of values in ``LADDER`` (training iterations) that are tried first. If none suffices, the next is tried."""
 RATIOS = (3.0, 10.0)
-"""Ratios of the anchor's loss to the target loss. One plan is made for each ratio. The anchor is a training run."""
+"""Ratios of the anchor's loss to the target loss. One plan is made from the anchor for each ratio."""
 SEEDS = (0, 1, 2)
 GOAL, MOST = 1.1, 30.0
 """Upper limits of two ratios for a good plan: mean loss / target loss, and planned compute / necessary compute."""

@@ -77,7 +77,7 @@ class Scan:
 
     @property
     def cell(self) -> TrainedCell:
-        """The first cell of the scan, for fields that are equal in all cells."""
+        """The first cell of the scan. Use it only for fields that are equal in all cells."""
         return self.found[0].cell
 
     @property

@@ -37,7 +37,7 @@ CODE = "curves"
 
 
 def over_smoothings(made: Fit, refit: Callable[[float, int], Fit]) -> Fit:
-    """Return the fit ``made`` with resamples from several smoothings of the training curves, in equal numbers.
+    """Return the fit ``made`` with equal numbers of resamples from several smoothings of the training curves.
 
     ``refit(smoothing, resamples)`` returns a fit with another smoothing. ``made`` is returned unchanged if it has no
     resamples, if its smoothing is 0, or if no other smoothing gives a fit.

@@ -166,7 +166,7 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
 
 
 def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
-    """Warn if the objective of the fit and least squares give different values of a resolved floor."""
+    """Warn if least squares gives another value of a resolved floor than the objective of the fit."""
     curve = found.confidence
     if curve is None or not curve.resolved or curve.agrees(floor):
         return

@@ -54,9 +54,9 @@ MOST_RUNS = 4000
 class Offset:
     """Differences of the residuals between the values of ``column``.
 
-    ``by_value`` is the offset of each value: its mean residual minus the mean of all runs. ``p`` is the p-value of the
-    test, with Bonferroni's correction. ``smaller`` is the fraction by which the scatter of the residuals decreases if
-    the offsets are subtracted.
+    ``by_value`` is the offset of each value: the mean residual of its runs minus the mean residual of all runs. ``p``
+    is the p-value of the test, with Bonferroni's correction. ``smaller`` is the fraction by which the scatter of the
+    residuals decreases if the offsets are subtracted.
     """
 
     column: str

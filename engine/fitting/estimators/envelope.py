@@ -130,8 +130,8 @@ def _corrected(
     """Return the corrected parameters (1 + r, p), and the objective of the first row.
 
     The first row is corrected for the mean selection bias, and each further row for the bias of one simulation. The
-    power laws are N* = k C^a and D* = k_D C^b. k and k_D are corrected by factors, and a and b by differences. The loss
-    is corrected at each point before its law is fitted, so the form of this law does not change.
+    power laws are N* = k C^a and D* = k_D C^b. ``k`` and ``k_D`` are corrected by factors, ``a`` and ``b`` by
+    differences. The loss is corrected at each point before its law is fitted, so the form of this law does not change.
     """
     still, mean = bias.without(e, first), _simulated_records(e, bias, 0, CHANCES)
     drawn = _simulated_records(e, bias, s.spec.seed, spec.bootstrap)
@@ -151,7 +151,7 @@ def _corrected(
 
 
 def _straight(powers: Floats) -> Floats:
-    """Return ln k, a, ln k_D and b (r, 4) of the power laws N* = k C^a and D* = k_D C^b.
+    """Return ``ln k``, ``a``, ``ln k_D`` and ``b`` (r, 4) of the power laws N* = k C^a and D* = k_D C^b.
 
     Least squares of logs is linear in these numbers, so biases can be subtracted from them.
     """
@@ -159,7 +159,8 @@ def _straight(powers: Floats) -> Floats:
 
 
 def _powers(spec: FitSpec, rows: Records) -> Floats:
-    """Return k, a, k_D and b (r, 4) of the power laws N* = k C^a and D* = k_D C^b through each envelope.
+    """Return ``k``, ``a``, ``k_D`` and ``b`` (r, 4) of the power laws N* = k C^a and D* = k_D C^b through each
+    envelope.
 
     They are NaN for an envelope with too few points or only one model size.
     """

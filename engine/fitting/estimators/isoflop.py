@@ -31,7 +31,7 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Role, Runs
 
 Draw = Callable[[slice], "tuple[list[Budget], Floats]"]
-"""Function that returns the budgets, and the weights (r, n) of the runs, for a slice of resamples."""
+"""Function of a slice of resamples. It returns the budgets, and the weights (r, n) of the runs."""
 REWEIGHTINGS = 100
 MEMORY = 1_000_000
 """Maximum number of weights (resamples x runs) in memory."""

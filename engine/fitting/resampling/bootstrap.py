@@ -58,7 +58,7 @@ def uniforms(seed: int, start: int, stop: int, count: int) -> Floats:
 
 
 def student(freedom: int, uniform: Floats) -> Floats:
-    """Return factors (r,) that convert normal numbers to Student's t numbers, from ``uniform`` random numbers (r,).
+    """Return factors (r,) that convert normal numbers to Student's t numbers; ``uniform`` (r,) are random numbers.
 
     A factor is sqrt(freedom / chi2), with a random chi2 of ``freedom`` degrees of freedom.
     """

@@ -1,6 +1,6 @@
 """Confidence curve of a floor, from its profile likelihood. It is calibrated by simulation if the floor is near zero.
 
-S(t) is the smallest sum of squared residuals for a fixed floor t, over all other parameters. Residuals are differences
+S(t) is the sum of squared residuals for a fixed floor t, minimised over all other parameters. Residuals are differences
 of logs, or of y if the fit does not use logs. The signed root is r(t) = sign(t - E) sqrt((S(t) - S(E)) / s^2), where
 s^2 = S(E) / nu, and nu is the number of degrees of freedom. At the true floor, r has Student's t distribution with nu
 degrees of freedom. This is exact for a linear law (the F test). The distribution function at r(t) is the confidence
@@ -50,7 +50,7 @@ TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
 TAIL: tail probability of the quantiles that define the width of r.
 """
 INFLATED = 2.0
-"""Ratio (standard deviation / robust standard deviation) of the residuals above which the lowest run limits the floor.
+"""The lowest run limits the floor if (standard deviation) / (robust standard deviation) of the residuals exceeds this.
 
 For comparison: the ratio is 1.5 if one run in twenty has five times the noise of the other runs.
 """

@@ -164,7 +164,8 @@ def _any(curves: Curves, points: Bools) -> Bools:
 
 
 BUDGETS = 500
-"""Number of budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, use 1,500).
+"""Number of budgets at which curves are compared (Hoffmann et al. 2022, sec. 3.1, use 1,500). The budgets are evenly
+spaced in log C.
 """
 RIVALS = 30
 """Number of best curves stored for each budget. The envelope of a resample rarely needs a worse curve."""

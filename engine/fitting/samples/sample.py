@@ -26,7 +26,7 @@ SCALES = ("N", "D", "U", "C")
 class Sample:
     """The runs that are fitted: all runs with a positive weight and a value on each axis.
 
-    ``columns`` contains an array (n,) for each axis. ``y`` is the fitted quantity times ``sign``, which is -1 if larger
+    ``columns`` contains an array (n,) for each axis. ``y`` is (fitted quantity) * ``sign``. ``sign`` is -1 if larger
     values are better and the law describes -y. ``unplaced`` counts the runs that are omitted because their value on a
     swept axis is zero and ``FitSpec.realised`` is None. ``unmeasured`` counts the runs without a value of y. An example
     of a missing y is a background rejection that is given only as a limit.
@@ -152,7 +152,7 @@ def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
 
 
 def swept_axis(law: Law) -> str | None:
-    """Return the axis of a law with a selectable axis, if a sweep of this axis may start at zero; otherwise None."""
+    """Return the selectable axis of ``law`` if a sweep of this axis may start at zero; otherwise None."""
     swept = law.with_axis is not None and law.axis in law.positive and law.axis not in SCALES
     return law.axis if swept else None
 

@@ -1,4 +1,4 @@
-"""Damped Newton method within bounds, for many starts at once, for any objective with derivatives.
+"""Damped Newton method within bounds. It processes many starts at once and needs the derivatives of the objective.
 
 The matrix of a step is H + lambda * G. H is the full Hessian of the objective, and G is the Gauss-Newton matrix of
 iteratively reweighted least squares. The damping lambda decreases after a step that lowers the objective, and is

@@ -37,7 +37,7 @@ MORE_STARTS: number of grid cells in each further batch of starts.
 The optima of the pilots show how far the optima of the other resamples may be from the best fit.
 """
 PILOT_BLOCK = 4
-"""Number of pilot resamples in a block. It is small, so that every thread receives a block."""
+"""Number of pilot resamples in a block. This number is small, so that every thread receives a block."""
 AXES, REACH = 3, 3.0
 """AXES: number of principal axes of the pilots' optima that are used for the starts of other refits.
 REACH: distance of these starts from an optimum along an axis, in standard deviations.
@@ -63,7 +63,7 @@ ROUNDS, AGAIN = 16, 3
 starts have ended in the best minimum of the resample.
 """
 MANY = 2_000
-"""Smallest number of runs with which a fit uses fewer starts. With many runs, the optimum is rarely uncertain."""
+"""A fit of at least this number of runs uses fewer starts. With many runs, the optimum is rarely uncertain."""
 SKIPPED = 2
 """Number of losses at the beginning of ``Optimum.ladder`` that a start from a grid cell skips.
 

@@ -193,7 +193,9 @@ class Resampling:
 
 
 EXCLUDED = 0.025
-"""A floor is resolved if the confidence in a floor of zero is not above this: its 95 % interval then excludes zero."""
+"""A floor is resolved if the confidence in a floor of zero is at most this number. The 95 % interval of the floor then
+excludes zero.
+"""
 OUTSIDE = 0.16
 """Probability outside a 68 % interval on each of its two sides."""
 LARGEST = 8.0

@@ -55,7 +55,7 @@ _SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "bool": "BOOLEAN"}
 
 
 def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints) -> dict[str, Category]:
-    """Return the categories of a table: its columns with 2 to ``MOST_VALUES`` different values, by column name.
+    """Return column name -> category for each column of a table with 2 to ``MOST_VALUES`` different values.
 
     The codes of a category contain one number for each row in ``ids``: the index of the row's value, or -1 if the value
     is missing. Datasets, splits and flags come first. Columns of seeds, states and metrics are left out, and so are the

@@ -55,7 +55,8 @@ def read_derived(options: Iterable[str]) -> dict[str, str]:
 def check_derived(columns: Sequence[Column], roles: Roles) -> None:
     """Check the formulas of a mapping.
 
-    Raises PlannerError if a role is not numeric or also has a column, or if a formula cannot be parsed or evaluated.
+    Raises PlannerError if a role with a formula is not numeric or has a column as well, or if a formula cannot be
+    parsed or evaluated.
     """
     known = {c.name: c for c in columns}
     for role, text in roles.derived.items():

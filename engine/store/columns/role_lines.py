@@ -113,9 +113,9 @@ def duration_lines(
 
 
 def span_of(column: Column, roles: Roles, role: Role) -> str:
-    """Return the range of a column as text, such as ``50 M to 7 B``, after the conversion in the mapping.
+    """Return the range of a column as text, such as ``50 M to 7 B``.
 
-    For a column without numbers, return up to two examples.
+    The conversion in the mapping is applied first. For a column without numbers, return up to two examples.
     """
     if column.minimum is None or column.maximum is None:
         return f"for example {', '.join(column.examples[:2])}" if column.examples else "no values"

@@ -14,7 +14,7 @@ from isoplan.engine.store.columns.names import ERRORS, LARGER, NOT_A_SIZE, plain
 COUNTS = (Role.N, Role.D, Role.U)
 COMPUTE = (Role.C, Role.BUDGET)
 MOST = {Role.N: 1e15, Role.D: 1e19, Role.U: 1e19}
-"""Upper limits of parameters and samples, above any real run. A unit that gives larger numbers is rejected."""
+"""Numbers of parameters and samples that no real run exceeds. A unit that gives larger numbers is rejected."""
 FEWEST = 1e5
 """A number of parameters or samples that is below this value and not whole is in a larger unit, such as millions."""
 MANY = 1e5

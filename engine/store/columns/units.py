@@ -24,7 +24,9 @@ _NEAR = 0.5  # Maximum distance, in decades, of a ratio from a power of 1000.
 _FEWEST = 2e3
 """If the largest N or D is below this number, the column is probably in a larger unit, such as millions."""
 _FEWEST_OF_TEXT = {"N": 1e5, "D": 1e7}
-"""Limits like ``_FEWEST`` for language models, which have larger N and D. Used if losses look like cross-entropies."""
+"""Limits like ``_FEWEST`` for language models, which have larger N and D. They are used if losses look like
+cross-entropies.
+"""
 _FEWEST_FLOPS, _MOST_FLOPS = 1e9, 1e27
 _TYPICAL = 20.0
 """Samples per parameter of many training runs (Hoffmann et al. 2022). The unit with the closest ratio is proposed."""
@@ -331,7 +333,7 @@ def _in_unit(runs: Runs, role: str, unit: str) -> Iterator[str]:
 
 
 def _like_text(runs: Runs) -> bool:
-    """Return whether the losses look like cross-entropies of language models, in nats or bits: between 1 and 15."""
+    """Return whether the losses are between 1 and 15, like cross-entropies of language models in nats or bits."""
     name, loss = runs.roles.loss, runs.values.get("loss", np.empty(0))
     if name is None or not len(loss) or words(name) & (LARGER | ERRORS | _NO_NATS):
         return False
@@ -339,7 +341,7 @@ def _like_text(runs: Runs) -> bool:
 
 
 def _confirmed(runs: Runs) -> bool:
-    """Return whether C agrees with N and D by the compute rule, up to a factor for the tokens per sample."""
+    """Return whether C agrees with the compute rule for N and D, apart from a factor for the tokens per sample."""
     ratio = off_rule(runs)
     return len(ratio) > 0 and -_NEAR < float(np.median(ratio)) < 3 - _NEAR
 

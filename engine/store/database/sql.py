@@ -36,7 +36,7 @@ def text(value: str) -> str:
 
 
 def path(file: Path) -> str:
-    """Return the path ``file`` as an SQL string literal for a function such as read_csv; its wildcards are escaped."""
+    """Return the path ``file`` as an SQL string literal for a function such as read_csv, with escaped wildcards."""
     return text("".join(f"[{c}]" if c in "*?[" else c for c in str(file.resolve())))
 
 
@@ -67,7 +67,7 @@ def number(column: str, kind: TextKind | None = None) -> str:
 
 
 def _read_scaled(column: str, pattern: str, strip: Callable[[str], str]) -> str:
-    """Return an SQL expression for cells that match ``pattern``: the number without separators, times its suffix.
+    """Return an SQL expression for cells that match ``pattern``: (number without separators) * (value of the suffix).
 
     ``strip`` returns the SQL that removes the separators. The expression matches each cell only once. This is many
     times faster than two regular expressions that extract the number and the suffix.

@@ -1,11 +1,12 @@
-"""Convert an untrusted Parquet, DuckDB or Excel file into a file that DuckDB reads safely, in a child process.
+"""Convert an untrusted Parquet, DuckDB or Excel file into a file that DuckDB reads safely.
 
-This file is run as a script by ``isoplan.engine.limited``. ``reader.py SECONDS MEGABYTES list FORMAT FILE`` prints the
-parts of a file (sheets or tables) as JSON. ``reader.py SECONDS MEGABYTES copy FORMAT FILE PART TARGET ROWS COLUMNS``
-writes one part to TARGET and prints the names of its columns as JSON. TARGET is CSV for Excel; otherwise it is Parquet
-with columns ``c0``, ``c1``, ... A damaged file can crash only the child process. For an error that the user can
-correct, the script prints one line to standard error and exits with status 1. For any other error, it exits with status
-2. Views of a DuckDB file are never opened, because a view can contain any query.
+``isoplan.engine.limited`` runs this file as a script in a child process. A damaged file can crash only this process.
+``reader.py SECONDS MEGABYTES list FORMAT FILE`` prints the parts of a file (sheets or tables) as JSON.
+``reader.py SECONDS MEGABYTES copy FORMAT FILE PART TARGET ROWS COLUMNS`` writes one part to TARGET and prints the names
+of its columns as JSON. For an Excel file, TARGET is a CSV file. For other formats, TARGET is a Parquet file with
+columns ``c0``, ``c1``, ... For an error that the user can correct, the script prints one line to standard error and
+exits with status 1. For any other error, the exit status is 2. Views of a DuckDB file are never opened, because a view
+can contain any query.
 """
 
 from __future__ import annotations

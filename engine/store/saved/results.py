@@ -117,7 +117,7 @@ def note_fit(db: Database, hash: str, note: str) -> None:
 
 
 def save_plan(db: Database, plan: Plan, name: str = "") -> str:
-    """Save a plan and return its hash, which is computed from its content.
+    """Save a plan and return its hash, which is computed from the content of the plan.
 
     ``name`` defaults to the sentence that states the answer. If the plan is saved already, it gets the new ``name``.
     """

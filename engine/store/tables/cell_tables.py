@@ -148,7 +148,7 @@ def _stored(cursor: Cursor, family: str) -> tuple[tuple[Column, ...], Roles]:
 def _fields(row: CellRow) -> dict[str, str]:
     """Return the column names for the fields of a cell: field -> column.
 
-    The column has the name of the field. If Isoplan adds a column with this name itself, "(cell)" is appended.
+    The column has the name of the field. If a column that Isoplan adds has this name, "(cell)" is appended.
     """
     return {name: f"{name} (cell)" if name in _OURS else name for name in row.fields}
 

@@ -1,6 +1,6 @@
 """A row filter that a user types as SQL: one boolean expression over the columns of a table, evaluated in a sandbox.
 
-Only the SQL elements in ``_YES_OR_NO`` and ``_VALUES`` are allowed; an error names any other element. The condition is
+Only the SQL elements in ``_YES_OR_NO`` and ``_VALUES`` are allowed. Any other element causes an error. The condition is
 evaluated in a separate DuckDB database in memory, which contains only the columns of the condition. This database
 cannot access files or the network, and its configuration is locked.
 """
@@ -86,7 +86,7 @@ def _checked(condition: str, columns: Sequence[str]) -> str:
 
 
 def matching_rows(db: Database, table_id: str, condition: str, conversions: Mapping[str, str] | None = None) -> Ints:
-    """Return the ids of the rows for which ``condition`` is true, ascending. Withdrawn rows are included.
+    """Return the ascending ids of the rows for which ``condition`` is true. Withdrawn rows are included.
 
     Text columns with a conversion in ``conversions`` are compared as numbers, in the units of the file. Raises
     PlannerError if ``check`` rejects the condition, if its evaluation fails, or if the evaluation takes longer than

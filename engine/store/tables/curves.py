@@ -1,7 +1,7 @@
 """Convert columns of points to training curves (:class:`isoplan.engine.schema.Curves`).
 
-Points are grouped by run and sorted in the order of training. Properties of a whole run in the run table, such as N
-(parameters) and hyperparameters, are repeated at each point of its curve. D (samples seen) and C (compute) at each
+Points are grouped by run and sorted in the order of training. The run table contains properties of whole runs, such as
+N (parameters) and hyperparameters. They are repeated at each point of a curve. D (samples seen) and C (compute) at each
 point are derived if possible. This module does not read the database: the caller passes the columns as arrays.
 """
 

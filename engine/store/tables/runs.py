@@ -47,8 +47,8 @@ class RepeatSpread:
     """Spread of repeated runs.
 
     ``groups`` is the number of groups of repeated runs, and ``runs`` is the number of runs in these groups. ``sd`` is
-    the pooled standard deviation of the target. ``relative`` is the pooled standard deviation of the target after
-    division by the absolute value of its group mean.
+    the pooled standard deviation of the target. ``relative`` is computed like ``sd``, but each target is first divided
+    by the absolute value of the mean of its group.
     """
 
     groups: int
@@ -150,7 +150,7 @@ def _spread(runs: Runs) -> list[str]:
 def _derive(
     ids: Ints, values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats], unknown: bool
 ) -> list[str]:
-    """Fill missing values of D, epochs, U and C from the other columns of ``values``, in place, and return notes.
+    """Fill missing values of D, epochs, U and C in ``values`` from its other columns, and return notes.
 
     D is the samples seen, U the unique samples, C the compute. A whole column that is derived gets a note only if it is
     D. If ``unknown`` is true, the unit of C is unknown, and D is not derived from C.

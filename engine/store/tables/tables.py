@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COPIES, SPARE = 4, 1e6
-"""Disk space that an import needs: ``COPIES`` times the size of the file, plus ``SPARE`` bytes."""
+"""Disk space in bytes that an import needs: ``COPIES`` * (size of the file) + ``SPARE``."""
 _GUESS = {"runs": guess_roles, "curves": guess_curve_roles}
 
 
@@ -59,13 +59,14 @@ def add(
     provenance: str = "",
     curves_of: str = "",
 ) -> TableInfo:
-    """Import a file, or the bytes of an upload or a paste, as the table ``name``, and return the table.
+    """Import a table under the name ``name`` and return it.
 
-    If the same bytes were imported before, the existing table is returned. ``curves_of`` is empty for a table of runs.
-    For a file of training curves, it is the id of the run table to which the curves belong. ``sheet`` selects a sheet
-    of an Excel file, and ``inner`` a base table of a DuckDB file. Raises PlannerError if the file cannot be read as a
-    table or exceeds ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``. Also raises PlannerError if the file contains several
-    tables and none is selected, or if the disk of the workspace is full.
+    ``source`` is a file, or the bytes of an upload or of a paste. If the same bytes were imported before, the existing
+    table is returned. ``curves_of`` is empty for a table of runs. For a file of training curves, it is the id of the
+    run table to which the curves belong. ``sheet`` selects a sheet of an Excel file, and ``inner`` a base table of a
+    DuckDB file. Raises PlannerError if the file cannot be read as a table or exceeds ``MAX_UPLOAD_BYTES`` or
+    ``MAX_COLUMNS``. Also raises PlannerError if the file contains several tables and none is selected, or if the disk
+    of the workspace is full.
     """
     _need_room(db.folder, source)
     with received(source, name, db.folder) as upload:
@@ -123,7 +124,7 @@ def curves_of(db: Database, table_id: str) -> list[TableInfo]:
 
 
 def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
-    """Link ``table`` as training curves to the run table ``runs_id``, and return it.
+    """Link ``table`` as training curves to the run table ``runs_id``, and return ``table``.
 
     If ``runs_id`` is empty, ``table`` becomes a table of runs. If the kind of ``table`` changes, its mapping is
     replaced by the mapping that its columns suggest for the new kind.
