@@ -66,7 +66,7 @@ class Reading:
 
 
 def parse_number(text: str, what: str = "number") -> float:
-    """Read ``text`` as a number: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000, 2,5.
+    """Read ``text`` as a number, such as "2M", "1.5k", "1e6", "10^6", "2 × 10^6", "3,000,000" or "2,5".
 
     A suffix is k, M, B or T, in upper or lower case. A comma is a decimal or a thousands separator, depending on the
     digits around it. Raises PlannerError; ``what`` names the field in the error message.

@@ -66,7 +66,7 @@ def fit_powers(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
     """Fit zeta, a and b of ``C = zeta * N**a * D**b`` to runs (n,) in parameters, samples and FLOPs.
 
     Raises PlannerError if there are fewer than four runs, if N, D or C of a run is not positive, if N and D do not vary
-    independently, or if the fitted C does not increase with N and with D.
+    independently, or if the fitted C does not increase with both N and D.
     """
     n, d, c = _logs(N, D, C, 4)
     centred = np.column_stack([n - n.mean(), d - d.mean()])

@@ -112,7 +112,9 @@ def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str,
 
 @lru_cache(maxsize=256)
 def affine(formula: Formula, of: frozenset[str]) -> bool:
-    """Return whether the formula has the form ``a + b * x`` in each name x of ``of``, where a and b do not depend on x.
+    """Return whether the formula is a linear function, plus a constant, of the names in ``of``.
+
+    All other names count as constants.
 
     The test uses the syntax and not the values. It is therefore also False for a straight line that contains abs, min,
     max or a power.

@@ -119,7 +119,7 @@ class Machine:
 def co2(kwh: ArrayLike, grid: float) -> Floats:
     """Return the CO2 emissions in kg for ``kwh`` kWh of electricity from a grid that emits ``grid`` g of CO2 per kWh.
 
-    ``grid`` is 0 for a grid without emissions. Raises PlannerError if it is negative.
+    ``grid`` is 0 for a grid without emissions. Raises PlannerError if ``grid`` is negative.
     """
     if not (math.isfinite(grid) and grid >= 0):
         raise PlannerError(

@@ -109,7 +109,7 @@ def typed_law(
     """Return the law that is given by the formula ``text``.
 
     ``bounds`` contains (name, low, high) for parameters; None is an open bound. N, D, C, U and epochs are always
-    columns, and ``columns`` are further ones. ``turned`` is True if larger values of the formula are better. Raises
+    columns, and ``columns`` are further columns. ``turned`` is True if larger values of the formula are better. Raises
     PlannerError for a formula that is invalid, has no column, no parameter or too many parameters, and for an invalid
     bound.
     """
@@ -236,7 +236,7 @@ def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, 
 def _positive(tree: Node) -> frozenset[str]:
     """Return the names that must be positive, because they are in the base of a power with a variable exponent.
 
-    Such a name is the base itself or a factor of it, as A and N in (A*N)^alpha.
+    Such a name is the base itself or a factor of it, for example A and N in ``(A*N)^alpha``.
     """
     found: set[str] = set()
     for node in nodes(tree):

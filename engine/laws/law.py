@@ -65,9 +65,10 @@ class Derived:
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the compute-optimal frontier; arrays broadcast. N or D is NaN if the law does not determine it.
+    """A point of the compute-optimal frontier; arrays broadcast.
 
-    ``U`` is the number of unique samples; if D is larger, samples are repeated. ``U`` is infinite if there is no limit.
+    N or D is NaN if the law does not determine this number. ``U`` is the number of unique samples; if D is larger,
+    samples are repeated. ``U`` is infinite if there is no limit.
     """
 
     N: Floats

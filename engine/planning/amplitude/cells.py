@@ -42,10 +42,10 @@ number of iterations is an integer.
 class TrainedCell:
     """Results of a trained cell (one training run) of a ``process`` (or file).
 
-    ``d`` is the dimension of the phase space: 3 n_f - 4 if sqrt(s) varies, 3 n_f - 5 if it is fixed (amplitudes,
-    Sec. 2). So d determines n_f and whether sqrt(s) varies. ``setting`` contains the values of the columns ``HELD``.
-    ``loss`` is the MSE of the standardised ``target`` ("log" or "raw"). ``spread`` is the standard deviation of the
-    target before standardisation; NaN if unknown.
+    ``d`` is the dimension of the phase space: ``3 * n_f - 4`` if sqrt(s) varies, ``3 * n_f - 5`` if sqrt(s) is fixed
+    (amplitudes, Sec. 2). So d determines n_f and whether sqrt(s) varies. ``setting`` contains the values of the columns
+    ``HELD``. ``loss`` is the MSE of the standardised ``target`` ("log" or "raw"). ``spread`` is the standard deviation
+    of the target before standardisation; NaN if unknown.
 
     ``seen`` is the number of points seen in training, ``C`` the compute in FLOPs, and ``batch`` the number of points
     per training step (0 if unknown). The relative error ``abs(A_NN / A - 1)`` is below ``median`` for 50 % of the test
@@ -100,7 +100,8 @@ class Point:
     def state(self) -> State:
         """Effect of doubling the compute on the loss: "falls", "rises", "converged" or "not doubled".
 
-        The loss falls or rises if it changes by 10 % or more. Otherwise it is converged.
+        The state is "falls" or "rises" if the loss changes by 10 % or more, and "converged" if the loss changes by
+        less.
         """
         if self.fell is None:
             return "not doubled"
@@ -203,7 +204,7 @@ def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
 
 
 def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
-    """Return one point per process, setting, N, D, batch and seed, sorted by these.
+    """Return one point per process, setting, N, D, batch size and seed, sorted in this order.
 
     The point is the longest-trained cell for which a cell of twice the compute exists. A cell that is trained longer
     than needed is less informative, because with few points its loss rises again. Cells with different batch sizes give
@@ -292,6 +293,6 @@ def spread_of_process(cells: Iterable[TrainedCell], process: str) -> float | Non
 
 
 def spread_of(found: Iterable[Point]) -> float | None:
-    """Return the standard deviation of log A, from the cell of largest D that contains it; None if no cell does."""
+    """Return the standard deviation of log A from the cells that contain it: the one of largest D; None without any."""
     known = [one.cell for one in found if math.isfinite(one.cell.spread)]
     return max(known, key=lambda cell: cell.D).spread if known else None

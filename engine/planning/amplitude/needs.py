@@ -191,8 +191,8 @@ class Exponent:
 def conservative(n_f: int, *, fixed_energy: bool = False) -> Exponent:
     """Return the conservative exponent for ``n_f`` final-state particles: 1.5 for n_f = 2, otherwise 4/d.
 
-    d = 3 n_f - 4 is the dimension of the phase space, or 3 n_f - 5 at a fixed collision energy. Raises PlannerError for
-    fewer than two particles.
+    The dimension d of the phase space is ``3 * n_f - 4``, or ``3 * n_f - 5`` at a fixed collision energy. Raises
+    PlannerError for fewer than two particles.
     """
     d = phase_space_dimension(n_f, fixed_energy=fixed_energy)
     bound = least_exponent(d)

@@ -33,7 +33,7 @@ LABELS = {"D": "Training points D", "N": "Model size N", "C": "Compute C"}
 
 
 def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
-    """Return the rows of the table of a plan (quantity, range, unit, source) for target, exponents and sizes."""
+    """Return the target, the exponents and the sizes of a plan as table rows: quantity, range, unit and source."""
     found = [
         *(row for word, target in _targets(plan) for row in _precision_rows(word, target)),
         *([("Measured errors", plan.measured, "", f"trained cells of {plan.process}")] if plan.measured else []),

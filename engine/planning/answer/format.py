@@ -99,7 +99,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
 
     Examples are "1.9 B" (parameters), "10²⁰" (FLOPs) and "1.4 M" (EUR). If ``x`` is given, the text shows ``x`` instead
     of the value, in the style of ``q``. ``keep`` is the number of significant digits; by default, the 68 % interval
-    determines it.
+    determines this number.
     """
     x = q.value if x is None else x
     if x is None:

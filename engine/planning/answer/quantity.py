@@ -94,7 +94,7 @@ def measure(
 
     ``within`` is the range of possible values, by default at least one parameter or one sample. Intervals are cut to
     this range. A value outside this range becomes None, and the note states why. ``span`` is the range of the runs. If
-    the value is finite, an end of an interval becomes infinite if it lies more than ``STATED`` decades outside
+    the value is finite, an end of an interval becomes infinite if this end lies more than ``STATED`` decades outside
     ``span``.
     """
     within = within or least_of(fit, unit)
@@ -175,9 +175,9 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
 def to_json(q: Quantity) -> dict[str, Any]:
     """Return a number as a JSON object. A missing value, a missing interval and an infinite end are null.
 
-    An interval [null, null] is either out of reach (inf, inf) or unbounded (-inf, inf). Usually it is out of reach if
-    ``value`` is null, and unbounded otherwise. In any other case, the object has the key ``unreachable``, which lists
-    the names of all intervals that are out of reach.
+    An interval [null, null] is either out of reach (inf, inf) or unbounded (-inf, inf). Usually such an interval is out
+    of reach if ``value`` is null, and unbounded otherwise. In any other case, the object has the key ``unreachable``,
+    which lists the names of all intervals that are out of reach.
     """
     ends = {name: getattr(q, name) for name in INTERVALS}
     endless = [name for name, ci in ends.items() if ci is not None and math.isinf(ci[0]) and math.isinf(ci[1])]

@@ -1,9 +1,9 @@
-"""Arrays for figures of the surface, iso-FLOP curves, the frontier and laws of one axis. The figures only draw them.
+"""Arrays for figures of the surface, iso-FLOP curves, the frontier and laws of one axis.
 
-Bands use at most 400 resamples, evenly spaced over all resamples, because sliders must respond at once. Under a compute
-formula typed by the user, which is solved numerically, bands use 100 resamples. The numbers of a plan use all
-resamples. ``inside`` states for each point whether its values of all axes lie in the range of the runs. Values have the
-sign of their column: if larger values of a metric are better, its curve rises.
+The figures only draw these arrays. Bands use at most 400 resamples, evenly spaced over all resamples, because sliders
+must respond at once. Under a compute formula typed by the user, which is solved numerically, bands use 100 resamples.
+The numbers of a plan use all resamples. ``inside`` states for each point whether its values of all axes lie in the
+range of the runs. Values have the sign of their column: if larger values of a metric are better, its curve rises.
 """
 
 from __future__ import annotations

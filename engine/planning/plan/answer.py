@@ -109,7 +109,8 @@ class Plan:
     def unique(self) -> float:
         """Number of unique samples; training samples beyond this number are repeats.
 
-        If the plan does not include this number, it is the limit on unique samples, or infinity without such a limit.
+        If the plan does not include this number, the limit on unique samples is returned, or infinity without such a
+        limit.
         """
         simulated, most = self.derived.get("U"), self.question.limits.unique
         if simulated is not None and simulated.value is not None:

@@ -2,15 +2,16 @@
 
 Whether a target can be reached depends on the floor. The runs resolve the floor if its 95 % interval has two ends and
 the lower end is above zero. Then the confidence curve of the floor gives the probability that the floor is below the
-target. If the plan has limits, the probability is instead the share of resamples that reach the target within them.
+target. If the plan has limits, the probability is instead the share of resamples that reach the target within these
+limits.
 
 If the runs do not resolve the floor, no probability is stated: half of the resamples then have no floor, but this share
-is not a probability. The target still counts as reachable if the floor is below it with 95 % confidence.
+is not a probability. The target still counts as reachable if the floor is below the target with 95 % confidence.
 
 Two further cases have no probability. One is a law without a confidence curve (iso-FLOP minima, a published law): in
 simulations of iso-FLOP minima the share of resamples is not the probability. The other is a target that a run of the
 table already reaches but the law does not reach with certainty. That run may be a favourable fluctuation, but a law
-that is worse than its own runs is not reliable there either.
+that is worse than its own runs is not reliable near this target either.
 """
 
 from __future__ import annotations

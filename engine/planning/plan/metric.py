@@ -3,7 +3,7 @@
 Each resample of the law is paired with one resample of the map. If the law and the map were fitted to the same runs
 with the same seed, resample i of the law and resample i of the map consist of the same runs, and these two are paired.
 Otherwise the law and the map are independent. The resamples of the map are then shuffled before pairing, because equal
-seeds would correlate them with the resamples of the law.
+seeds would correlate the two sets of resamples.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Through:
     def metric(self, best: Floats, draws: Floats) -> Quantity:
         """Return the metric with intervals, at the losses ``best`` () of the best fit and ``draws`` (r,) of resamples.
 
-        Lower losses are better. If larger values of the law's quantity are better, a loss is the negative of its value.
+        Lower losses are better. If larger values of the law's quantity are better, a loss is the negative of such a
+        value.
         """
         many = self._at(self.draws, draws)
         y = self.map.spec.y

@@ -42,9 +42,9 @@ REACH, STEP = 40, 0.1
 class Support:
     """Range of plans that the runs support, from ``low`` to ``high`` along ``axis`` (C, or the only axis of the law).
 
-    ``low`` and ``high`` are None if the runs support no plan of the law. ``cells`` has the N, D and C of
-    training runs to add: with them, the requested plan lies at most ``ANSWERED`` decades beyond the runs. ``cells`` is
-    empty if these runs themselves would lie more than ``FARTHER`` decades beyond the range.
+    ``low`` and ``high`` are None if the runs support no plan of the law. ``cells`` has the N, D and C of training runs
+    to add. After these runs are added, the requested plan lies at most ``ANSWERED`` decades beyond the runs. ``cells``
+    is empty if these runs themselves would lie more than ``FARTHER`` decades beyond the range.
     """
 
     axis: str

@@ -66,7 +66,7 @@ class FitInput:
 
 @dataclass(frozen=True)
 class CurveInput:
-    """Input of training curves from which the value of ``field`` is computed, so that the user need not type it.
+    """Input of training curves. The value of ``field`` is computed from the curves instead of being typed.
 
     The terminal shows ``help``. The page shows ``label`` with the help text ``tip``. ``link`` is the key of the chosen
     curves in a link.

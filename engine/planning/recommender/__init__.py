@@ -1,4 +1,7 @@
-"""Planner question "recipe": embedder share s, batch size B, N, D, negatives K and learning rate for a budget."""
+"""Planner question "recipe": the settings of a recommender for a budget.
+
+The settings are N, D, s (the embedder share), B (the batch size), K (the number of negatives) and the learning rate.
+"""
 
 from isoplan.engine.planning.recommender.choice import Alternative, Choice
 from isoplan.engine.planning.recommender.document import read_evidence

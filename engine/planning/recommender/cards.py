@@ -155,7 +155,7 @@ def differing(cards: Sequence[Card]) -> tuple[tuple[Card, ...], ...]:
 
 
 def differences(cards: Cards) -> str:
-    """Return one sentence for each metric after the first. It names the settings that differ from the first metric.
+    """Return one sentence for each metric after the first. It names the settings with another value.
 
     Values with overlapping 68 % intervals count as equal. The text is empty if there is only one metric.
     """
@@ -221,7 +221,10 @@ def _card(answer: Recommendation, recipe: Recipe, setting: Setting, evidence: Ev
 
 
 def _other_rule(recipe: Recipe) -> str:
-    """Return one line on the plan's cost by the step formula if it differs by more than a factor ``RULES``."""
+    """Return one line on the cost of the plan by the step formula.
+
+    The text is empty unless this cost and the compute of the plan differ by at least the factor ``RULES``.
+    """
     factor = 1.0 if recipe.step is None else float(recipe.step.factor)
     if 1 / RULES < factor < RULES:
         return ""
@@ -291,7 +294,10 @@ def costs(choice: Choice) -> str:
 
 
 def _size(recipe: Recipe, choice: Choice, evidence: Evidence) -> str:
-    """Return the cost of half of N at the same budget (card of N), or N and D at ten times the budget (card of D)."""
+    """Return a line for the card of N or D.
+
+    The card of N shows the cost of half this N at the same budget. The card of D shows N and D at ten times the budget.
+    """
     plan, law = recipe.plan, lender(evidence, recipe.metric)
     if plan is None or choice.value.value is None:
         return ""

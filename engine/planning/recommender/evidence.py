@@ -1,4 +1,4 @@
-"""Evidence for a recipe, by metric: sweeps of embedder share and negatives, batch sizes, frontiers of N and D."""
+"""Evidence for a recipe, by metric: sweeps of s, sweeps of K, critical batch sizes, and frontiers of N and D."""
 
 from __future__ import annotations
 

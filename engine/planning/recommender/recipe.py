@@ -52,7 +52,7 @@ OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), 
 """
 
 LENDERS = (LOSS, "loss")
-"""Metrics with a law of N and D that other metrics can use if they have no law, in order of preference."""
+"""Metrics with a law of N and D that metrics without such a law can use, in order of preference."""
 SWEPT: tuple[Setting, ...] = ("s", "B", "K")
 """Settings that have sweeps of their own."""
 STEP: tuple[Setting, ...] = ("N", "D", "s", "B")

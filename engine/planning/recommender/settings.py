@@ -1,4 +1,4 @@
-"""Choice of embedder share, batch size, learning rate and negatives (behavioural, Secs. 3.1, 4, 6 and Table 7).
+"""Choice of s (embedder share), batch size, learning rate and K (behavioural, Secs. 3.1, 4, 6 and Table 7).
 
 The number of negatives K of stage 2 is the optimum of its sweep, limited by the memory of the devices. If the budget
 lies more than one decade beyond the budgets of the sweeps, the sentence of the recipe states the distance. Beyond three

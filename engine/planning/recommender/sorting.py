@@ -291,8 +291,8 @@ def sort_each(
     """Return the sweeps among ``runs``, each within one dataset.
 
     The second value is the choice between datasets, the third a mask of unused runs. For each setting, the sweep of the
-    dataset ``wanted`` is used if it varies the setting. Otherwise the dataset with most runs in sweeps is used. The
-    choice is None if no setting is varied in several datasets.
+    dataset ``wanted`` is used if this dataset has such a sweep. Otherwise the dataset with most runs in sweeps is used.
+    The choice is None if no setting is varied in several datasets.
     """
     n = len(runs)
     if question is None:

@@ -1,4 +1,4 @@
-"""Costs of a simulated sample and of a FLOP, and the total cost of each regime over the price of a sample."""
+"""Costs of a simulated sample and of a FLOP, and the total cost of each regime against the price of a sample."""
 
 from __future__ import annotations
 

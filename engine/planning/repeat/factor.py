@@ -106,8 +106,8 @@ def _counted(curves: Curves, rule: ComputeRule) -> Curves:
 def _early_stops(curves: Curves, smoothing: float) -> list[tuple[float, float]]:
     """Return (C, loss) at the early stop of the smallest model that overfits, for each number of unique samples.
 
-    The pairs are sorted by the number of unique samples. The run table can state whether a run overfits. If it does
-    not, overfitting is determined from the end of the training curve.
+    The pairs are sorted by the number of unique samples. The run table can state whether a run overfits. If the table
+    does not state this, overfitting is determined from the end of the training curve.
     """
     known = curves[OVERFITS] if OVERFITS in curves else np.full(len(curves.of), np.nan)
     raw = down(curves, "loss")

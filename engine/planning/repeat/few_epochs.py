@@ -2,8 +2,8 @@
 
 They are computed from the data-constrained law alone (Muennighoff et al. 2023, arXiv:2305.16264, eqs. 5, 6). In this
 law repeated samples lose value but never do harm, so the law cannot describe overfitting and the early stop (jets, Sec.
-3.2). It is too optimistic for large models and many passes. For U unique samples and N parameters, the number of passes
-that reaches a loss has a closed form. Therefore only N is searched.
+3.2). The law is too optimistic for large models and many passes. For U unique samples and N parameters, the number of
+passes that reaches a loss has a closed form. Therefore only N is searched.
 """
 
 from __future__ import annotations

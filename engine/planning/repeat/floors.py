@@ -109,7 +109,8 @@ def _separate(one_pass: Fit, repeated: Fit) -> Laws:
     """Return both laws from their separate fits.
 
     If both fits drew the same runs, resample i of one fit is paired with resample i of the other fit. Otherwise the
-    fits are independent. The resamples of the second fit are then shuffled, because equal seeds would correlate them.
+    fits are independent. The resamples of the second fit are then shuffled, because equal seeds would correlate the two
+    fits.
     """
     one, rep = _one_pass(one_pass), _repeated(repeated)
     best = {name: np.asarray(x, float) for name, x in {**one[0], **rep[0]}.items()}

@@ -29,7 +29,7 @@ class Field:
     ``name`` is the option in Python and the key in a link; the option in the terminal is ``name`` with hyphens. If
     ``link`` is given, it is the key in a link instead. ``help`` explains the option in the terminal.
 
-    The page shows ``label``. The widget shows ``hint`` when it is empty, ``tip`` as its help, and ``start`` as its
+    The page shows ``label``. The input shows ``hint`` when no text is typed, ``tip`` as its help, and ``start`` as its
     initial text. ``said`` is the name of the field in sentences of the page, by default the label. ``before`` (by
     default the label) and ``after`` are the words to the left and to the right of the input.
 

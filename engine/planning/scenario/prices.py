@@ -110,8 +110,8 @@ class Line:
 class Rates:
     """Coefficients of a cost that is linear in training compute, unique samples and parameters.
 
-    The cost is ``flop`` * C + ``sample`` * U + ``parameter`` * N + ``fixed``, for C FLOPs of training, U unique samples
-    and N parameters. The unit of the cost is the currency, or FLOPs for ``COMPUTE``.
+    The cost is ``flop * C + sample * U + parameter * N + fixed``, for C FLOPs of training, U unique samples and N
+    parameters. The unit of the cost is the currency, or FLOPs for ``COMPUTE``.
     """
 
     flop: float

@@ -33,8 +33,8 @@ def is_measured(rule: object) -> bool:
 def read_typed_rule(rule: str, n_p: str, place: Place, option: str = "rule") -> ComputeRule | None:
     """Read a compute rule from the text ``rule`` and the tokens per sample ``n_p``; None if both texts are empty.
 
-    ``rule`` is 6ND, 6npND, NAME:FIELD=VALUE,..., or a formula in N and D. If only ``n_p`` is given, the rule is 6npND.
-    Raises PlannerError if a text is wrong; the message names ``option`` or n_p.
+    ``rule`` is "6ND", "6npND", "NAME:FIELD=VALUE,...", or a formula in N and D. If only ``n_p`` is given, the rule is
+    6npND. Raises PlannerError if a text is wrong; the message names ``option`` or n_p.
     """
     from isoplan.engine.costs import compute_rule
     from isoplan.engine.costs.measured import FIELDS, rule_of

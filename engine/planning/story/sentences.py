@@ -107,7 +107,7 @@ def price(q: Quantity, x: float | None = None, keep: int = 2) -> str:
 
 
 def _plain(x: float) -> str:
-    """Return a number with three digits and thousands separators, without trailing zeros: 22.9, 12, 4,560."""
+    """Return a number with three digits and thousands separators, without trailing zeros: "22.9", "12", "4,560"."""
     return f"{float(f'{x:.3g}'):,.10g}"
 
 
