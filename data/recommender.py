@@ -45,7 +45,7 @@ MISSING = {
 
 @cache
 def published_evidence() -> Evidence:
-    """Return the published evidence: optimal shares, critical batches, frontier by validation loss, and negatives.
+    """Return the published evidence: optimal shares, critical batches, optimal N and D, and optimal negatives.
 
     Source: behavioural, Tables 2, 3, 4 and 6.
     """

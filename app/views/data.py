@@ -26,12 +26,13 @@ from isoplan.engine.store.tables import condition, tables
 from isoplan.engine.store.tables.tables import TableInfo
 
 MOST_DRAWN = 200_000
-"""Maximum number of rows for which this page reads the runs without a click, to draw the runs and ask questions.
+"""If a table has more rows than this, the page draws and checks the runs only when the user asks for it.
 
-The page Fit asks these questions for tables of every size.
+The page Fit checks the runs of tables of every size.
 """
 WIDE, NARROW = 600, 340
-"""Widths in pixels of the figure of the runs and of the list of roles, which is below the figure on a narrow page."""
+"""Widths in pixels of the figure of the runs and of the list of roles. A narrow page shows the list below the figure.
+"""
 TABS = ["Rows", "Columns", "Curves", "Agreement", "Source"]
 FORMER = {"Runs": "Rows"}
 """Current names of renamed tabs, by former name. Old links can contain the former names."""

@@ -1,4 +1,4 @@
-"""Page Precision: estimate N, D and C that an amplitude surrogate needs for a precision, before large training runs."""
+"""Page Precision: estimate which N, D and C an amplitude surrogate needs, before large training runs."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _anchor(i: int) -> Anchor | None:
 
 
 def show(db: Database, found: Answer) -> None:
-    """Show the answer: sentence, table, warnings, a form that saves it, and one figure per extrapolated axis."""
+    """Show the answer: sentence, table, warnings, the form that saves the answer, one figure per extrapolated axis."""
     plan: AmplitudePlan = found.result
     with st.container(border=True):
         st.header(escape_markdown(powers(whole(found.sentence))), anchor=False)

@@ -28,8 +28,8 @@ CROWDED = 1.3
 ROOM, ROOM_SHORT = 0.85, 1.7
 """Space on the cost axis for the numbers at the ends of the bars.
 
-The first value is an additional fraction of the longest bar, for a normal figure. The second value is the length of the
-whole axis relative to the longest bar, for a crowded figure.
+In a normal figure, ``ROOM`` is the length of this space relative to the longest bar. In a crowded figure,
+``ROOM_SHORT`` is the length of the whole axis relative to the longest bar.
 """
 STRETCH = 2.0
 """Maximum length of a drawn interval, relative to the cost of the most expensive plan. Without this maximum, a very

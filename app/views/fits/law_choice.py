@@ -89,7 +89,7 @@ def _typed(runs: Runs, y: str) -> Law:
 
 
 def _names(law: Law) -> str:
-    """Return a text for the page that lists which names in a typed formula are columns and which are parameters."""
+    """Return a text for the page: which names in a typed formula are columns, and which are parameters."""
     return (
         "; ".join(
             f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}"
@@ -100,7 +100,7 @@ def _names(law: Law) -> str:
 
 
 def _say_why(others: list[tuple[Law, str]]) -> None:
-    """If the page URL names a law that the table does not allow, show the reason."""
+    """If the page URL names a law that the table does not allow, show why this law is not allowed."""
     requested = recall("law")
     for law, why in others:
         if requested == _name(law):
@@ -108,7 +108,7 @@ def _say_why(others: list[tuple[Law, str]]) -> None:
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
-    """Return a Markdown list: the columns that each law needs, and the reason why each other law is not offered."""
+    """Return a Markdown list: the columns that ``laws`` need, and the reasons why the laws ``others`` are missing."""
     lines = [f"- **{title_of(law)}**: {escape_markdown(law.needs)}" for law in laws]
     lines.append(f"- **Your own formula**: such as `{EXAMPLE}`.")
     return "\n".join([*lines, *(f"- {title_of(law)} is not offered: {escape_markdown(why)}." for law, why in others)])

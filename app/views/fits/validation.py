@@ -93,7 +93,7 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def _adopt(db: Database, fit: Fit, ranking: Comparison) -> None:
-    """Show a button that fits the best law with the number of resamples of ``fit`` and opens the new fit."""
+    """Show a button that fits the best law and opens the new fit. It has as many resamples as ``fit``."""
     best = ranking.best
     if best is None or best.key == fit.law.key or not fit.data.snapshot:
         return

@@ -122,7 +122,7 @@ def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
 
 
 def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
-    """Return the hashes of the fits that can be the second fit: laws that ``second`` allows, for the task of ``one``.
+    """Return the hashes of the possible second fits. They have a law that ``second`` allows, and the task of ``one``.
 
     If ``second.repeated`` is true, laws that do not describe repeated samples are excluded.
     """

@@ -51,9 +51,10 @@ def maps_of(db: Database, fit: Fit) -> dict[str, str]:
 
 
 def is_map(db: Database, fit_hash: str) -> bool:
-    """Return whether a saved fit is a map: a quantity as a function of measured quantities, such as accuracy from loss.
+    """Return whether a saved fit is a map, for example from the loss to the accuracy.
 
-    A plan needs a law in addition to a map, because a map does not determine the cost.
+    A map describes a quantity as a function of measured quantities. A plan needs a law in addition to a map, because a
+    map does not determine the cost.
     """
     saved = next((one for one in results.fits(db) if one.hash == fit_hash), None)
     if saved is None:

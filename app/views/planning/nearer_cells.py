@@ -24,7 +24,7 @@ from isoplan.trainers.families import families, read_cell
 from isoplan.trainers.ranges import kind_of
 
 STEPS = 3
-"""Number of values of N, and also number of values of D, from the runs to the plan."""
+"""Number of values of each size (N and D) from the runs to the plan."""
 LARGEST = 10**9
 """Largest value of a field that is tried if the field has no maximum."""
 

@@ -99,7 +99,7 @@ def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given
 
 
 def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
-    """Return ``question`` with ``y``, the column that the law describes, in the label of its target field."""
+    """Return ``question`` with the name ``y`` in the label of its target field. The law describes the column ``y``."""
     fields = (
         replace(one, label=f"Target {escape_markdown(y)}", said=f"target {y}") if one.name == "target_loss" else one
         for one in question.fields

@@ -148,8 +148,8 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field]
 def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ...], rule: ComputeRule) -> Asked:
     """Read the typed question and return it; show a slider for its budget or target.
 
-    A caption states how a budget was converted to FLOPs, or how far a target is from the best run. Raises PlannerError,
-    which names the field, if a value is invalid.
+    A caption states how a budget was converted to FLOPs, or how far a target is from the best run. If a value is
+    invalid, raises a PlannerError that names the field.
     """
     if typed.way == "Budget":
         asked = read_question(fit, {**texts, "budget": typed.value}, "page", rule)
@@ -209,7 +209,7 @@ def _compare(fit: Fit, plan: Plan) -> Plan:
 
 
 def _even(span: tuple[float, float]) -> list[float]:
-    """Return ``TARGETS`` + 1 evenly spaced targets over the range ``span`` of a metric, to four digits."""
+    """Return ``TARGETS`` + 1 evenly spaced targets in the range ``span`` of a metric, rounded to four digits."""
     low, high = span
     return list(dict.fromkeys(float(f"{low + (high - low) * k / TARGETS:.4g}") for k in range(TARGETS + 1)))
 

@@ -237,7 +237,7 @@ def _upload(db: Database) -> None:
 
 
 def _describe(found: Table, built: Built, table: str, db: Database) -> None:
-    """Show which settings the table determines, with warnings about its columns and the selection of the columns."""
+    """Show which settings the table determines, warnings about its columns, and the selection of the columns."""
     if found.rows:
         st.markdown(escape_markdown(summary(found, built)))
     else:

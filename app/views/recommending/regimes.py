@@ -21,7 +21,7 @@ from isoplan.engine.store.tables.tables import TableInfo
 
 REGIMES = ("batch-local", "full catalogue")
 MOST = 8
-"""Maximum number of sign changes in the list, and maximum number of notes below it."""
+"""Maximum number of sign changes in the list, and maximum number of notes below the list."""
 
 
 def show(db: Database) -> None:
@@ -78,7 +78,7 @@ def _own(db: Database, table: TableInfo) -> None:
 
 
 def _say(found: tuple[Flip, ...]) -> None:
-    """Show the pairs whose correlation changes sign in one box, in the order of ``found``."""
+    """Show one box with the pairs whose correlation changes sign, in the order of ``found``."""
     if found:
         lines = [f"- {escape_markdown(flip.sentence)}" for flip in found[:MOST]]
         more = f"\n- and {len(found) - MOST} more" if len(found) > MOST else ""

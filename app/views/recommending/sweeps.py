@@ -28,8 +28,8 @@ from isoplan.engine.store.tables.runs import with_target
 Part = Callable[[Evidence, Built, Recommendation, str], None]
 """Function that draws the figure of a setting.
 
-The arguments are all evidence, the user's evidence, the recipe, and a prefix for the key of the figure. The prefix
-distinguishes the figures of different runs.
+The arguments are the complete evidence, the user's evidence, the recipe, and a prefix for the key of the figure. The
+prefix distinguishes the figures of different runs.
 """
 
 

@@ -38,7 +38,10 @@ def ask(db: Database, table: TableInfo, runs: Runs) -> int:
 
 
 def ask_about(db: Database, fit: Fit) -> None:
-    """Show the unanswered questions about ``fit``: one for each column by whose values the residuals differ."""
+    """Ask about each column for which runs with different values also have different residuals of ``fit``.
+
+    Questions that have an answer already are not shown.
+    """
     if not any(w.code == OFFSETS for w in fit.warnings) or not fit.data.snapshot:
         return
     runs = runs_behind(db, fit)

@@ -70,7 +70,7 @@ def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -
 
 
 def _missing(table: TableInfo, roles: Roles, columns: Sequence[Column], role: str, formula: str, save: Save) -> None:
-    """Show the question which column or formula gives ``role``; ``formula`` is the proposed formula or ""."""
+    """Ask which column or formula gives ``role``. ``formula`` is the proposed formula, or "" without a proposal."""
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         proposed = f"{role} = {escape_markdown(formula)} (proposed)" if formula else ""
         st.markdown(f"**No column is read as {MISSING[role]}.** {proposed}", width="content")
@@ -133,7 +133,7 @@ def edit(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]
 
 
 def _waits(column: Column, roles: Roles) -> bool:
-    """Return whether a role needs the proposed conversion of ``column`` and the user has not decided on it yet."""
+    """Return whether a role needs the proposed conversion of ``column``, but the user has not answered yet."""
     known = column.conversion is not None and column.conversion.needed and column.guess is not Role.UNUSED
     return known and column.name not in roles.conversions
 

@@ -155,7 +155,7 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
 
 
 def _about(found: Curves, table: TableInfo) -> None:
-    """Show the number of training curves, notes, a figure, and the excluded curves with the reasons."""
+    """Show how many training curves there are, notes on the curves, a figure, and the reasons for excluded curves."""
     bad = found.marks != ""
     st.caption(f"{plural(len(found), 'curve')} in {plural(table.rows, 'point')}; {int(bad.sum()):,} left out.")
     for note in found.notes:

@@ -1,4 +1,4 @@
-"""Training curves of cells for the live figure, read from their folders. Curves of finished cells are cached."""
+"""Training curves for the live figure, read from the folders of the cells. Curves of finished cells are cached."""
 
 from __future__ import annotations
 

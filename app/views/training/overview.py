@@ -28,7 +28,7 @@ from isoplan.trainers.cell import Family
 from isoplan.trainers.families import find_family, read_cell
 
 NAMED = 6
-"""Maximum number of cells without a row that are listed by name."""
+"""Maximum number of names in the list of the cells that gave no row."""
 MOST_BARS = 5
 """Maximum number of sweeps with a progress bar. Sweeps with unfinished cells come first, then the newest others."""
 
@@ -68,7 +68,7 @@ def _show(queue: Queue, group: Group, family: Family[Any], axes: Axes, working: 
 def rowless(cells: Sequence[Record], loss: str) -> str:
     """Return a sentence about the finished cells that gave no row of the run table; "" if there are none.
 
-    A cell without a finite value of ``loss``, the quantity of the laws of its family, gives no row.
+    ``loss`` is the quantity of the laws of the family. A cell without a finite value of ``loss`` gives no row.
     """
     done = [record for record in cells if record.state == "done"]
     lost = [one.name[:8] for one in done if (row := as_row(one)) is None or not row.usable]
@@ -87,7 +87,7 @@ def _shown(look: Look) -> list[Group]:
 
 
 def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
-    """Show the progress bar of a group of cells. A sweep also has a menu and, if it is on hold, the reason."""
+    """Show the progress bar of a group of cells. A sweep also has a menu and, if it is on hold, the reason for that."""
     found = look.progress(group)
     if found.left is None and not found.over:
         found = replace(found, left=_forecast(str(queue.root), group.key, queue, look, group))

@@ -34,7 +34,7 @@ _FORMS = "train_forms"
 
 
 def fields_of(family: Family[Any]) -> list[str]:
-    """Return the fields of the form: those of the family, then those of all families."""
+    """Return the fields of the form: first the fields that only this family has, then the fields of all families."""
     return [*own_fields(family), *Cell.model_fields]
 
 
@@ -75,7 +75,7 @@ def read(family: Family[Any]) -> dict[str, str]:
 
 
 def change(family: Family[Any], new: Mapping[str, str]) -> None:
-    """Change some values of the form of ``family``, and the link with them; the family becomes the open one."""
+    """Change some values of the form of ``family``, and update the link. The family becomes the open family."""
     kept = st.session_state.setdefault(_FORMS, {})
     kept[family.name] = kept.get(family.name, start(family)) | dict(new)
     _write_link(family, kept[family.name])

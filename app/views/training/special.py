@@ -115,7 +115,7 @@ def _metrics(record: Record) -> dict[str, float]:
 
 
 FIXED = {True: "√s varies", False: "√s is fixed"}
-"""Text about the collision energy sqrt(s), by whether sqrt(s) varies within the events."""
+"""Text about the collision energy sqrt(s). The key is true if sqrt(s) varies within the events."""
 FIT = {"law": "power-D", **how(AS_PUBLISHED), "interval": "profile"}
 """Settings with which the page Fit opens for amplitude cells: the fit of K + (X_c / D)^alpha as in the paper."""
 
@@ -205,7 +205,7 @@ LIMIT = MOST_BYTES // 1024**2
 def show_event_files(root: Path, text: str, put: Put) -> None:
     """Show the available event files as options for the field Data, and a box that uploads another file.
 
-    ``text`` is the text of the field, and ``put`` changes it.
+    ``text`` is the text of the field, and ``put`` changes this text.
     """
     with st.popover("Events", icon=":material/folder_open:", help=f"Files in {FOLDER}/ of the workspace"):
         offered = [SIMULATED, *list_files(root)]

@@ -39,7 +39,7 @@ def cores() -> int:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of cells on the page: the cells of one ``sweep``, or all cells of a family that belong to no sweep."""
+    """A group of cells on the page: the cells of one ``sweep``, or those cells of one family that have no sweep."""
 
     key: str
     title: str

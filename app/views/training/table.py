@@ -78,9 +78,9 @@ def _step(queue: Queue, record: Record, last: Point | None) -> str:
 
 
 def seconds(record: Record, now: datetime) -> float:
-    """Return the seconds of all attempts of a cell, with a running attempt up to ``now``.
+    """Return the seconds of all attempts of a cell.
 
-    A running attempt counts from the time at which its lease was given.
+    A running attempt counts from the time at which its lease was given until ``now``.
     """
     ended = sum(float(result.get("seconds", 0.0)) for result in record.results.values())
     given = record.lease.get("given")
@@ -90,7 +90,7 @@ def seconds(record: Record, now: datetime) -> float:
 
 
 def why(record: Record) -> str:
-    """Return the reason for which a cell failed or its previous attempt died; "" if there is none."""
+    """Return the reason why a cell failed, or why its previous attempt died; "" if there is no reason."""
     latest = record.results.get(record.number) or record.results.get(record.number - 1) or {}
     has_reason = record.state == "failed" or (record.state in ("queued", "running") and latest.get("state") == "died")
     return str(latest.get("why", "")) if has_reason else ""

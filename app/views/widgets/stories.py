@@ -69,7 +69,7 @@ def bundled_story(db: Database, key: str) -> Story:
 def plan_story(db: Database, key: str, name: str) -> Story:
     """Return the story of the saved plan ``key``, with its ``name`` as the title.
 
-    Raises PlannerError if the plan, its fit or its map is not in this workspace, or if it has no story.
+    Raises PlannerError if the plan, its fit or its map is not in this workspace, or if the plan has no story.
     """
     of = plan_parts(db, results.plan(db, key))
     return tell(of.fit, of.plan, runs=of.runs, map=of.map, title=name)
