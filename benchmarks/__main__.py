@@ -101,7 +101,7 @@ def main() -> None:
 
 
 def keep(name: str, report: Report) -> None:
-    """Write the report of the benchmark ``name`` into its page in docs. It replaces the benchmark's earlier report."""
+    """Write the report of the benchmark ``name`` into its page in docs. The report replaces the earlier report."""
     topic = name.partition(".")[0] if name in (*RELIABILITY, *OWN_PAGE) else "benchmarks"
     file = DOCS / f"{topic}.md"
     page = file.read_text() if file.exists() else HEADS[topic]

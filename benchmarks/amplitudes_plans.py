@@ -31,7 +31,7 @@ from isoplan.trainers.grid import make_grid
 SPACE = Path(__file__).parents[1] / "build" / "amplitudes"
 PROCESSES = ("Zg", "Zgg", "ttH")
 POINTS = 1_000
-"""Number of training points D of the anchors, the training runs from which plans are made.
+"""Number of training points D of the anchors. An anchor is a training run from which plans are made.
 
 At this D, the losses already follow power laws (amplitudes paper, Sec. 5).
 """
@@ -148,7 +148,7 @@ def _planned(process: str, ratio: float, anchor: Anchor, n_f: int) -> tuple[str,
 
 
 def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor | None:
-    """Return the cell with the least compute whose loss is limited by D, as an anchor; None if there is no such cell.
+    """Return the cheapest cell whose loss is limited by D, as an anchor; None if there is no such cell.
 
     ``cells`` maps (iterations, N) to the metrics of a cell. The loss of the anchor is limited by D: it decreases by
     less than ``LIMITED`` (10 %) if the iterations or N are doubled.

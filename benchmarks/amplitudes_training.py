@@ -15,7 +15,7 @@ from isoplan.trainers.amplitudes.surrogate.shape import Shape
 from isoplan.trainers.amplitudes.surrogate.trainer import mse
 
 SHAPES = tuple(Shape(10, width, layers) for width, layers in ((8, 1), (26, 2), (67, 3), (156, 5), (332, 10)))
-"""Networks with N from 10^2 to 10^6 parameters. The ratio width / number of layers increases from 8 to 33."""
+"""Networks with N from 10^2 to 10^6 parameters. The ratio (width) / (number of layers) increases from 8 to 33."""
 POINTS, BATCH, RATE = 10_000, 128, 1e-3
 SECONDS, ROUNDS = 0.3, 5
 """Duration of one measurement in seconds, and number of measurements. The fastest measurement is reported."""

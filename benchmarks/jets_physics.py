@@ -34,7 +34,7 @@ LOW, HIGH = 550.0, 700.0
 """Limits of pT in GeV. An effect of the pT bounds would appear in jets below the first or above the second value."""
 PEAKS = {"Hbb": 125, "Hcc": 125, "Hgg": 125, "H4q": 125, "Zqq": 91.2, "Wqq": 80.4, "Tbqq": 173}
 DISPLACED = 5.0
-"""Minimum impact parameter of a displaced track, divided by its error."""
+"""Minimum of (impact parameter) / (error of the impact parameter) for a displaced track."""
 COLUMNS = (
     "class", "mode of the mass [GeV]", "middle half [GeV]", "particles", "tracks", "photons", "neutral hadrons",
     "displaced", "τ2/τ1", "τ3/τ2", "lost", f"lost below {LOW:g} GeV", f"lost above {HIGH:g} GeV",

@@ -104,7 +104,7 @@ class Scan:
     def relative(self) -> tuple[float, float] | None:
         """The largest D and the RMS relative error at this D; None if the targets are raw amplitudes.
 
-        The error is sigma(log A) times the square root of the mean squared error.
+        The error is sigma(log A) * sqrt(mean squared error).
         """
         spread = spread_of(self.found)
         if self.target != "log" or spread is None:

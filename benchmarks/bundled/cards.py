@@ -36,7 +36,7 @@ def parameter(value: float, low: float | None = None, high: float | None = None,
 
 
 def around(value: float, se: float) -> Json:
-    """Return the JSON of a parameter with its published standard error ``se`` and its 68 % interval, ± ``se``."""
+    """Return the JSON of a parameter with its published standard error ``se`` and its 68 % interval (± ``se``)."""
     return parameter(value, value - se, value + se, float(f"{se:.6g}"))
 
 

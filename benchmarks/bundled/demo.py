@@ -67,7 +67,7 @@ def parameters(width: int) -> int:
 
 
 def published(name: str, **where: str) -> dict[str, float]:
-    """Return the parameters, by name, in those rows of a paper's table whose columns have the values ``where``."""
+    """Return parameter name -> value from the rows of a paper's table whose columns have the values ``where``."""
     rows = [r for r in records(name) if all(r[k] == v for k, v in where.items())]
     return {r["parameter"]: float(r["value"]) for r in rows}
 

@@ -13,7 +13,7 @@ from benchmarks.coverage.simulate import FOLDER, LEVELS, floor_name, path
 from isoplan.engine.arrays import Floats
 
 MARGIN = 0.03
-"""Maximum deviation of a coverage from its nominal value, in addition to three standard errors."""
+"""A coverage may differ from its nominal value by at most this number plus three standard errors."""
 
 
 SCALES = ("A", "B", "k", "k_D", "C_L", "X_c")
@@ -24,9 +24,9 @@ SCALES = ("A", "B", "k", "k_D", "C_L", "X_c")
 class Cell:
     """Coverage of one quantity, for one design, noise and interval method.
 
-    ``coverage`` is the measured coverage at 68 % and 95 % over ``tables`` simulated tables. ``width`` is the median
-    width of the interval, divided by the width of the range that contains 68 % or 95 % of the estimates in all tables.
-    The divisor is the width of the ideal interval for a known sampling distribution.
+    ``coverage`` is the measured coverage at 68 % and 95 % over ``tables`` simulated tables. ``width`` is (median width
+    of the interval) / (width of the range that contains 68 % or 95 % of the estimates in all tables). The divisor is
+    the width of the ideal interval for a known sampling distribution.
     """
 
     design: Design

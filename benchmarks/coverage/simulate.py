@@ -33,8 +33,8 @@ def path(design: str, noise: str, method: str, refits: int, block: int) -> Path:
 def work(job: tuple[str, str, str, int, int]) -> Path:
     """Simulate and fit one block of tables, store the results, and return the path of their file.
 
-    ``job`` is (design, noise, method, refits, block). If the method resamples the runs, a second file is stored: the
-    plain percentiles of the same refits, as the method ``percentile``.
+    ``job`` is (design, noise, method, refits, block). If the method resamples the runs, a second file is stored under
+    the method ``percentile``. It contains the plain percentiles of the same refits.
     """
     design, noise, method, refits, block = job
     kernels.load()

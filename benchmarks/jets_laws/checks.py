@@ -18,7 +18,7 @@ from isoplan.engine.store.files.table_files import read_curves
 WIDE = 16
 """Embedding width from which a larger model hardly changes the loss in this grid."""
 LARGEST_D = 1e5
-"""Maximum number of training jets D of the fitted cells in the hold-out by D. Larger cells are held out."""
+"""In the hold-out by D, cells with at most this number of training jets are fitted. Other cells are held out."""
 ABOVE = 1.1
 """Factor that defines failed training: the loss exceeds ``ABOVE`` times the loss of the same width on fewer jets."""
 
@@ -109,7 +109,7 @@ def failed() -> Iterator[tuple[str, str, float, float]]:
 
 @cache
 def kappa(smoothing: float) -> Factor:
-    """Return kappa: the compute of repeated training divided by that of one-pass training at the same loss.
+    """Return kappa: (compute of repeated training) / (compute of one-pass training) at the same loss.
 
     It is computed from the training curves of the cells with repeated training.
     """

@@ -81,7 +81,7 @@ def _joint(both: Laws) -> dict[str, tuple[float, Interval | None]]:
 
 
 def _omega(both: Laws, largest: float) -> Iterator[str]:
-    """Yield the lines on omega(D), the value of repeated samples, from the joint fit and from the paper."""
+    """Yield the lines on omega(D) (the value of repeated samples) from the joint fit and from the paper."""
     why = f" ({both.apart})" if both.apart else ""
     fits = "One floor fits both tables" if both.floor else "One floor is not fitted to both tables"
     yield wrapped(

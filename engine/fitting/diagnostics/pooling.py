@@ -31,7 +31,7 @@ MOST_GROUPS = 8
 LEVEL = 1e-3
 """Largest p-value at which residuals count as different, after Bonferroni's correction for the number of columns."""
 SMALLER = 0.2
-"""Minimum relative decrease of the residual scatter when the offset of each column value is subtracted."""
+"""A column is reported only if subtraction of the offsets lowers the residual scatter by at least this fraction."""
 STRATUM, STRATUM_OF_FEW = 12, 18
 """Maximum numbers of runs in a stratum. The second number is for tables with fewer than ``FEW`` runs.
 

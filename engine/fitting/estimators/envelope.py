@@ -159,8 +159,7 @@ def _straight(powers: Floats) -> Floats:
 
 
 def _powers(spec: FitSpec, rows: Records) -> Floats:
-    """Return ``k``, ``a``, ``k_D`` and ``b`` (r, 4) of the power laws N* = k C^a and D* = k_D C^b through each
-    envelope.
+    """Return ``k``, ``a``, ``k_D`` and ``b`` (r, 4) of power laws N* = k C^a and D* = k_D C^b through each envelope.
 
     They are NaN for an envelope with too few points or only one model size.
     """

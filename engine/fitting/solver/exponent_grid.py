@@ -84,11 +84,11 @@ def grid(p: Problem) -> Grid:
 
 
 def starts(g: Grid, weight: Floats, best: int) -> Floats:
-    """Return ``best`` starting points (r, best, q) for each of r resamples with the weights ``weight`` (r, n).
+    """Return starting points (r, best, q) for each of r resamples with the weights ``weight`` (r, n).
 
-    The first is the cell with the lowest objective. The second is the best cell that is more than a quarter of the grid
-    away from the first, because close cells lead to the same minimum. The others follow in the order of their
-    objectives.
+    ``best`` is the number of points per resample. The first point is the cell with the lowest objective. The second is
+    the best cell that is more than a quarter of the grid away from the first, because close cells lead to the same
+    minimum. The others follow in the order of their objectives.
     """
     c = _amplitudes(g, weight)
     value = _rank(g, c, weight)

@@ -5,9 +5,9 @@ s is the scale of the noise. 1.92 s is the edge of the 95 % likelihood region of
 
 A direction in the space of the parameters is reported if a step of one standard error in this direction changes a
 parameter by at least 100 %. Directions are eigenvectors of the information matrix c sum_i w_i g_i g_i', in units of the
-parameters. w_i is the weight of run i, and g_i is the gradient of its prediction. c is the sum of w_i rho'(r_i)^2 over
-the runs, where rho is the loss and r_i a residual, divided by s^2 and by the degrees of freedom. c is the Fisher
-information of the noise. Unlike the Hessian, the information matrix is smooth if rho has kinks.
+parameters. w_i is the weight of run i, and g_i is the gradient of its prediction. c = (sum_i w_i rho'(r_i)^2) / (s^2 *
+degrees of freedom), where rho is the loss and r_i is the residual of run i. c is the Fisher information of the noise.
+Unlike the Hessian, the information matrix is smooth if rho has kinks.
 
 A scale parameter, such as C_L in (C_L / C)^gamma, is folded if it is not a monotone function of its exponent among the
 parameters that fit the runs about equally well: with increasing exponent, it first increases and then decreases, or the
@@ -43,7 +43,7 @@ LOOSE = 1.0
 PART = 0.2
 """Threshold for naming a parameter in the warning about a direction in parameter space.
 
-It is the component of the direction along the parameter, divided by the largest component.
+A parameter is named if (component of the direction along the parameter) / (largest component) is at least this number.
 """
 FARTHEST = 3.0
 """Largest change of ln(parameter) that the warning about a direction reports: a factor of 20."""
@@ -55,7 +55,7 @@ def margin(loss: Loss, value: float, freedom: int) -> float:
 
 
 def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWarning, ...]:
-    """Return one warning about all distinct minima that exceed the best objective by at most ``margin``.
+    """Return one warning about all distinct minima whose objective exceeds the best one by at most ``margin``.
 
     The tuple is empty if there are no such minima.
     """
@@ -180,7 +180,7 @@ def _sentence(
 
 
 CLEAR = 0.2
-"""Absolute rank correlation of scale and exponent above which their relation is not attributed to chance."""
+"""The relation of a scale and its exponent is not due to chance if their absolute rank correlation exceeds this."""
 
 
 def folds(law: Law, resamples: Floats) -> Iterator[FitWarning]:

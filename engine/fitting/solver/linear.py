@@ -14,9 +14,9 @@ import numpy as np
 from isoplan.engine.arrays import Bools, Floats
 
 SMALL = 8
-"""Largest number of unknowns for which an operation processes one matrix element of all systems of a batch.
+"""Up to this number of unknowns, each operation processes one matrix element of all systems of a batch.
 
-For larger systems, an operation processes one column of all systems.
+For larger systems, each operation processes one column of all systems.
 """
 SINGULAR = 1e-13
 """Threshold for pivots, relative to the diagonal element. Matrices with smaller pivots are not positive definite."""

@@ -224,7 +224,7 @@ def _nothing(p: Problem) -> float:
 def _stepped(
     engine: Engine, p: Problem, steps: Floats, weight: Floats, ladder: tuple[Loss, ...], known: Known, usual: float
 ) -> tuple[Floats, Floats]:
-    """Return the minima (r, s, q) and objectives (r, s) of the starts at ``known`` optimum + ``steps`` (s, q).
+    """Return the minima (r, s, q) and objectives (r, s) of the starts at (known optimum) + ``steps`` (s, q).
 
     A resample with a known objective above ``usual`` uses all steps. The other resamples use the first ``FEWER`` steps.
     For a step that is not used, the result is the known optimum.

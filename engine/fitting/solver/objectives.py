@@ -1,4 +1,4 @@
-"""Objectives of a fit. An objective is the sum over runs of weight times rho(residual).
+"""Objectives of a fit. An objective is the sum over runs of weight * rho(residual).
 
 The residual r is the prediction minus y, or log prediction minus log y. All objectives have the form rho(r) = scale *
 side(r) * huber_delta(r), with different constants. side(r) is ``skew`` if the law predicts too much (r > 0), and
@@ -9,9 +9,10 @@ otherwise 1.
 - ``ols``: sum of squared residuals, without a factor 1/2.
 - ``ols-log``: sum of squared log residuals, without a factor 1/2.
 - ``lad``: sum of absolute log residuals. It is the limit of ``huber-log`` divided by delta as delta goes to zero.
-- ``asymmetric``: sum of |r| over the runs above the curve of the law, plus skew |r| over the runs below the curve, in
-  the unit of y. With skew = 10, the curve is a lower envelope of the runs. This suits runs that are under-tuned rather
-  than noisy. The source, kyo-takano/chinchilla, uses the opposite sign of r, and the mean instead of the sum.
+- ``asymmetric``: sum of |r| over the runs above the curve of the law, plus the sum of ``skew`` * |r| over the runs below
+  the curve, in the unit of y. With ``skew`` = 10, the curve is a lower envelope of the runs. This suits runs that are
+  under-tuned rather than noisy. The source, kyo-takano/chinchilla, uses the opposite sign of r, and the mean instead of
+  the sum.
 
 ``lad`` and ``asymmetric`` are quadratic for residuals below ``SHARP``, so they have derivatives everywhere. This has no
 noticeable effect on an optimum.
@@ -81,7 +82,7 @@ class Loss:
 
         ``spread`` is the typical absolute residual. If delta is far below ``spread``, the objective has a kink at
         almost every run. The returned losses have larger deltas, a factor of ten apart; there are none if delta is at
-        least 0.1 ``spread``. The minimum of each loss is the start for the next loss (smoothing method of Madsen &
+        least 0.1 * ``spread``. The minimum of each loss is the start for the next loss (smoothing method of Madsen &
         Nielsen 1993, SIAM J. Optim. 3, 223).
         """
         steps = int(np.ceil(np.log10(max(0.1 * spread / self.delta, 1.0))))
@@ -118,7 +119,7 @@ def scale(loss: Loss, mean: float) -> float:
     if mean <= 0:
         return 0.0
     # The normalisation Z(s) is proportional to s^(1/2) for squared residuals, and to s for absolute residuals. Other
-    # losses are in between. Therefore s is between ``mean`` (absolute residuals) and 2 ``mean`` (squared residuals).
+    # losses are in between. Therefore s is between ``mean`` (absolute residuals) and 2 * ``mean`` (squared residuals).
     found = minimize_scalar(
         lambda t: float(log_norm(loss, mean * np.exp(t)) + np.exp(-t)), bounds=(-0.1, 0.8), options={"xatol": 1e-12}
     )

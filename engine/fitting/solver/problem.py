@@ -212,7 +212,7 @@ def rate_limit(spread: float, middle: float) -> float:
 def _exponent(
     law: Law, term: Curve, fixed: Mapping[str, float], spread: float, most: float, y: Floats, signed: bool
 ) -> Bounds:
-    """Return the bounds of an exponent, in units of the spread. Their absolute values are at most ``most``.
+    """Return the bounds of an exponent, in units of the spread. The absolute value of a bound is at most ``most``.
 
     For a term (X_s / X)^e, the lower bound of e keeps the scale X_s within the range of floating-point numbers. The
     bound assumes that the term is about as large as y.

@@ -121,7 +121,7 @@ def cut(ends: Interval | None, within: tuple[float, float]) -> Interval | None:
 def choose(asked: IntervalName, runs: int, parameters: int) -> Method:
     """Return the method of resampling: ``asked`` itself or, if ``asked`` is "auto", the default method.
 
-    The default depends on ``runs``, the number of independent runs, and ``parameters``, the number of free parameters.
+    The default depends on the number of independent runs (``runs``) and the number of free parameters (``parameters``).
     """
     if asked != "auto":
         return asked
@@ -199,7 +199,7 @@ excludes zero.
 OUTSIDE = 0.16
 """Probability outside a 68 % interval on each of its two sides."""
 LARGEST = 8.0
-"""Largest absolute normal score that is stored. A larger one is a probability of 0 or 1 in floating point."""
+"""Largest absolute normal score that is stored. A larger score means a probability of 0 or 1 in floating point."""
 SURE = 0.95
 """Confidence above which a statement about the floor is shown without its probability."""
 POINTS = Field(min_length=2, max_length=2_000)
@@ -210,8 +210,8 @@ POINTS = Field(min_length=2, max_length=2_000)
 class FloorConfidence:
     """Confidence curve of the parameter ``name``, the floor of a law.
 
-    ``at`` (k,) are increasing values of the floor; the first is zero, the smallest possible floor of a loss. ``score``
-    (k,) are the standard normal quantiles of the confidence that the floor is below these values.
+    ``at`` (k,) are increasing values of the floor; the first is zero, which is the smallest possible floor of a loss.
+    ``score`` (k,) are the standard normal quantiles of the confidence that the floor is below these values.
     """
 
     name: str

@@ -24,7 +24,7 @@ FLAT = "flat"
 EDGE = "edge"
 """Code of the warning that the loss still decreases at one end of the sweep."""
 MONOTONE = 0.9
-"""Threshold for a monotone loss: the absolute rank correlation of the loss with the axis."""
+"""A loss is monotone only if its absolute rank correlation with the axis is at least this number."""
 LEVEL = 0.05
 """Largest p-value of an F test at which the runs count as different from a constant."""
 SURE = 0.9

@@ -37,7 +37,7 @@ class Parameter:
     def error(self) -> float | None:
         """The error after ±: half the 68 % interval, or ``se`` if there is no interval. None if an end is infinite.
 
-        Half the interval is preferred, because a few distant refits can dominate ``se``, the standard deviation.
+        Half the interval is preferred, because ``se`` is a standard deviation, which a few distant refits can dominate.
         """
         if self.ci68 is None:
             return self.se
@@ -125,7 +125,7 @@ def floors(law: Law) -> list[str]:
 
 
 def spread(draws: Floats) -> float | None:
-    """Return the standard deviation of the finite draws; None if there are fewer than two or it overflows."""
+    """Return the standard deviation of the finite draws; None if there are fewer than two or the result overflows."""
     sound = draws[np.isfinite(draws)]
     if sound.size < 2:
         return None

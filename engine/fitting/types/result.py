@@ -188,7 +188,7 @@ class Fit:
 
     @property
     def heading(self) -> str:
-        """The law, the data, the objective and its value, as one line of text."""
+        """One line of text: the law, the data, the objective and its value."""
         spec = self.spec
         if self.objective is None:
             return f"{self.law.title}: published, {self.data.source}"

@@ -115,7 +115,7 @@ class FitSpec(BaseModel):
         return self.model_copy(update={"bootstrap": 0, "share": ()})
 
     def hash(self, data: str) -> str:
-        """Return a short hash of the specification and of ``data``, the hash of a snapshot or of a file."""
+        """Return a short hash of the specification and of ``data``. ``data`` is the hash of a snapshot or of a file."""
         return hashlib.sha256(f"{self.model_dump_json()}|{data}".encode()).hexdigest()[:12]
 
 

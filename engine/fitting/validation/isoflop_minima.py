@@ -53,7 +53,7 @@ BEYOND = (0.0, 1.0, 2.0, 3.0)
 
 @dataclass(frozen=True)
 class OptimumBias:
-    """Relative bias of N* and D* at ``C`` FLOPs: value of the parabolas / value of the surface - 1.
+    """Relative bias of N* and D* at ``C`` FLOPs: (value of the parabolas) / (value of the surface) - 1.
 
     ``beyond`` is the distance of C from the largest budget in decades.
     """
@@ -66,7 +66,7 @@ class OptimumBias:
 
 @dataclass(frozen=True, eq=False)
 class ParabolaBias:
-    """Bias of the exponent a in N* = k C^a.
+    """Bias of the exponent ``a`` in N* = k C^a.
 
     ``exponent`` is the exponent of the parabolas, and ``truth`` is the exponent of the surface.
     """
@@ -78,12 +78,12 @@ class ParabolaBias:
 
     @property
     def bias(self) -> float:
-        """The bias of the exponent a: exponent of the parabolas minus exponent of the surface."""
+        """The bias of the exponent ``a``: exponent of the parabolas minus exponent of the surface."""
         return self.exponent - self.truth
 
     @property
     def sentence(self) -> str:
-        """The biases of a and of N* as a sentence."""
+        """The biases of ``a`` and of N* as a sentence."""
         first, last = self.at[0], self.at[-1]
         return (
             f"For losses of a chinchilla surface fitted to the runs, parabolas at the N and C of these runs give a = "
@@ -96,7 +96,7 @@ def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) ->
     """Return the bias of ``found``, a fit of iso-FLOP minima, for the N and C of its ``runs``.
 
     The compute rule determines D from C and N. Raises PlannerError if no surface can be fitted to the runs, if a term
-    of the surface is zero, or if its parabolas have no minimum near their sweeps.
+    of the surface is zero, or if the parabolas of the surface have no minimum near their sweeps.
     """
     spec = found.spec.without_refits()
     surface = fit(spec.for_law(get_law("chinchilla")), runs)
