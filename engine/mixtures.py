@@ -147,7 +147,7 @@ def _propose_held_out(question: Question, runs: Runs) -> Question:
 
 
 def _count_sizes(category: Category, value: str, sizes: list[Floats]) -> Counter[tuple[float, ...]]:
-    """Count the runs with ``value`` by size. The keys are tuples of those among N, D and C that the table contains."""
+    """Count the runs with ``value`` by size. A key contains N, D and C, without those that the table lacks."""
     at = category.codes == category.values.index(value)
     return Counter(zip(*(x[at].tolist() for x in sizes), strict=True))
 
@@ -168,7 +168,7 @@ def pooled(runs: Runs) -> tuple[str, ...]:
 
 
 def colouring(runs: Runs | Curves) -> tuple[str, Category] | None:
-    """Return the column (name, category) that determines the colours of runs or curves in figures, or None.
+    """Return the column (name, category) that determines the colours of runs or curves in figures; None without any.
 
     If each group has its own law, it is the column of groups. Otherwise it is the first column of datasets, or else the
     column of groups.

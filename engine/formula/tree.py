@@ -57,7 +57,7 @@ class Node:
 
 
 def names(node: Node) -> frozenset[str]:
-    """Return all names in the tree below ``node``, of columns and of parameters."""
+    """Return all names of columns and of parameters in the tree below ``node``."""
     if node.kind == "name":
         return frozenset((node.name,))
     return frozenset().union(*(names(child) for child in node.children))

@@ -57,7 +57,7 @@ __all__ = [
 def get_law(name: str, axis: str | None = None) -> Law:
     """Return the law called ``name``; a one-axis law needs the column ``axis``.
 
-    Raises PlannerError for an unknown law, a one-axis law without ``axis``, and another law with ``axis``.
+    Raises PlannerError for an unknown law, for a one-axis law without ``axis``, and for any other law with ``axis``.
     """
     named = [law for law in CATALOGUE if law.name == name]
     if not named:

@@ -39,7 +39,7 @@ before.
 
 @dataclass(frozen=True, eq=False)
 class CellLaw:
-    """A power law ``fit`` to ``runs`` over ``axis``, by least squares of log losses with errors of 10 %."""
+    """Power law over ``axis``, fitted to ``runs`` by least squares of log losses with errors of 10 %."""
 
     axis: Axis
     fit: Fit

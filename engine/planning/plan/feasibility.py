@@ -150,10 +150,10 @@ def reachability(
 ) -> Reachability | None:
     """Return whether ``fit`` reaches the target ``asked`` (a text such as "loss 0.1"); None without resamples.
 
-    ``goals`` are the values that the law must reach (lower is better), () for all resamples or (r,) for each.
-    ``reached`` (r,) states which resamples reach their goal. ``limited`` states that the plan has limits; ``reached``
-    takes them into account. ``best_run`` is the result of the best run of the table, such as "a loss of 0.09"; it is
-    empty unless this run reaches the target.
+    ``goals`` are the values of the law at which the target is reached (lower is better): one value () for all
+    resamples, or one value per resample (r,). ``reached`` (r,) states which resamples reach their goal. ``limited``
+    states that the plan has limits; ``reached`` takes them into account. ``best_run`` is the result of the best run of
+    the table, such as "a loss of 0.09"; it is empty unless this run reaches the target.
     """
     if not len(fit.resamples):
         return None
@@ -250,7 +250,7 @@ def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, f
 
 
 def _what_to_train(fit: Fit) -> str:
-    """Return a sentence on which runs would resolve the floor."""
+    """Return a sentence that names the runs to train, so that the runs then resolve the floor."""
     ends = {axis: span[1] for axis, span in fit.data.ranges.items() if axis in fit.law.axes}
     if not ends or not any(isinstance(t, Const) for t in fit.law.terms):
         return "Train larger runs to resolve the floor."

@@ -135,7 +135,7 @@ Cards = Mapping[Setting, tuple[Card, ...]]
 
 
 def make_cards(answer: Recommendation, evidence: Evidence, own: Evidence, metrics: Sequence[str] = ()) -> Cards:
-    """Return the cards of ``answer`` by setting, one per metric of ``metrics``; by default for the serving metric.
+    """Return the cards of ``answer`` by setting, one card for each of ``metrics`` (by default, the serving metric).
 
     ``evidence`` is all evidence of the answer, and ``own`` the evidence from the user's runs alone.
     """

@@ -11,7 +11,7 @@ from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity
 Setting = Literal["s", "B", "N", "D", "K", "lr"]
 SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
 FAILED = "Your runs do not determine"
-"""First words of a remark that the user's runs of a setting cannot be fitted."""
+"""First words of a remark which states that the user's runs of a setting cannot be fitted."""
 NOT_LOCATED = "Your sweep does not locate the optimum."
 """Remark on a published value that replaces the user's sweep, because the sweep has no optimum."""
 

@@ -137,7 +137,7 @@ def evidence_of(
 
 
 def summary(sweeps: Table, built: Built) -> str:
-    """Return a sentence on the settings that the runs of a table determine, and one for each renamed metric.
+    """Return a sentence on the settings that the runs of a table determine, and a sentence for each renamed metric.
 
     Example: "32 runs: 20 determine N and D, 12 determine K, none determine the embedder share or the batch size.
     recall_at_10 is read as recall@10."

@@ -320,7 +320,7 @@ def _used(evidence: Evidence, choices: Mapping[Setting, Choice]) -> list[FitWarn
 def _uncosted(
     evidence: Evidence, choices: Mapping[Setting, Choice], others: Mapping[Setting, Sequence[float]]
 ) -> list[FitWarning]:
-    """Return a warning for s and for K if the cost of other values was requested but no curve determines it."""
+    """Return a warning for s and for K if the cost of other values was requested but no curve determines this cost."""
     settings: tuple[Setting, ...] = ("s", "K")
     return [
         FitWarning(

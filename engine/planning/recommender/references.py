@@ -19,8 +19,8 @@ from isoplan.engine.schema import Runs
 Rows = tuple[tuple[str, ...], ...]
 HEAD = ("cells", "passes over the log", *COUNTED)
 MOST = 12
-"""Largest number of values of a setting for which the table has one row per value. This limit applies if all runs have
-the same budget.
+"""If all runs have the same budget, the table has one row per value of the setting, but only up to this number of
+values.
 """
 
 

@@ -357,10 +357,10 @@ def marked(q: Quantity) -> str:
 
 
 def marked_plan(plan: Plan | None, lender: str) -> str:
-    """Return remarks on N and D in brackets.
+    """Return a text in brackets with remarks on N and D.
 
-    The remarks name the metric ``lender`` that provides the law of N and D, and the distance of N and D from the runs.
-    The text is empty if ``lender`` is empty and the distance is at most one decade.
+    The remarks name the metric ``lender`` that provides the law of N and D, and state the distance of N and D from the
+    runs. The text is empty if ``lender`` is empty and the distance is at most one decade.
     """
     distance = extrapolation(plan.placed, plan.y).removeprefix(", ") if plan is not None else ""
     remark = ", ".join(filter(None, (f"by {lender}" if lender else "", distance)))

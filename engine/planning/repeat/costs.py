@@ -27,7 +27,7 @@ NO_HOUR = {
 }
 POINTS = 61
 DECADES = 2.5
-"""Decades of sample prices that are drawn below and above the user's price and the break-even price."""
+"""Number of decades by which the price axis extends below and above the user's price and the break-even price."""
 
 
 @dataclass(frozen=True)

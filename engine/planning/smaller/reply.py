@@ -153,7 +153,7 @@ def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
 
 
 def chart_lifetime(curve: LifetimeCurve, life: Lifetime) -> Chart:
-    """Return the chart of training, simulation and inference costs, stacked, against model size.
+    """Return the chart of stacked training, simulation and inference costs against model size.
 
     The marker of the least total cost shows the 68 % intervals of ``life``.
     """
