@@ -112,7 +112,7 @@ def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str,
 
 @lru_cache(maxsize=256)
 def affine(formula: Formula, of: frozenset[str]) -> bool:
-    """Return whether the formula is a linear function, plus a constant, of the names in ``of``.
+    """Return whether the formula is linear in the names in ``of``; it may have a constant term.
 
     All other names count as constants.
 

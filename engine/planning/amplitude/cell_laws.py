@@ -1,4 +1,4 @@
-"""Power laws K + (X_c / X)^alpha fitted to cells (training runs) of Isoplan, and published laws for comparison.
+"""Power laws ``K + (X_c / X)**alpha`` fitted to cells (training runs) of Isoplan, and published laws for comparison.
 
 The relative error of a loss is 10 % (amplitudes, App. C). If the scatter around the law is larger, the scatter is used.
 """

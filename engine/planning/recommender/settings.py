@@ -246,7 +246,7 @@ def _around(at: Optimum) -> tuple[float, ...]:
 
 
 def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alternative, ...]:
-    """Return the values ``others`` with their cost compared with the optimum ``at``, in the unit of the metric.
+    """Return the values ``others`` with their costs relative to the optimum ``at``, in the unit of the metric.
 
     The result is empty if no curve determines the cost.
     """
@@ -368,7 +368,7 @@ def marked_plan(plan: Plan | None, lender: str) -> str:
 
 
 def unstated(choices: Mapping[Setting, Choice]) -> str:
-    """Return a text with the supported budgets of all settings without a value at this budget.
+    """Return a text with the supported budgets of all settings that have no value at the requested budget.
 
     The text is empty if every setting has a value.
     """

@@ -87,9 +87,9 @@ def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic
 
 
 def one_sweep(swept: Swept, x: Floats, budgets: Floats) -> Sweep:
-    """Return all runs that have a value in ``x`` (n,), the column of the setting ``swept``, as one sweep.
+    """Return all runs that have a value in ``x`` (n,) as one sweep.
 
-    Budgets with only one value are excluded.
+    ``x`` is the column of the setting ``swept``. Budgets with only one value of ``x`` are excluded.
     """
     rows = np.isfinite(x)
     single = [C for C in np.unique(budgets[rows & np.isfinite(budgets)]) if _count(x[rows & (budgets == C)]) == 1]

@@ -36,7 +36,7 @@ class Optimum:
     """Best value ``x`` of a swept setting for ``metric`` at ``budget`` FLOPs.
 
     ``budget`` is NaN if one sweep is used for all budgets. ``place`` is the position of x relative to the sweep, which
-    extends from ``low`` to ``high``. x has no value if only its position is known. ``fit`` is the curve with the
+    extends from ``low`` to ``high``. If only the position is known, x has no value. ``fit`` is the curve with the
     optimum x; None if a paper prints the optimum without a curve. ``why`` states why x is missing. ``remark`` states
     what the interval of x does not include.
     """
