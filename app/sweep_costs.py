@@ -21,7 +21,7 @@ from isoplan.trainers.backend.queue.sweep import AN_HOUR, Cap, TimeUnit
 ON_PAGES = ("cap of the sweep", "price of a device hour")
 """Names that error messages on a page use for the two fields: the cap, and the price per device hour."""
 NO_LIMIT, NO_PRICE = "no limit", "none"
-"""Words that a user can type instead of an empty cap and of an empty price."""
+"""Words for "no cap" and "no price". A user can type them instead of leaving the fields empty."""
 OF_DEVICE = re.compile(r"\b(?:device|gpu|core|cpu)\s+", re.IGNORECASE)
 """Word before a unit of time: device hours, GPU hours, ..."""
 BUNDLED = ("grids", "grids/games")

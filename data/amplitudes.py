@@ -36,7 +36,8 @@ def published_laws() -> tuple[PublishedLaw, ...]:
 def _beside(law: PublishedLaw, others: Sequence[PublishedLaw]) -> tuple[PublishedLaw, ...]:
     """Return the laws of the same process and network for the other axes (N, D or C).
 
-    If an axis has several laws, the law at the largest value of the quantity that is fixed along the scan is used.
+    Laws of the same axis differ in the value of the quantity that their scan fixes. The law with the largest value is
+    used.
     """
     own = [o for o in others if (o.process, o.network) == (law.process, law.network) and o.axis != law.axis]
     best = {o.axis: o for o in sorted(own, key=lambda o: o.held_value)}

@@ -83,8 +83,9 @@ def minima() -> tuple[tuple[float, float, float], ...]:
 def published_agreement() -> tuple[Agreement, ...]:
     """Return Tables 16 and 17: the rank correlation of the loss with each metric, one result per stage and budget.
 
-    Metrics are oriented so that larger is better. Stage 1 is evaluated batch-locally, stage 2 on the full catalogue.
-    Correlations between two metrics are NaN, because the paper prints only correlations with the loss.
+    Metrics are oriented so that larger is better. Stage 1 is evaluated on batch-local candidates, and stage 2 is
+    evaluated on the full catalogue. Correlations between two metrics are NaN, because the paper prints only
+    correlations with the loss.
     """
     stages = (("batch-local", "table16_spearman_stage1"), ("full catalogue", "table17_spearman_stage2"))
     columns = list(dict.fromkeys(c for _, t in stages for c in records(f"papers/behavior/{t}.csv")[0] if "loss_" in c))

@@ -190,7 +190,7 @@ def updates(folder: Path, metric: str) -> Runs:
 def behind(folder: Path, setting: Setting, metric: str) -> Runs:
     """Return the runs to which the curve of a setting is fitted.
 
-    For the batch size B, these are the runs of ``updates``; for any other setting, the trained cells. Raises
+    For the batch size B, these are the runs of ``updates``. For any other setting, these are the trained cells. Raises
     PlannerError if the sweep is not trained or does not contain ``metric``.
     """
     return updates(folder, metric) if setting == "B" else _built(folder, setting, metric).runs[setting]

@@ -73,7 +73,7 @@ def single(fit: Fit | GroupedFit, option: str) -> Fit:
 
 
 def read_budget(budget: Amount) -> float:
-    """Return a budget in FLOPs. Raises PlannerError that names the option budget."""
+    """Return a budget in FLOPs. Raises PlannerError with the name of the option, ``budget``."""
     from isoplan.engine.quantities import parse_flops
 
     return parse_flops(as_text(budget), "option budget").value

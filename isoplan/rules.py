@@ -21,7 +21,7 @@ def choose_rule(
     """Return the compute rule of an answer; None if ``rule`` and ``n_p`` (tokens per sample) are empty.
 
     The rule "measured" is fitted to the C of ``runs``. If ``runs`` is a table, it is read with the columns and the row
-    condition of ``fit``. Raises PlannerError that names ``option`` or n_p.
+    condition of ``fit``. A PlannerError names the wrong option (``option`` or ``n_p``).
     """
     read = None if runs is None else lambda: _read_runs(runs, fit)
     return typed_rules.choose_rule(rule, as_text(n_p), read, "python", option)

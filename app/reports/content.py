@@ -139,7 +139,7 @@ def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> 
 
 
 def report_recipe(reply: Answer, cards: Cards, evidence: Evidence) -> Report:
-    """Return the report of a recipe: a table of the settings, a figure of N and D over compute, and all numbers."""
+    """Return the report of a recipe: a table of the settings, a figure of N and D against compute, and all numbers."""
     shown = [card for setting in CARDS for card in cards[setting]]
     metrics = tuple(dict.fromkeys(card.metric for card in shown))
     many = len(metrics) > 1

@@ -140,7 +140,7 @@ def _trace(scales: Mapping[str, Scale], one: Part, size: float, ink: str) -> str
 
 
 def _path(x: Floats, y: Floats, style: str, closed: bool = False) -> str:
-    """Return an SVG path through the points, with a gap at each point that has a coordinate that is not finite."""
+    """Return an SVG path through the points, with a gap at each point whose x or y is not finite."""
     steps, drawing = [], False
     for a, b in zip(x, y, strict=True):
         if not (math.isfinite(a) and math.isfinite(b)):

@@ -46,7 +46,7 @@ HASHED: dict[str | type, Callable[[Any], Any]] = {Database: lambda db: str(db.fo
 def runs_of(db: Database, table: TableInfo, where: str) -> tuple[str, Runs]:
     """Return the hash of the snapshot and the runs of ``table`` with the filter ``where``.
 
-    The runs follow the current mapping of the table, without withdrawn rows.
+    The runs are read with the current mapping of the table. Withdrawn rows are left out.
     """
     version = (table.id, table.rows, where, tables.roles(db, table.id).model_dump_json())
     return _runs_of(version, _withdrawn(db, table.id), db)

@@ -48,7 +48,7 @@ def blank(label: str, start: str, key: str, width: int = 130, hint: str = "", la
 def named_blank(label: str, options: Sequence[str], name: str, width: int = 180) -> str:
     """Show a selection within a sentence and return the choice; the link contains it as ``name``.
 
-    The options can change from run to run, for example with the evidence.
+    The options can change between two runs of the page, for example with the evidence.
     """
     return choose_among(label, options, name, width=width, label_visibility="collapsed")
 

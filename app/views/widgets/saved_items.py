@@ -138,8 +138,8 @@ def keep_answer(db: Database, kind: str, start: str, document: Document, report:
 def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon: str) -> None:
     """Show a link that opens the saved item ``name``, with the Material symbol ``icon`` before the name.
 
-    The link reloads the page. Otherwise an input whose default is not in the link would keep the value that was typed
-    before.
+    The link reloads the page. Otherwise, inputs that the link leaves at their defaults would keep the values that were
+    typed before.
     """
     address = escape(f"{page}?{urlencode(query, doseq=True)}")
     symbol = f'<span class="isoplan-symbol" aria-hidden="true">{escape(icon)}</span>'

@@ -29,7 +29,7 @@ _FROM_LINK, _LINK, _TAKEN = "values_from_link", "names_in_link", "names_taken"
 def arrive(page: str) -> None:
     """Prepare the session for drawing ``page``. Call this function once per script run, before the page is drawn.
 
-    If the back button stays on the same page, values that are not in the link are reset.
+    If the user goes back within the same page, values that are not in the link are reset.
     """
     back, same = is_back(), st.session_state.get(_PAGE) == page
     arrived = back or not same

@@ -154,7 +154,7 @@ def choose_y(label: str, options: Sequence[str], text: str) -> str:
 def choose_table(db: Database) -> TableInfo | None:
     """Show the selection of a run table and return the open table.
 
-    Returns None, with a message, if the table of the link does not exist, and None if there are no tables.
+    Returns None if there are no tables. If the table of the link does not exist, shows a message and returns None.
     """
     _follow_opened()
     known = {t.id: t for t in tables.all(db)}
@@ -275,7 +275,7 @@ def task_of_fit(db: Database, fit_hash: str) -> str:
 
 
 def owner_of_fit(db: Database, fit_hash: str) -> str:
-    """Return the owner of values that belong to a fit: its task; if not known, its table; otherwise the fit itself."""
+    """Return the owner of values that belong to a fit: its task, or else its table, or else the fit itself."""
     return task_of_fit(db, fit_hash) or table_of_fit(db, fit_hash) or fit_hash
 
 
