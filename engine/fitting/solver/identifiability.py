@@ -180,7 +180,7 @@ def _sentence(
 
 
 CLEAR = 0.2
-"""The relation of a scale and its exponent is not due to chance if their absolute rank correlation exceeds this."""
+"""The relation of a scale and its exponent counts as real if their absolute rank correlation exceeds this."""
 
 
 def folds(law: Law, resamples: Floats) -> Iterator[FitWarning]:

@@ -9,10 +9,10 @@ otherwise 1.
 - ``ols``: sum of squared residuals, without a factor 1/2.
 - ``ols-log``: sum of squared log residuals, without a factor 1/2.
 - ``lad``: sum of absolute log residuals. It is the limit of ``huber-log`` divided by delta as delta goes to zero.
-- ``asymmetric``: sum of |r| over the runs above the curve of the law, plus the sum of ``skew`` * |r| over the runs below
-  the curve, in the unit of y. With ``skew`` = 10, the curve is a lower envelope of the runs. This suits runs that are
-  under-tuned rather than noisy. The source, kyo-takano/chinchilla, uses the opposite sign of r, and the mean instead of
-  the sum.
+- ``asymmetric``: sum of |r| over the runs above the curve of the law, plus the sum of ``skew`` * |r| over the runs
+  below the curve, in the unit of y. With ``skew`` = 10, the curve is a lower envelope of the runs. This suits runs that
+  are under-tuned rather than noisy. The source, kyo-takano/chinchilla, uses the opposite sign of r, and the mean
+  instead of the sum.
 
 ``lad`` and ``asymmetric`` are quadratic for residuals below ``SHARP``, so they have derivatives everywhere. This has no
 noticeable effect on an optimum.
