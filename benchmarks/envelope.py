@@ -13,7 +13,7 @@ POINTS = 40
 SURFACE = {"E": 1.7, "A": 400.0, "B": 2000.0, "alpha": 0.34, "beta": 0.37}
 TRUTH = SURFACE["beta"] / (SURFACE["alpha"] + SURFACE["beta"])
 CASES = ((12, 0.003, 0.003), (12, 0.01, 0.003), (16, 0.01, 0.005), (24, 0.01, 0.003))
-"""Cases: number of training curves, noise of log loss that shifts a whole curve, and noise of log loss per point."""
+"""Cases as (number of training curves, noise of log loss of a whole curve, noise of log loss of each point)."""
 WAYS = {"auto": "luck taken off", "percentile": "resampled curves"}
 
 

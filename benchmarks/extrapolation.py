@@ -15,7 +15,7 @@ from isoplan.engine.store.files.table_files import read_runs
 def run() -> Report:
     """For each table, fit all suitable laws to the smaller runs and predict the largest runs.
 
-    The report lists the laws, the best law first, and then the baselines.
+    The report lists the laws (the best law first), and then the baselines.
     """
     rows: list[tuple[str, ...]] = []
     for demo in (d for d in DEMOS if d.roles.group is None):  # each group has its own law

@@ -1,4 +1,7 @@
-"""Fits and refits of 245 and of 10,000 runs: times, distance from the global optimum, and times of other software."""
+"""Times of fits and refits of 245 and of 10,000 runs, with Isoplan and with other software.
+
+The report also compares the optima that are found, and states how many refits miss the global optimum.
+"""
 
 from __future__ import annotations
 

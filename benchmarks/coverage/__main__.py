@@ -1,7 +1,7 @@
 """``python -m benchmarks.coverage``: simulate tables, fit them, count, and write docs/coverage.md.
 
-Results are stored in build/coverage, in blocks of 100 tables. A later run computes only the missing blocks. The first
-blocks of all designs are computed before any second block, so the page can be written at any time.
+Results are stored in build/coverage, in blocks of 100 tables. A later run computes only the missing blocks. All designs
+get their first block before any design gets its second one, so the page can be written at any time.
 """
 
 from __future__ import annotations
