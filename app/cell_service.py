@@ -250,7 +250,7 @@ def _end_runner(folder: Path, watch: Watch) -> None:
             asked = True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(status.pid, signal.SIGTERM)
-        elif not asked and status.pid:  # another process started it; pid is 0 while its status is written
+        elif not asked and status.pid:  # another process started the runner (0: not known yet)
             return
         time.sleep(0.1)
 

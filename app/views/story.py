@@ -134,7 +134,7 @@ def steps(title: str, screen: int) -> None:
             back, on = max(screen - 1, 1), min(screen + 1, len(TITLES))
             st.button("Previous", on_click=go_to, args=(back,), shortcut="Left", disabled=screen == 1)
             st.markdown(f"{screen} of {len(TITLES)}", width="content")
-            last = screen == on  # a disabled primary button has too little contrast
+            last = screen == on  # the button is then secondary: a disabled primary button has too little contrast
             kind: Literal["primary", "secondary"] = "secondary" if last else "primary"
             st.button("Next", type=kind, on_click=go_to, args=(on,), shortcut="Right", disabled=last, key="next")
             _full_screen(data={"screen": screen}, key="full_screen")

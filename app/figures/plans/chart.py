@@ -44,7 +44,7 @@ def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
         notes.append(_beside(theme, chart, x, text if small else text + rest))
     keys = [(curve.key, COLOURS[curve.colour]) for curve in chart.curves if curve.key]
     above = bool(keys) and small
-    if keys:  # in the lower right corner, or above a small plot
+    if keys:  # the keys are in the lower right corner, or above a small plot
         place: Part = {"y": 1, "yshift": 4, "xshift": 0} if above else {"x": 1, "xanchor": "right", "xshift": -14}
         notes.append(lines.note(theme, lines.keyed(*keys, between="<br>"), **place))
     figure = compose(
@@ -146,7 +146,7 @@ def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
     curve, top = chart.curves[0], chart.top
     shapes, notes = _disallowed(theme, curve.x, curve.within, top)
     shades, remarks = lines.beyond(theme, curve.x, curve.seen, top)
-    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # below the first note
+    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # the second note is lower
     moved = [one | {"yshift": one["yshift"] + (-lower if top else lower)} for one in remarks]
     return [*shapes, *shades], [*notes, *moved]
 

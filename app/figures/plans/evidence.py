@@ -138,7 +138,7 @@ def _dots(theme: Theme, one: Optimum, runs: Runs | None, span: Span) -> list[Par
     part = runs if math.isnan(one.budget) else runs.take(runs["budget"] == one.budget)
     colour = _colour(one, span)
     marker = dots.outline(theme, 7, color=colour)
-    if colouring(runs) is not None:  # outline: budget; fill: dataset
+    if colouring(runs) is not None:  # the outline shows the budget, and the fill shows the dataset
         marker["line"] = {"color": colour, "width": theme.line(1.6)}
     shown = dots.drawn(part, dots.MOST_DOTS)
     return dots.runs_over(shown, str(one.fit.law.axis), one.fit.spec.y, marker, runs)

@@ -100,7 +100,7 @@ def _free(theme: Theme, free: Curve, curve: Curve, window: tuple[float, float]) 
     right = bool(apart[1] > apart[0])
     at = ends[int(right)]
     word = (float(free.N[at]), float(free.loss[at]), "without limits")
-    falls = free.loss[at - 1 if right else at + 1] < free.loss[at]  # the label is on this side
+    falls = free.loss[at - 1 if right else at + 1] < free.loss[at]  # if True, the label is above the line
     name = lines.labels(theme, [word], f"{'top' if falls else 'bottom'} {'left' if right else 'right'}")
     return [lines.line(theme, free.N, free.loss, GREY, 1.6, "dot", hovertemplate=FREE), name]
 

@@ -73,8 +73,8 @@ def _take_last(db: Database) -> None:
 def _recommends(db: Database, table: str) -> bool:
     """Return whether a table has a sweep of a recommender.
 
-    This is a sweep of the embedder share s, the extra negatives K or the batch size B. It is also a sweep of N if the
-    table has a ranking metric or a column for s or K.
+    A sweep of the embedder share s, the extra negatives K or the batch size B always counts. A sweep of N counts only
+    if the table has a ranking metric, or a column for s or K.
     """
     try:
         found = sweeps_of(db, table, {})

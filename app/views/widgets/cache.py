@@ -162,7 +162,7 @@ def parabolas_of(fit: Fit, _runs: Runs) -> tuple[Parabola, ...]:
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def minima_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[OptimumLocation, ...]:
-    """Return, for each budget of an iso-FLOP fit, whether the minimum is inside the sweep of this budget."""
+    """Return the location of the minimum for each budget of an iso-FLOP fit: inside or outside the budget's sweep."""
     return minima(_runs, _fit.spec)
 
 
