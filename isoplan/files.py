@@ -99,7 +99,7 @@ def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str], *,
 
 
 def _save_report(answer: object, path: Path, fit: Fit | Sequence[Fit]) -> None:
-    """Write the report of an answer. Raises PlannerError if ``answer`` is a fit, or ``fit`` is not that of the plan."""
+    """Write the report of an answer. Raises PlannerError if ``answer`` is a fit, or a plan made with another fit."""
     from isoplan.app.reports.content import report_answer
     from isoplan.app.reports.saved_answers import read_report, write_report
     from isoplan.engine.fitting import Fit

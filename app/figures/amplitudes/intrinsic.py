@@ -17,7 +17,7 @@ from isoplan.engine.arrays import Floats
 
 HEIGHT = 380
 TITLES = {"D": "Training points <i>D</i>"}
-"""Axis titles that differ from those of other families, because here D is the number of distinct training points."""
+"""Axis titles that differ from the titles of other families: here, D is the number of distinct training points."""
 ASIDE = 0.015
 """Horizontal distance between the dots of the inputs and of the last layer, as a fraction of the log axis. Without this
 distance, the dots would overlap.
@@ -156,9 +156,9 @@ TARGETS = {"log": "log <i>A</i>", "raw": "<i>A</i>"}
 class Pulls:
     """Histogram of pulls. A pull is (prediction - truth) / sigma.
 
-    ``edges`` (n + 1) are the limits of the bins in units of sigma. ``points`` (n) are the counts, and ``gaussian`` (n)
-    the counts of a unit Gaussian. The outermost bins include all points outside the edges. ``target`` is the learned
-    quantity, "log" or "raw".
+    ``edges`` (n + 1) are the limits of the bins in units of sigma. ``points`` (n) are the counts. ``gaussian`` (n) are
+    the counts that a unit Gaussian predicts. The outermost bins include all points outside the edges. ``target`` is the
+    learned quantity, "log" or "raw".
     """
 
     edges: Floats
@@ -168,12 +168,12 @@ class Pulls:
 
     @property
     def density(self) -> Floats:
-        """Fraction of the points per unit of the pull, (n,)."""
+        """Density of the pulls in each bin (n,): the fraction of the points, divided by the width of the bin."""
         return np.asarray(self.points / self.points.sum() / np.diff(self.edges))
 
     @property
     def expected(self) -> Floats:
-        """Fraction of the points per unit of the pull for a unit Gaussian, (n,)."""
+        """Density in each bin (n,) that a Gaussian with mean 0 and width 1 predicts."""
         return np.asarray(self.gaussian / self.gaussian.sum() / np.diff(self.edges))
 
     @property
@@ -183,7 +183,7 @@ class Pulls:
 
 
 def draw_pulls(pulls: Pulls, theme: Theme = WEB) -> Drawing:
-    """Draw the density of the pulls as bars, and the unit Gaussian as a line."""
+    """Draw the density of the pulls as bars, and the density that a unit Gaussian predicts as a line."""
     middle = (pulls.edges[1:] + pulls.edges[:-1]) / 2
     traces: list[Part] = [
         {

@@ -27,10 +27,10 @@ AXES = ("N", "D", "C")
 def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> Drawing:
     """Draw the runs over N and D. The colour shows the dataset or group if there are several, otherwise ``y``.
 
-    If N or D is missing or constant, the axes are the first two of N, D and ``y`` that vary. If fewer than two vary,
-    the axes are the first two of N, D, C and ``y`` that exist. Lines connect the runs of a budget. Runs with the same
-    coordinates are drawn side by side. At most ``most`` runs are drawn, as a fixed random sample. Notes state whether
-    the figure shows a sample and whether dots were moved.
+    If N or D is missing or constant, other axes are used: the first two of N, D and ``y`` that vary. If fewer than two
+    of these vary, the axes are the first two of N, D, C and ``y`` that exist. Lines connect the runs of a budget. Runs
+    with the same coordinates are drawn side by side. If there are more than ``most`` runs, a fixed random sample is
+    drawn. Notes state whether the figure shows a sample and whether dots were moved.
     """
     axes = _axes(runs, y)
     if len(axes) < 2:

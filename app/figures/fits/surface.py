@@ -99,7 +99,7 @@ def _shade(surface: Surface, y: str, colours: Part, bar: bool) -> Part:
 
 
 def _iso_loss(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> list[Part]:
-    """Return the lines of equal loss as two traces, with a gap in each line for its label, and the labels."""
+    """Return the lines of equal loss and their labels. Each line has a gap for its label."""
     if not contours:
         return []
     places = _label_places(theme, surface, contours)

@@ -35,7 +35,7 @@ TITLES: dict[Cost, str] = {
 def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawing:
     """Draw a cost curve: solid within the runs, dashed where N, D, C or the value is extrapolated.
 
-    A grey shade covers the costs beyond those of all runs.
+    A grey shade covers the costs that are outside the range of the runs.
     """
     window = padded(float(curve.x[0]), float(curve.x[-1]), 0.0)
     values = _values(curve)

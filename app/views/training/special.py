@@ -109,7 +109,7 @@ def title(found: Source) -> str:
 
 
 def _metrics(record: Record) -> dict[str, float]:
-    """Return the metrics of a finished cell that are finite numbers, by name."""
+    """Return those metrics of a finished cell that are finite numbers, by name."""
     raw = dict((record.result or {}).get("metrics") or {})
     return {name: float(x) for name, x in raw.items() if isinstance(x, int | float) and math.isfinite(x)}
 

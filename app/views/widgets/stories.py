@@ -1,4 +1,4 @@
-"""Stories for pages: those of the bundled domains, and those of saved plans and fits, with the links that open them."""
+"""Stories of the bundled domains, of saved plans and of saved fits, and the links that open these stories."""
 
 from __future__ import annotations
 
