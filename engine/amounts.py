@@ -65,7 +65,9 @@ KINDS = (HOURS, GIGABYTES, BYTES, WATTS, GRID, SAMPLES, PARAMETERS, EPOCHS, QUER
 """Units that an error can name. If the typed unit belongs to one of them, the error says for example "is in hours"."""
 _SIGN = re.compile(r"\s*(?P<sign>[+\-\u2212]?)\s*(?P<unit>us\$|[€$]|eur|usd)\s*(?=[\d.,])", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d),(?=(?:\d{3},)*\d{3}(?![\d,.]*,\d)(?!\d))")
-"""A comma before groups of three digits. A total of money has at most two decimals, so it separates thousands."""
+"""A comma before groups of three digits. A total of money has at most two decimals, so such a comma separates
+thousands.
+"""
 _PER = re.compile(r"\s*(?:/|\bper\b)\s*(?P<per>.*)")
 
 

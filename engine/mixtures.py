@@ -147,7 +147,7 @@ def _propose_held_out(question: Question, runs: Runs) -> Question:
 
 
 def _count_sizes(category: Category, value: str, sizes: list[Floats]) -> Counter[tuple[float, ...]]:
-    """Count the runs with ``value`` by size. A key contains N, D and C, without those that the table lacks."""
+    """Count the runs with ``value`` by size. A key contains N, D and C of a run, except those that the table lacks."""
     at = category.codes == category.values.index(value)
     return Counter(zip(*(x[at].tolist() for x in sizes), strict=True))
 

@@ -103,7 +103,7 @@ def critical(v: Values) -> Floats:
 def _batch(v: Values, updates: Floats) -> Floats:
     """Return the batch size B that needs ``updates`` training steps (S) to reach the target.
 
-    B = E_min / (S - S_min); infinite if S is at or below S_min.
+    B is ``E_min / (S - S_min)``, and infinite if S is at or below S_min.
     """
     excess = np.asarray(updates, float) - v["S_min"]
     with np.errstate(divide="ignore", invalid="ignore"):

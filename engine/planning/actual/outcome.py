@@ -49,10 +49,11 @@ the distance of the run from the parabola of its budget.
 
 @dataclass(frozen=True)
 class Actual:
-    """Measured result of a run: the ``value`` of ``metric``, or of the quantity that the law predicts if this is empty.
+    """Measured result of a run.
 
-    N, D and C (in FLOPs) are the trained sizes; None means the planned size. ``when`` is a date as free text. Raises
-    PlannerError if a number is not finite or a size is not positive.
+    ``value`` is the value of ``metric``. If ``metric`` is empty, ``value`` is the value of the quantity that the law
+    predicts. N, D and C (in FLOPs) are the trained sizes; None means the planned size. ``when`` is a date as free text.
+    Raises PlannerError if a number is not finite or a size is not positive.
     """
 
     value: float

@@ -230,9 +230,9 @@ def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
 
 
 def _point(cell: TrainedCell, alike: Sequence[TrainedCell], C: float) -> Point:
-    """Return ``cell`` with the effect of doubling the compute from ``C`` to 2 ``C``.
+    """Return ``cell`` with the effect of doubling the compute from ``C`` to ``2 * C``.
 
-    The effect is averaged over the seeds in ``alike`` that have cells of compute ``C`` and of compute 2 ``C``.
+    The effect is averaged over the seeds in ``alike`` that have cells of compute ``C`` and of compute ``2 * C``.
     """
     half, whole = ({one.seed: one.loss for one in alike if abs(one.C / at - 1) < TWICE} for at in (C, 2 * C))
     rises = [math.log(whole[seed] / half[seed]) for seed in half.keys() & whole.keys()]
@@ -293,6 +293,6 @@ def spread_of_process(cells: Iterable[TrainedCell], process: str) -> float | Non
 
 
 def spread_of(found: Iterable[Point]) -> float | None:
-    """Return the standard deviation of log A from the cells that contain it: the one of largest D; None without any."""
+    """Return the standard deviation of log A, from the cell of largest D in which it is known; None if unknown."""
     known = [one.cell for one in found if math.isfinite(one.cell.spread)]
     return max(known, key=lambda cell: cell.D).spread if known else None

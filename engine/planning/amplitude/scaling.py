@@ -1,7 +1,8 @@
 """Resources that an amplitude surrogate needs for a given precision, before any large training.
 
 The exponents of D, N and C are known before training, because they follow from the dimension of the phase space
-(amplitudes, Secs. 2 and 5). One cheap run that is limited by one axis, the anchor, fixes the scale.
+(amplitudes, Secs. 2 and 5). The scale is fixed by one cheap run that is limited by one axis. This run is called the
+anchor.
 
 If D limits all anchors, D is computed with the exponent. N is that of the anchor, because more than 1e4 parameters do
 not lower the loss (Sec. 5). C is the cost of one point, times D, times the epochs of the anchor (eq. 7, per epoch). C

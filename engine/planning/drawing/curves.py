@@ -91,8 +91,8 @@ class Frontier:
 class Ribbon:
     """Uncertainty of the frontier in the (N, D) plane.
 
-    The arrays contain the lower and the upper end of the interval of N* at each C. Each of these N has a D: the one at
-    which training costs C.
+    The arrays contain the lower and the upper end of the interval of N* at each C. For each of these N, they also
+    contain the D at which training costs C.
     """
 
     N_low: Floats

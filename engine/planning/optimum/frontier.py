@@ -138,7 +138,7 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
     def sizes(t: Floats, excess: Floats, a: Floats, alpha: Floats, b: Floats, beta: Floats) -> tuple[Floats, Floats]:
         """Return the N and D that reach the loss, for a given split of the excess (the loss above the floor).
 
-        The term in N is the fraction u = 1/(1 + e^-t) of the excess, and the term in D is the fraction 1 - u.
+        The term in N is the fraction ``u = 1 / (1 + exp(-t))`` of the excess, and the term in D is the fraction 1 - u.
         """
         N = np.exp(np.log(a * (1 + np.exp(-t)) / excess) / alpha)
         return N, np.exp(np.log(b * (1 + np.exp(t)) / excess) / beta)

@@ -55,8 +55,8 @@ class Goal:
 class Task:
     """What to minimise within ``limits``: the loss for a budget, or the cost of reaching a ``goal``.
 
-    Without a goal the task is a budget, and ``limits["budget"]`` is its FLOPs. ``aim`` is the cost that a goal
-    minimises: compute, or money if more than training has a price (``Prices.aim``).
+    Without a goal the task is a budget, and ``limits["budget"]`` is its FLOPs. ``aim`` is the cost that a task with a
+    goal minimises: compute, or money if more than training has a price (``Prices.aim``).
     """
 
     rule: ComputeRule

@@ -23,7 +23,7 @@ class Evidence:
     The other fields are by setting. ``missing`` names a table that a paper does not print. ``quoted`` is a statement of
     the paper on the setting. ``remarks`` list the user's runs that were excluded, and the reasons why a sweep of the
     user could not be fitted. ``used`` contains the batch size and the learning rate of the user's runs, if all runs
-    have the same.
+    have the same values.
     """
 
     share: tuple[Optimum, ...] = ()

@@ -39,8 +39,8 @@ Reader = Callable[[Roles], Runs]
 SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
 """Settings that a sweep can vary, apart from N."""
 MOST = 0.5
-"""Largest fraction of untrained runs at a budget for which the other runs are still fitted. If the fraction is larger,
-the other runs would be a selection by result.
+"""If more than this fraction of the runs at a budget are untrained, the other runs at this budget are not fitted,
+because they would be a selection by result.
 """
 
 

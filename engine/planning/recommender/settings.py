@@ -238,7 +238,9 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
 
 
 def _around(at: Optimum) -> tuple[float, ...]:
-    """Return a quarter of the optimum ``at`` and four times it, to two digits; values outside the sweep are skipped."""
+    """Return a quarter of the optimum ``at`` and four times the optimum, to two digits, without values outside the
+    sweep.
+    """
     if at.x.value is None or not at.inside:
         return ()
     values = (float(f"{x:.1e}") for x in (at.x.value / 4, 4 * at.x.value))

@@ -77,7 +77,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Costs of a stated plan, ``theirs``, and of the cheapest plan of the same quality, ``ours``.
+    """Costs of a stated plan (``theirs``) and of the cheapest plan of the same quality (``ours``).
 
     ``stated`` is None for a plan that the user typed. ``value`` is the predicted value of the stated plan.
     """
