@@ -209,7 +209,10 @@ def _need(need: Need) -> dict[str, Any]:
 
 
 def document(plan: AmplitudePlan) -> Document:
-    """Return ``plan`` as a document. The plan must use the laws that Isoplan provides. A range has one line per end."""
+    """Return ``plan`` as a document. A range has one line per end.
+
+    If the plan uses a published law, Isoplan must provide this law, so that the script of the document can load it.
+    """
     notes = warned(plan.warnings)
     return Document(sentence(plan), _lines(plan), notes, to_json(plan), _script(plan))
 
@@ -271,7 +274,7 @@ def _anchor(anchor: Anchor) -> str:
 def answer(plan: AmplitudePlan) -> Answer:
     """Return ``plan`` as an answer for the page, the terminal and Python.
 
-    The plan must use the laws that Isoplan provides.
+    If the plan uses a published law, Isoplan must provide this law, so that the exported script can load it.
     """
     shown = tuple((what, x if x == "-" else f"{x} {unit}".strip(), note) for what, x, unit, note in rows(plan))
     table = Table(COLUMNS, shown, "The plan in numbers.")

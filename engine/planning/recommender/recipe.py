@@ -44,7 +44,8 @@ from isoplan.engine.planning.recommender.settings import (
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 USED = "own-settings"
 DIFFERS = 1.1
-"""A note reports the user's batch size (or learning rate) if it differs from the advised value by at least this factor.
+"""A note reports the user's batch size (or learning rate) if it differs from the advised value by more than this
+factor.
 """
 OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
 """Other values for which a cost is reported by default. The loss increases if the share s is larger than 6 %

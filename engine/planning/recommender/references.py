@@ -19,8 +19,7 @@ from isoplan.engine.schema import Runs
 Rows = tuple[tuple[str, ...], ...]
 HEAD = ("cells", "passes over the log", *COUNTED)
 MOST = 12
-"""If all runs have the same budget, the table has one row per value of the setting, but only up to this number of
-values.
+"""If all runs have the same budget and the setting has at most this number of values, the table has one row per value.
 """
 
 
@@ -50,7 +49,11 @@ def _cells(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, ...]]:
 
 
 def _groups(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, Bools]]:
-    """Yield name and mask of the runs at each budget, or at each value of the setting if there is only one budget."""
+    """Yield the name and the mask of each group of runs.
+
+    A group contains the runs at one budget. If there is only one budget, a group contains the runs at one value of the
+    setting. If this setting has more than ``MOST`` values, all runs are one group.
+    """
     budgets = runs["budget"] if "budget" in runs else np.full(len(runs), np.nan)
     known = np.unique(budgets[np.isfinite(budgets)])
     x = runs["N"] if swept == "N" else runs[table.columns.settings[swept]]

@@ -238,8 +238,9 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
 
 
 def _around(at: Optimum) -> tuple[float, ...]:
-    """Return a quarter of the optimum ``at`` and four times the optimum, to two digits, without values outside the
-    sweep.
+    """Return a quarter of the optimum ``at`` and four times the optimum, to two digits.
+
+    Values outside the sweep are left out.
     """
     if at.x.value is None or not at.inside:
         return ()

@@ -36,8 +36,8 @@ class Laws:
     """Parameters of both laws by name: ``best`` of the best fit, each (), and ``draws`` of joint resamples, each (r,).
 
     ``floor`` is the common floor of a joint fit. Without a joint fit it is None, and ``apart`` states the reason.
-    ``alone`` are E and L_inf of the two separate fits. ``how`` computes the intervals of numbers that depend on both
-    laws, and ``own`` those of numbers that depend only on the one-pass law. ``warnings`` are those of the joint fit.
+    ``alone`` are E and L_inf of the two separate fits. ``own`` computes the intervals of numbers that depend only on
+    the one-pass law, and ``how`` those of all other numbers. ``warnings`` are those of the joint fit.
     """
 
     best: Mapping[str, Floats]

@@ -111,7 +111,7 @@ def choose_rule(
 
 
 def tokens_of_second(rule: str | ComputeRule, used: ComputeRule) -> str:
-    """Return the text of n_p for a second ``rule``: the tokens per sample of the first rule, ``used``.
+    """Return n_p as text for a second ``rule``: the number of tokens per sample of the first rule (``used``).
 
     The text is empty if the second rule does not depend on n_p.
     """
