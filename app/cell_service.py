@@ -1,7 +1,7 @@
 """Cells (training runs) of a workspace: their rows in the database, and the server's service that trains them.
 
-The service adds finished cells to the run tables as rows, and starts a runner while cells wait. Only the process that
-has the database open does this. It reads the cells from the folder ``cells`` of the workspace.
+The service adds finished cells to the run tables as rows, and starts a runner while cells wait. It runs only in the
+process that has the database open, and reads the cells from the folder ``cells`` of the workspace.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ Word = tuple[float, float, str]
 """The point that a text labels, and the text: (x, y, text)."""
 
 TINT68, TINT95 = 0.24, 0.12
-"""Opacities of the tints of intervals. The 68 % tint is drawn on top of the 95 % tint, so it looks darker."""
+"""Opacities of the tints of intervals. The 68 % tint looks darker, because it is drawn on top of the 95 % tint."""
 ONE_LINE = 0.07
 """Height of a line of text in a figure of a page, as a fraction of the y axis."""
 BEYOND = 0.13

@@ -183,7 +183,8 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
 def padded(low: float, high: float, decades: float = 0.06) -> tuple[float, float]:
     """Return the range ``low`` to ``high`` of a log axis with a margin at each end.
 
-    Each margin is ``decades`` times the length of the axis in decades. If ``low`` equals ``high``, it is a factor of 2.
+    A margin is ``decades`` times the length of the axis in decades. If ``low`` equals ``high``, a margin is a factor of
+    2.
     """
     span = math.log10(high) - math.log10(low)
     factor = 10 ** (span * decades) if span > 0 else 2.0

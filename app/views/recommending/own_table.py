@@ -58,9 +58,10 @@ def _settings(db: Database, table: str) -> set[Field]:
 
 
 def _take_last(db: Database) -> None:
-    """Select the table that another page used last, if the user uploaded it and it has a sweep of a recommender.
+    """Select the table that another page used last.
 
-    Each table is selected automatically only once. A table in the page URL has precedence.
+    Nothing is selected if the table is a bundled table, or if the table has no sweep of a recommender. Each table is
+    selected automatically only once. A table in the page URL has precedence.
     """
     last = recall("table")
     if not last or last == st.session_state.get("runs_taken") or "runs" in st.query_params:

@@ -86,7 +86,7 @@ def _curves_of(version: tuple[object, ...], _runs: Runs, db: Database) -> Curves
 
 
 def curves_behind(db: Database, fit: Fit) -> Curves | None:
-    """Return the training curves that ``fit`` used; None if it used none, or if they are not in this workspace."""
+    """Return the training curves that ``fit`` used; None if there are none, or if they are not in this workspace."""
     if not fit.data.curves:
         return None
     try:
