@@ -1,6 +1,6 @@
 """Catalogue of the bundled data: simulated demo tables, published run tables and law cards.
 
-``data/README.md`` describes every file. Importing this module reads only two small files.
+``data/README.md`` describes every bundled file. When this module is imported, it reads only two small files.
 """
 
 from __future__ import annotations

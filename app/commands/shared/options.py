@@ -189,12 +189,12 @@ def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty
 
 
 def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command], Command]:
-    """Return a decorator that adds an option for each of ``fields`` to a command, before the option ``before``."""
+    """Return a decorator that adds an option for each of ``fields`` to a command, in front of its option ``before``."""
     return with_parameters(map(as_option, fields), before)
 
 
 def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -> Callable[[Command], Command]:
-    """Return a decorator that adds ``parameters`` to a command, before the option ``before``.
+    """Return a decorator that adds ``parameters`` to a command, in front of its option ``before``.
 
     The command receives the values of ``parameters`` in ``**texts``. If ``before`` is empty, the new options are last.
     """
@@ -214,7 +214,7 @@ def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -
 
 
 def with_reading(before: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds the options of ``reading.read_table`` to a command, before the option ``before``."""
+    """Return a decorator that adds the options of ``read_table`` to a command, in front of its option ``before``."""
     annotations = {"convert": Convert, "derive": Derive, "rows": RowsOfEachRun, "sheet": Sheet, "inner": Inner}
     others = (parameter(name, annotation, None) for name, annotation in annotations.items())
     return with_parameters([parameter("repeats", RepeatsKept, "all"), *others], before)

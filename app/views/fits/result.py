@@ -57,9 +57,9 @@ def _called(group: str) -> str:
 
 
 def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
-    """Return the saved fits with the runs and the specification of ``fit``, one for each group, by group.
+    """Return, by group, the saved fits that have the same runs and the same specification as ``fit``.
 
-    The result includes ``fit``. It is empty if ``fit`` has no group.
+    There is one fit per group, and ``fit`` is one of them. The result is empty if ``fit`` has no group.
     """
     if not fit.data.group:
         return {}
