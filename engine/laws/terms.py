@@ -43,7 +43,7 @@ class Const:
         return {self.amplitude: np.ones_like(v[self.amplitude] + x)}
 
     def linear(self, v: Values) -> Floats:
-        """Return the amplitude a of the term."""
+        """Return the amplitude ``a`` of the term."""
         return v[self.amplitude]
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
@@ -78,7 +78,7 @@ class _Shape:
         return {self.amplitude: self.shape(x) + 0.0 * v[self.amplitude]}
 
     def linear(self, v: Values) -> Floats:
-        """Return the amplitude a of the term."""
+        """Return the amplitude ``a`` of the term."""
         return v[self.amplitude]
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:

@@ -33,7 +33,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """Return the point at the budget C whose minimum equals ``loss``; C is infinite at or below the floor E."""
+    """Return the point at the budget C whose lowest loss equals ``loss``; C is infinite at or below the floor E."""
     excess = np.asarray(loss, float) - v["E"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         C = np.where(excess <= 0, np.inf, v["C_L"] * np.exp(-np.log(excess) / v["gamma"]))

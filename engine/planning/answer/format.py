@@ -47,7 +47,7 @@ class Row:
 
 
 FACTOR_UP_TO = 3.0
-"""Distance in decades; texts do not state the factor of a distance that is as large as this or larger."""
+"""Texts also state a distance as a factor if the distance is smaller than this number of decades."""
 COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
 

@@ -26,7 +26,7 @@ MOST_RUNS = 1000
 
 @dataclass(frozen=True)
 class Mark:
-    """Point of a plan in the figure: cost ``x`` and value ``y`` with their 68 % intervals; None if unknown."""
+    """Point of a plan in the figure: cost ``x`` and value ``y``, with their 68 % intervals (None if unknown)."""
 
     x: float
     y: float

@@ -279,7 +279,10 @@ def impossible(derived: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
 
 
 def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
-    """Return a warning if ``epochs`` is above 1: D exceeds the largest number of unique samples in the runs."""
+    """Return a warning if ``epochs`` is above 1.
+
+    If so, D exceeds the largest number of unique samples in the runs.
+    """
     if epochs is None or epochs.value is None or epochs.value <= 1.0 + 1e-9:
         return ()
     sees = (

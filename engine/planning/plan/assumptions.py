@@ -63,7 +63,7 @@ def reached(prices: Prices, N: float) -> Prices:
 
 
 def utilisation_note(prices: Prices | None, N: float | None) -> tuple[FitWarning, ...]:
-    """Return a note on a utilisation that was lowered for a model of ``N`` parameters; empty if none was."""
+    """Return a note if the utilisation was lowered for a model of ``N`` parameters; otherwise an empty tuple."""
     if prices is None or N is None or not prices.machine.assumed or prices.machine.utilisation >= UTILISATION:
         return ()
     text = (

@@ -21,7 +21,9 @@ FORMS = {"metric-map": "exponential map", "metric-power": "power-law map"}
 FORM = "form"
 """Code of the caution that the forms of a map predict different metrics."""
 RULED_OUT = 10.0
-"""A form whose AIC is larger by this number has no support by the runs (Burnham and Anderson 2002, Sec. 2.6)."""
+"""The runs rule out a form if its AIC exceeds the best AIC by more than this number (Burnham and Anderson 2002, Sec.
+2.6).
+"""
 
 
 def compare_forms(spec: FitSpec, runs: Runs) -> Comparison:
@@ -37,7 +39,7 @@ def choose_form(spec: FitSpec, runs: Runs, forms: Comparison) -> FitSpec:
 
 
 def form_text(map: Fit, forms: Comparison) -> str:
-    """Return a sentence that names the form of ``map`` and the errors of all forms on the runs left out."""
+    """Return a sentence that names the form of ``map`` and the errors of all forms on left-out runs."""
     own = FORMS[map.law.name]
     if forms.validation is None:
         return f"Form: {own}."

@@ -35,7 +35,7 @@ NEXT = 1000.0
 
 
 ONE_SIZE = 1.5
-"""Ratio of the largest to the smallest N below which the runs count as models of one size."""
+"""The runs count as models of one size if their largest N is less than this many times their smallest N."""
 
 
 @dataclass(frozen=True)
