@@ -35,7 +35,7 @@ COMMANDS = {
     "compare": Command("compare", "Rank the laws by how well they predict the largest budgets."),
     "agreement": Command("agreement", "Check whether loss and metrics rank the runs in the same order."),
     "plan": Command("plan", "Answer what a budget buys, or what a target costs."),
-    "amplitude": Command("amplitude", "Plan N, D and C of an amplitude surrogate before training."),
+    "amplitude": Command("amplitude", "Plan N, D and C of an amplitude surrogate, or find its precision."),
     "recipe": Command("recipe", "Recommend the settings of a recommender for a budget."),
     "plans": Command("plans", "Compare saved plans under one scenario of prices."),
     "actual": Command("actual", "Compare actual results with the plans that predicted them."),

@@ -64,7 +64,7 @@ def amplitude(
     as_json: AsJson = False,
     **texts: Any,
 ) -> None:
-    """Plan N, D and C of an amplitude surrogate before training, or the precision of D points."""
+    """Plan N, D and C of an amplitude surrogate, or find its precision."""
     paths = cells or []
     sources = Sources(
         amplitudes.best_laws(),

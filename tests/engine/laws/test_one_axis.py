@@ -348,7 +348,7 @@ def test_refusals_name_the_axis() -> None:
         found("depth", values, "starvation")
     with pytest.raises(PlannerError, match=r"share is -0.005 in row 0: a law needs positive values"):
         found(axis, {**values, axis: np.r_[-0.005, values[axis][1:]]}, "starvation")
-    with pytest.raises(PlannerError, match="is nan in row 0: a law needs finite numbers"):
+    with pytest.raises(PlannerError, match="is nan in row 0: a law needs finite values"):
         found("loss", {"loss": np.r_[np.nan, LOSS[1:]], "score": LOSS}, "metric-map")
     with pytest.raises(PlannerError, match="'score' is both"):
         found("score", {"score": LOSS, "loss": LOSS}, "metric-map")
