@@ -125,7 +125,7 @@ def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None
 
 
 def details(table: TableInfo, columns: Sequence[Column], where: str) -> None:
-    """Show tabs with the rows, columns, curves, agreement of metrics and source of ``table``.
+    """Show the tabs of ``table``: rows, columns, curves, agreement of metrics, and source.
 
     Only the open tab is computed.
     """

@@ -1,4 +1,4 @@
-"""Page Recommender: settings for a budget and serving metrics, evidence for the settings, and agreement of metrics."""
+"""Page Recommender: settings for a budget and for the metrics to serve, their evidence, and whether metrics agree."""
 
 from __future__ import annotations
 

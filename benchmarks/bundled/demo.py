@@ -67,7 +67,10 @@ def parameters(width: int) -> int:
 
 
 def published(name: str, **where: str) -> dict[str, float]:
-    """Return parameter name -> value from the rows of a paper's table whose columns have the values ``where``."""
+    """Return the printed value of each parameter from a table of a paper.
+
+    Only rows with the values ``where`` are read. A key of ``where`` is the name of a column.
+    """
     rows = [r for r in records(name) if all(r[k] == v for k, v in where.items())]
     return {r["parameter"]: float(r["value"]) for r in rows}
 

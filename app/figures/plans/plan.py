@@ -201,7 +201,7 @@ def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
 
 
 def _chance(plan: Plan) -> str:
-    """Return the probability that the target can be reached as text; "" if it is not known."""
+    """Return a text with the probability that the target can be reached; "" if it is not known."""
     if plan.p_reach is not None:
         return f"reachable with probability {probability(plan.p_reach)} if the law holds"
     return "reachability not determined" if plan.reach and plan.reach.verdict == "not determined" else ""

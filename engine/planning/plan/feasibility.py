@@ -201,9 +201,13 @@ def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reacha
         return _stated(float(np.mean(reached)), able)
     shares = [float(np.mean(reached[some])) for some in (zero, ~zero) if some.any()]
     if min(shares) >= SURE:
-        return Reachability("reachable", None, f"{able}, with a floor and without one (95 %).")
+        return Reachability("reachable", None, f"{able}, with or without a floor (confidence 95 %).")
     if max(shares) <= 1 - SURE:
-        return Reachability("out of reach", None, "It is not reached, with a floor or without one (95 %).")
+        return Reachability(
+            "out of reach",
+            None,
+            f"If the law holds, {asked} is not reached{within}, with or without a floor (confidence 95 %).",
+        )
     text = f"The runs do not resolve a floor: whether {asked} can be reached{within} is not determined."
     return Reachability("not determined", None, f"{text} {_what_to_train(fit)}")
 

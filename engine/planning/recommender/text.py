@@ -67,7 +67,7 @@ def short(reason: str) -> str:
 
 
 def source(choice: Choice) -> str:
-    """Return the source of the value of a setting. If only one of its two intervals is missing, add the reason."""
+    """Return the source of the value of a setting. If one of the two intervals of the value is missing, state why."""
     q = choice.value
     lost = [part for part in q.note.split("; ") if part.startswith("no ") and (q.ci68 is None) != (q.ci95 is None)]
     return "; ".join(filter(None, (choice.note, *lost, *(said.rstrip(".") for said in choice.remarks))))

@@ -17,7 +17,9 @@ QUESTION = PlannerQuestion(
     fits=(FitInput("A fit of a surface over N and D; - reads a pipe."),),
     fields=(
         replace(
-            BUDGET, help="Compute budget whose lowest loss is the target: 1e20, 3 ZFLOP, ...", after="FLOPs at its best"
+            BUDGET,
+            help="Budget of compute, such as 1e20 or 3 ZFLOP. The target is the lowest loss that it reaches.",
+            after="FLOPs at its best",
         ),
         replace(TARGET, help="Target loss, instead of a budget."),
         *QUERIES,

@@ -101,7 +101,7 @@ def numeric(column: Column, position: int, conversion: str | None = None) -> str
 
 
 def label(column: Column, position: int) -> str:
-    """Return an SQL expression for the column at ``position`` as text.
+    """Return an SQL expression that converts the values of the column at ``position`` to text.
 
     Whole numbers have no decimal point: 3, not 3.0.
     """
