@@ -2,14 +2,20 @@
 // writes the parameters of a page one after the other, and it removes them before it opens another page. Back would
 // therefore open pages in a state that was never shown. This script adds at most one entry of a page for each action of
 // the user: the first write adds the entry, and later writes replace it. The entry of a page that the user leaves keeps
-// its parameters.
+// its parameters. A click on a link to another page is no action on the page that the user leaves, unless a field was
+// changed before.
 (() => {
   const push = history.pushState.bind(history);
-  let acted = false, written = true, left = null;
+  let acted = false, written = true, changed = false, left = null;
+  const leaves = (target) => {
+    const link = target?.closest?.("a[href]");
+    return Boolean(link) && new URL(link.href, location.href).pathname !== location.pathname;
+  };
+  addEventListener("input", () => { changed = true; }, true);
   for (const event of ["pointerdown", "keydown", "popstate"]) {
-    addEventListener(event, () => {
+    addEventListener(event, ({ target }) => {
       acted = event !== "popstate";
-      written = !acted;
+      written = !acted || (leaves(target) && !changed);
       left = null;
     }, true);
   }
@@ -27,6 +33,7 @@
       left = null;
     }
     written = true;
+    changed = false;
     if (add) push(state, title, to);
     else history.replaceState(state, title, to);
   };
