@@ -18,7 +18,7 @@ def test_the_link_lets_in_and_nothing_else_does(open_page: Callable[..., Page], 
     with forked(tmp_path / "workspace", "--shared", env={"ISOPLAN_TOKEN": TOKEN}) as server:
         stranger = open_page()
         stranger.goto(server.url + "/fit")
-        assert "open it with the link that contains its token" in stranger.inner_text("body")
+        assert "open the link that contains the token" in stranger.inner_text("body")
 
         page = open_page()
         visit(page, server, f"data?token={TOKEN}")
