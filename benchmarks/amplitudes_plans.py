@@ -148,10 +148,10 @@ def _planned(process: str, ratio: float, anchor: Anchor, n_f: int) -> tuple[str,
 
 
 def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor | None:
-    """Return the cheapest cell whose loss is limited by D, as an anchor; None if there is no such cell.
+    """Return the cheapest cell with a loss that D limits, as an anchor; None if there is no such cell.
 
-    ``cells`` maps (iterations, N) to the metrics of a cell. The loss of the anchor is limited by D: it decreases by
-    less than ``LIMITED`` (10 %) if the iterations or N are doubled.
+    ``cells`` maps (iterations, N) to the metrics of a cell. D limits the loss of a cell if this loss decreases by less
+    than ``LIMITED`` (10 %) when the iterations or N are doubled.
     """
     rungs = sorted({iterations for iterations, _ in cells})[:-1]
     for iterations, N in sorted(product(rungs, SIZES[:-1]), key=prod):

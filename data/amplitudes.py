@@ -17,9 +17,9 @@ from isoplan.engine.planning.amplitude.cells import TrainedCell, read_cells
 from isoplan.engine.planning.amplitude.evidence import Axis, PublishedLaw
 
 RAW = ("2", "3", "4")
-"""Numbers of those tables of the paper whose networks (for the process ttH) were trained on raw amplitudes.
+"""Numbers of the paper's tables for networks that were trained on raw amplitudes (process ttH).
 
-All other networks were trained on the logarithm of the amplitudes.
+All other tables are for networks that were trained on the logarithm of the amplitudes.
 """
 
 

@@ -45,7 +45,10 @@ MISSING = {
 
 @cache
 def published_evidence() -> Evidence:
-    """Return the published evidence: optimal shares, critical batches, optimal N and D, and optimal negatives.
+    """Return the published evidence for the settings of a recommender.
+
+    These are the optimal embedder share, the critical batch size, the optimal N and D, and the optimal number of extra
+    negatives.
 
     Source: behavioural, Tables 2, 3, 4 and 6.
     """
@@ -66,7 +69,10 @@ def critical_batch(metric: str) -> Fit:
 
 
 def batch_runs(metric: str) -> Runs:
-    """Return Table 3: the training steps (column ``updates``) until ``metric`` is at its target, by ``batch_size``."""
+    """Return the rows of Table 3 for ``metric``, one per ``batch_size``.
+
+    The column ``updates`` is the number of training steps until the metric reaches its target.
+    """
     rows = [r for r in records("papers/behavior/table03_updates_to_target.csv") if r["metric"] == metric]
     columns = {name: np.array([float(r[name]) for r in rows]) for name in ("batch_size", "updates")}
     roles = Roles(metrics=(Metric(column="updates", direction="min"),), hyper=("batch_size",))

@@ -12,7 +12,7 @@ NAMES: tuple[Name, ...] = ("X_c", "alpha", "K")
 
 
 def value(law: CellLaw | None, name: Name) -> str:
-    """Return a text with the fitted parameter ``name`` of a law and its interval."""
+    """Return the fitted value of the parameter ``name``, and the interval of this value, as one text."""
     if law is None:
         return "-"
     low, high = law.interval(name)
@@ -22,7 +22,7 @@ def value(law: CellLaw | None, name: Name) -> str:
 
 
 def printed(law: PublishedLaw | None, name: Name) -> str:
-    """Return a text with the value of ``name`` that the paper prints and the interval of this value."""
+    """Return the published value of the parameter ``name``, and the interval of this value, as one text."""
     if law is None:
         return "-"
     found = next(p for p in law.fit.parameters if p.name == name)

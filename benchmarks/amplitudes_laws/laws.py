@@ -87,7 +87,10 @@ class Scan:
 
     @property
     def left(self) -> int:
-        """Number of points that the fit omits: training has not converged, or no second cell has twice the compute."""
+        """Number of points that the fit omits.
+
+        A point is omitted if its training has not converged, or if no second cell with twice the compute was trained.
+        """
         return sum(not one.limited for one in self.found)
 
     @property
@@ -175,7 +178,10 @@ def scan_along(folder: Path, grid: str) -> list[Along]:
 
 
 def nearest(process: str, axis: str, D: float) -> PublishedLaw | None:
-    """Return the plain MLP's published law along ``axis`` whose fixed D is nearest to ``D``, or None."""
+    """Return the published law of the plain MLP along ``axis``; None if there is no such law.
+
+    Each of these laws is valid at one fixed D. The law with the fixed D nearest to ``D`` is returned.
+    """
     own = [p for p in published_laws() if (p.process, p.axis, p.network) == (process, axis, PLAIN)]
     return min(own, key=lambda p: abs(math.log(p.held_value / D)), default=None)
 

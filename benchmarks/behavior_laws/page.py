@@ -252,7 +252,7 @@ def _optimum(setting: Setting, one: Optimum) -> str:
 
 
 def _paper(setting: Setting) -> dict[str, str]:
-    """Return texts by metric: the range of the paper's optima, and the number of these outside the paper's sweep."""
+    """Return one text per metric: the range of the optima in the paper, and the number of optima outside its sweep."""
     file, column, scale = {
         "s": ("table02_embedder_share", "s_star_percent", 0.01), "K": ("table06_negatives", "K_star", 1.0),
     }[setting]  # fmt: skip

@@ -55,12 +55,12 @@ def judged(folder: Path, stage: Stage) -> Runs:
 
 
 def by_history(folder: Path, stage: Stage, metric: str) -> dict[str, float]:
-    """Return, for each budget, the lowest rank correlation of ``metric`` over all pairs of groups of events.
+    """Return, for each budget, the lowest rank correlation between two groups of events.
 
-    One group contains all events. Each other group contains the events with one history length (behavioural paper, Sec.
-    7 (e), Fig. 22). A length is used if every cell has events of this length. The result is {} if there are fewer than
-    two such lengths. A value is NaN if a budget has too few cells. Raises PlannerError if no sweep of the stage is
-    trained.
+    The cells of the budget are ranked by ``metric`` in each group, and all pairs of groups are compared. One group
+    contains all events. Each other group contains the events with one history length (behavioural paper, Sec. 7 (e),
+    Fig. 22). A length is used if every cell has events of this length. The result is {} if there are fewer than two
+    such lengths. A value is NaN if a budget has too few cells. Raises PlannerError if no sweep of the stage is trained.
     """
     columns = {name for sweep in SWEEPS[stage] for row in rows(folder, sweep)[:1] for name in row}
     slices = (metric, *sorted(name for name in columns if name.startswith(f"{metric}/ctx_")))

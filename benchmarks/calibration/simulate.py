@@ -110,8 +110,8 @@ def _within(ends: Interval | None, x: float) -> float:
 def _another(case: Case, truth: Design, made: Fit, map: Through | None, seed: int) -> tuple[float, ...]:
     """Simulate one more run at the planned optimum for ten times the largest compute of the table.
 
-    Return, as 1 or 0, whether its result is in the 68 % and 95 % prediction intervals, and in the 68 % and 95 %
-    intervals of the law.
+    Return one number per interval: 1 if the interval contains the result of the new run, and otherwise 0. The four
+    intervals are: the prediction interval at 68 % and at 95 %, and the interval of the law at 68 % and at 95 %.
     """
     plan = plan_budget(made, 10 * float(truth.size.max()))
     N, D = (float(plan.allocation[name].value or np.nan) for name in ("N", "D"))

@@ -87,7 +87,7 @@ def _verdict(found: list[Cell], refits: int) -> str:
 
 
 def _warned(refits: int) -> str:
-    """Return, for each design, the fractions of tables with two warnings: unresolved floor and non-monotone scale."""
+    """Return two lines, one per warning (unresolved floor, non-monotone scale): the fraction of tables, by design."""
     return "\n".join(
         (
             f"- Tables with the warning that a floor is not resolved: {_said(refits, 'floor-zero', 'floor-weak')}.",

@@ -61,7 +61,8 @@ def _design(name: str, kind: Kind, N: Floats, D: Floats, law: Mapping[str, float
     E, A, B, alpha, beta = (law[name] for name in ("E", "A", "B", "alpha", "beta"))
     u, v = A * N**-alpha, B * D**-beta
     loss = np.asarray(E + u + v, float)
-    slopes = np.array([np.ones_like(N), u, v, -u * np.log(N), -v * np.log(D)]) / loss  # d ln(loss) / d(E, ln A, ...)
+    # The derivatives of ln(loss) with respect to E, ln A, ln B, alpha and beta, each (n,).
+    slopes = np.array([np.ones_like(N), u, v, -u * np.log(N), -v * np.log(D)]) / loss
     error = float(np.sqrt(np.linalg.inv(slopes @ slopes.T)[0, 0])) * sigma
     return FloorDesign(name, kind, N, D, loss, E, sigma, error)
 

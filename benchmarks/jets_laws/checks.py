@@ -45,7 +45,7 @@ class Held:
 
 
 def hold_outs() -> tuple[Held, Held]:
-    """Return two tests: one holds out the 20 % of cells with the largest C, the other all cells with D above 1e5."""
+    """Return two hold-out tests. One omits the 20 % of cells with the largest C, the other omits cells with D > 1e5."""
     runs = laws.one_pass()[1]
     by_compute = runs["C"] > np.quantile(runs["C"], laws.LARGEST)
     return _held("compute", runs, by_compute), _held("D", runs, runs["D"] > LARGEST_D)

@@ -49,7 +49,10 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
 }
 CELLS = sum(map(len, GRIDS.values()))
 LAST = 0.93
-"""Maximum progress of all cells, as a fraction, at which a kill is due. Some cells still train at this progress."""
+"""Maximum of (sum of the progress of all cells) / (number of cells) at which a kill is due.
+
+At this progress, some cells still train.
+"""
 
 
 @dataclass(eq=False)

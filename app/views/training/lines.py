@@ -65,9 +65,10 @@ def _said(value: Any) -> str:
 
 
 def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str, by: str = "C") -> list[Curve]:
-    """Return the curves of at most ``MOST`` started cells against ``x``. The colour shows the role ``by`` (C, N or D).
+    """Return the curves of started cells over the axis ``x``. The colour shows the role ``by`` (C, N or D).
 
-    Cells that have not ended come first. The choice among ended cells is the same in every run of the page.
+    If more than ``MOST`` cells have started, ``MOST`` of these cells are selected. Cells that have not ended are
+    selected first. The selection of ended cells is the same in every run of the page.
     """
     begun = [record for record in records if record.number]
     chosen = sorted(begun, key=lambda record: (record.state in ENDED, record.name))[:MOST]
@@ -92,7 +93,7 @@ def spans(
 
 
 def _shade(size: Sizes, by: str) -> float | None:
-    """Return the size ``by`` of a cell, which the colour of its curve shows. If D is not known yet, U is returned."""
+    """Return the size ``by`` of a cell. If ``by`` is "D" and D is not known yet, return U."""
     return size.D or size.U if by == "D" else size.N if by == "N" else size.C
 
 
@@ -153,7 +154,7 @@ def _at(point: Point, x: str, size: Sizes) -> float | None:
 
 
 def _whole(size: Sizes, x: str) -> float | None:
-    """Return ``x`` at the end of a cell (samples seen for D, FLOPs for C); None if ``size`` does not determine it."""
+    """Return the final value of the axis ``x`` of a cell; None if it is not known. For D, it is the samples seen."""
     return size.passed if x == "D" else getattr(size, x, None)
 
 

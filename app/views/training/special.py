@@ -63,7 +63,10 @@ def calibration(record: Record) -> Mapping[str, float] | None:
 
 
 def calibration_text(found: Mapping[str, float]) -> str:
-    """Return the metrics ``found`` as text: values for all pulls, for their central part, and for one sigma."""
+    """Return the calibration metrics ``found`` as text.
+
+    A pull is (prediction - truth) / (learned uncertainty).
+    """
     mean, width, middle, half = (_signed(found[name]) for name in CALIBRATION[:4])
     return (
         f"Pulls have mean {mean} and width {width}. Their median is {middle}, and half the width of their central "
@@ -242,14 +245,14 @@ def _bring(root: Path, put: Put, sent: Any) -> None:
 
 METRIC = "recall@10"
 CANDIDATES = {1: "batch-local", 2: "whole catalogue"}
-"""Items that a cell ranks when it is evaluated, by the stage of the cell."""
+"""For each stage: the items that a cell of this stage ranks in its evaluation."""
 
 
 def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
-    """Show one line per log and stage: the metric of two baselines, and how many cells are no better than these.
+    """Show one line per log and stage: the metric of two baselines, and how many cells are no better than both.
 
-    The baselines need no training. One ranks items by their popularity. The other ranks items by how often they follow
-    the last items of a user.
+    The baselines need no training. One baseline ranks items by their popularity. The other baseline ranks an item by
+    how often this item follows the last items of a user.
     """
     by_log: dict[tuple[str, int], list[Mapping[str, float]]] = {}
     for record in done:

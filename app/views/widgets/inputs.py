@@ -46,7 +46,7 @@ def blank(label: str, start: str, key: str, width: int = 130, hint: str = "", la
 
 
 def named_blank(label: str, options: Sequence[str], name: str, width: int = 180) -> str:
-    """Show a selection within a sentence and return the choice; the link contains it as ``name``.
+    """Show a selection within a sentence and return the choice. The link contains the choice under ``name``.
 
     The options can change between two runs of the page, for example with the evidence.
     """
@@ -83,7 +83,11 @@ def target_steps(fit: Fit) -> list[float]:
 
 
 def _worst(fit: Fit) -> float:
-    """Return the worst value of the runs or, if unknown, the value of the law at the smallest compute or axis value."""
+    """Return the worst value of the runs.
+
+    If it is not known, return the value of the law at the smallest compute. For a law of one axis, return the value of
+    the law at the smallest value on this axis.
+    """
     if fit.worst_run is not None:
         return fit.worst_run
     if fit.law.axis:

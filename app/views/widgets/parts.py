@@ -282,7 +282,7 @@ def receive_file(
 
 
 def show_refusal(name: str) -> None:
-    """Show, only once, the message of the error with which the last file of the box ``name`` was rejected."""
+    """Show why the last file in the upload box ``name`` was rejected. The message is shown only once."""
     if reason := st.session_state.pop(f"{name}_refused", ""):
         st.error(escape_markdown(reason), icon=":material/error:")
 

@@ -18,10 +18,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 OPEN = "open_"
 """Prefix of session keys for values that the app itself writes to the link. Streamlit writes the other values."""
 OF_PAGE = ("hour_price", "device", "devices", "precision")
-"""Keys of widgets that have the same name in the links of several pages, but a different meaning on each page."""
+"""Keys of widgets. The links of several pages contain the same key, but the key has another meaning on each page."""
 TYPED_OF_PAGE = ("reach",)
-"""Names of values that have a different meaning on each page. The app itself, not Streamlit, writes them to the link.
-"""
+"""Names of values that the app itself (not Streamlit) writes to the link. A name has another meaning on each page."""
 _KEPT, _OWNERS, _PAGE = "values_kept", "value_owners", "page_drawn"
 _FROM_LINK, _LINK, _TAKEN = "values_from_link", "names_in_link", "names_taken"
 
@@ -116,9 +115,10 @@ def link_names() -> frozenset[str]:
 
 
 def _take_from_link(scope: str, names: set[str]) -> set[str]:
-    """Return the names in ``names`` whose values the link has set in this run, and mark them as taken by ``scope``.
+    """Return those ``names`` that the link contained when the page was opened in this run.
 
-    Each scope gets a name only once. A later change of the owner in the same run then resets the value of this name.
+    Each scope gets a name only once per run. If the owner of the scope changes later in the same run, the value of this
+    name is therefore reset.
     """
     brought: set[str] = st.session_state.get(_FROM_LINK, set())
     taken: set[tuple[str, str]] = st.session_state.setdefault(_TAKEN, set())

@@ -84,9 +84,9 @@ def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
 
 
 def rename_choice(key: str, former: Mapping[str, str]) -> None:
-    """If the link contains the former name of an option, replace it by the present name of this option.
+    """If the link contains the former name of an option, replace the former name by the present name.
 
-    ``former`` contains the present names by the former names. Call this function before the widget ``key`` is drawn.
+    ``former`` maps former names to present names. Call this function before the widget ``key`` is drawn.
     """
     if (asked := st.query_params.get(key, "")) in former:
         st.session_state[key] = st.query_params[key] = former[asked]
@@ -117,7 +117,7 @@ def select_one(
 
 
 def choose_among(label: str, options: Sequence[str], name: str, **look: Any) -> str:
-    """Show a selection whose options can change, and return the choice; the link contains it as ``name``.
+    """Show a selection whose options can change, and return the choice. The link contains the choice under ``name``.
 
     The default is the first option. If the link contains a choice that is not available, a message names this choice.
     """
@@ -275,7 +275,10 @@ def task_of_fit(db: Database, fit_hash: str) -> str:
 
 
 def owner_of_fit(db: Database, fit_hash: str) -> str:
-    """Return the owner of values that belong to a fit: its task, or else its table, or else the fit itself."""
+    """Return the owner of the settings of a fit: the task of the fit.
+
+    If the task is not known, return the table of the fit. If the table is not known either, return ``fit_hash``.
+    """
     return task_of_fit(db, fit_hash) or table_of_fit(db, fit_hash) or fit_hash
 
 

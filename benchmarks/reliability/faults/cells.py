@@ -1,4 +1,7 @@
-"""Cells for trials, which are stopped early or run to their end. Their program is fast, and the exact loss is known."""
+"""Cells for trials. A trial stops its cells early or runs them to the end.
+
+The program of the cells is fast, and its exact loss is known.
+"""
 
 from __future__ import annotations
 

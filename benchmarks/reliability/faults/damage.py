@@ -106,9 +106,9 @@ def wait(root: Path, cases: list[Case]) -> list[str]:
 
 
 def _damaged(root: Path, cases: list[Case], names: list[str]) -> list[str]:
-    """Damage the cells and run them with a runner.
+    """Damage one file of each cell, run the cells, and return their results.
 
-    If cells fail, launch all cells again and retry the failed cells. Return the results.
+    If cells fail, all cells are launched again, and the failed cells are retried.
     """
     queue = Queue(root)
     for case, name in zip(cases, names, strict=True):

@@ -206,7 +206,7 @@ def full_answer(root: Path) -> Trial:
 
 
 def _refused(name: str, said: str) -> str:
-    """Return the expected result of the command ``name``: success if it only reads, and otherwise an error message."""
+    """Return the expected result of a command: "works" if it only reads, and otherwise the error message ``said``."""
     return "works" if name == "isoplan cells list" else f"exit code 2: isoplan: {said}"
 
 

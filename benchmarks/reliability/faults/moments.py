@@ -138,9 +138,9 @@ CASES: dict[str, tuple[Callable[[Path], None], Callable[[Path], State]]] = {
     "open an older workspace": (older, store_state),
 }
 ONCE = ("lease a cell", "retry a cell")
-"""Operations that give another state when they are repeated.
+"""Operations whose repetition changes the workspace once more.
 
-After a crash, the repetition must still succeed.
+After a crash, such an operation is repeated only if the workspace is still in its state before the operation.
 """
 EXPECTED = "all is as before or as after; done again: as undisturbed"
 

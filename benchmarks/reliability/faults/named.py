@@ -84,7 +84,10 @@ def _cancel(root: Path) -> Trial:
 
 
 def _checkpoint(root: Path, point: str) -> Trial:
-    """Hold a cell that trains inside its worker. Kill the worker during or after the checkpoint that it then saves."""
+    """Put a running cell on hold, and kill its worker while or after the worker saves the checkpoint for the hold.
+
+    The cell trains in the process of the worker.
+    """
     names = [add(workspace(part), [AMPLITUDES], "amplitudes")[0] for part in (root, root / "undisturbed")]
     queue = Queue(root)
     process = runner(root, _kill_at(root, point))

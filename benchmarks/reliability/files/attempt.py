@@ -84,9 +84,10 @@ def imported(
 ) -> tuple[Outcome, Outcome]:
     """Import a file and return two outcomes: before and after Isoplan receives ``answers`` to its questions.
 
-    In the terminal, the command runs without ``answers`` and then with ``answers`` if a question is expected
-    (``asked``). Otherwise, the command runs once, with ``answers``. The page always receives ``answers`` after its
-    first run. ``clock`` measures the time to read and store the file, without fits and pages.
+    In the terminal, a question is expected if ``asked`` is true. The command then first runs without ``answers``. If
+    the file is ``readable``, the command runs again with ``answers``. If no question is expected, the command runs
+    once, with ``answers``. The page always receives ``answers`` after its first run. ``clock`` measures the time to
+    read and store the file, without fits and pages.
     """
     clock = clock or Clock()
     try:

@@ -69,7 +69,7 @@ def reads(rows: Iterable[Row], *says: str, answers: tuple[str, ...] = (), unfit:
 
 
 def asks(word: str, answers: tuple[str, ...], rows: Iterable[Row], *says: str) -> Expected:
-    """Return the expectation of a question that contains ``word``, and of the runs ``rows`` after ``answers``."""
+    """Return an expectation: first a question that contains ``word``, and after ``answers`` the runs ``rows``."""
     return Expected(tuple(rows), asks=word, answers=answers, says=says)
 
 

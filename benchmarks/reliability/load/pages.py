@@ -18,10 +18,7 @@ from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 
 LOADS, FIRST = 1000, 100
-"""Number of page loads, and number of an early load.
-
-The memory of the server after the early load is compared with the memory after the last load.
-"""
+"""LOADS: number of page loads. The memory of the server is measured after ``FIRST`` loads and after all loads."""
 REFITS = 200
 
 
