@@ -17,8 +17,8 @@ MARK = "width_used"
 def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
     """Return the amplitude cells of the bundled scans of D, and of the user's run tables in ``db``.
 
-    Withdrawn rows are left out. The bundled scans of C are not used. Such a scan has only one D, and none of its cells
-    has half the compute of its longest-trained cell. The law of D would therefore use this longest-trained cell.
+    Withdrawn rows are left out. The bundled scans of C are not used. Each of these scans has only one D. The law of D
+    would use the longest-trained cell of the scan, because no other cell of the scan has half the compute of this cell.
     """
     found = [trained_cells()]
     for table in (one for one in tables.all(db) if not one.read_only):

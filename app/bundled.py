@@ -16,7 +16,10 @@ TASKS = {
     "jet": "jets",
     "amplitude": "amplitudes",
 }
-"""Names of tasks by their other names. Cell families, bundled tables and published laws use the other names."""
+"""Names of tasks, by alternative name.
+
+The alternative names are used by cell families, bundled tables and published laws.
+"""
 
 
 def load_bundled(database: Database) -> None:

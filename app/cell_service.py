@@ -157,7 +157,10 @@ def as_row(record: Record, sweep: str = "") -> CellRow | None:
 
 
 def _numbers(raw: Any) -> dict[str, float]:
-    """Return the numbers of the JSON object ``raw`` by key, without its other values; {} if it is no JSON object."""
+    """Return the numbers in the JSON object ``raw``, by key; {} if ``raw`` is not a JSON object.
+
+    Values that are not numbers are left out.
+    """
     if not isinstance(raw, dict):
         return {}
     return {str(k): float(x) for k, x in raw.items() if isinstance(x, int | float) and not isinstance(x, bool)}
@@ -250,7 +253,7 @@ def _end_runner(folder: Path, watch: Watch) -> None:
             asked = True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(status.pid, signal.SIGTERM)
-        elif not asked and status.pid:  # another process started the runner (0: not known yet)
+        elif not asked and status.pid:  # another process started the runner (the id is 0 until it is known)
             return
         time.sleep(0.1)
 

@@ -23,7 +23,7 @@ ON_PAGES = ("cap of the sweep", "price of a device hour")
 NO_LIMIT, NO_PRICE = "no limit", "none"
 """Words for "no cap" and "no price". A user can type them instead of leaving the fields empty."""
 OF_DEVICE = re.compile(r"\b(?:device|gpu|core|cpu)\s+", re.IGNORECASE)
-"""Word before a unit of time: device hours, GPU hours, ..."""
+"""Pattern of a word before a unit of time, such as "GPU" in "GPU hours"."""
 BUNDLED = ("grids", "grids/games")
 """Folders of ``data`` with the tables of bundled cells."""
 
@@ -57,7 +57,10 @@ def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap
 
 
 def _unit(typed: str, hours: float) -> TimeUnit:
-    """Return the unit in which a time of ``hours`` was ``typed``, such as "minute"."""
+    """Return the unit of the time in the text ``typed``, such as "minute".
+
+    ``hours`` is the same time in hours.
+    """
     number, _ = leading(typed, "", "")
     return next((unit for unit, size in AN_HOUR.items() if math.isclose(hours * size, number)), "hour")
 

@@ -45,10 +45,10 @@ class Backup:
 
 
 def back_up(root: Path, file: Path, tell: Tell, put: Put) -> Backup:
-    """Write a backup of the workspace ``root``, check it, move it to ``file`` with ``put``, and return it.
+    """Write a backup of the workspace ``root``, check the backup, and move it to ``file`` with ``put``.
 
-    After each piece of data that is written or read, ``tell`` is called with the number of its bytes. Raises
-    PlannerError if the backup cannot be written or does not pass the check. A failure or an interrupt
+    Returns the backup. ``tell`` is called after each piece of data that is written or read, with the size of the piece
+    in bytes. Raises PlannerError if the backup cannot be written or does not pass the check. A failure or an interrupt
     (KeyboardInterrupt) leaves no partial file.
     """
     root, file = root.expanduser().resolve(), file.expanduser().absolute()
@@ -126,7 +126,10 @@ def _check(part: Path, scratch: Path, tell: Tell) -> Manifest:
 
 
 def check_rows(folder: Path, manifest: Manifest) -> None:
-    """Raise PlannerError if a table of the database in ``folder`` does not have its checksum from the manifest."""
+    """Raise PlannerError if the checksum of a table differs from the checksum in ``manifest``.
+
+    The tables are in the database in ``folder``.
+    """
     different = differences(manifest.contents, contents_of(folder))
     if different:
         raise PlannerError(f"The table {different[0]} in the backup differs from its checksum: check the disk.")

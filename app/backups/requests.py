@@ -66,7 +66,8 @@ def answering(db: Database, root: Path) -> Iterator[None]:
     finally:
         ending.set()
         thread.join()
-        with contextlib.suppress(OSError):  # requests are still in the folder: their commands make the copy themselves
+        # If the folder still contains requests, it is not removed. The commands that wrote them then make the copies.
+        with contextlib.suppress(OSError):
             (folder / BEAT).unlink(missing_ok=True)
             folder.rmdir()
 
@@ -198,9 +199,10 @@ def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
 
 
 def _ask(request: Path) -> bool:
-    """Write the request and return True. Without the folder ``.backup``, no app answers, and False is returned.
+    """Write the file ``request`` and return True. If the folder ``.backup`` does not exist, return False.
 
-    Raises PlannerError if the request cannot be written, for example because another user started the app.
+    Without this folder, no app answers requests. Raises PlannerError if the request cannot be written, for example
+    because another user started the app.
     """
     fresh = request.with_suffix(".new")
     try:

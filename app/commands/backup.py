@@ -1,4 +1,7 @@
-"""`isoplan backup` copies a workspace to one checked file, even while the app runs. `isoplan restore` restores it."""
+"""`isoplan backup` copies a workspace to one checked file. `isoplan restore` restores the workspace from this file.
+
+The app can run during a backup.
+"""
 
 from __future__ import annotations
 

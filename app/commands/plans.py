@@ -51,9 +51,10 @@ def plans(
 
 
 def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
-    """Return ``prices`` after the changes by options. ``moved`` maps the name of each option to its typed text.
+    """Return ``prices`` with the changes that the options request; None without prices.
 
-    Raises PlannerError if an option would change a price that is not given.
+    ``moved`` contains the typed text of each option, by the name of the option. Raises PlannerError if an option would
+    change a price that is not given.
     """
     option = next((option for option, text in moved.items() if text), "")
     if prices is None:

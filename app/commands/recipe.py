@@ -142,7 +142,8 @@ def recipe(
 def _check_alone(option: str, there: object, needing: Mapping[str, object]) -> None:
     """Raise PlannerError if ``option`` is not given, but another option that requires ``option`` is given.
 
-    ``there`` is the value of ``option``. ``needing`` maps the names of the options that require it to their values.
+    ``there`` is the value of ``option``. ``needing`` contains the values of the options that require ``option``, by
+    name.
     """
     given = next((name for name, value in needing.items() if value), "")
     if given and not there:
@@ -199,7 +200,10 @@ class Progress:
 
 
 def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
-    """Return fits by metric. Each text of ``options`` is METRIC=FILE, or FILE, which uses the metric of the fit."""
+    """Return fits by metric. ``what`` is the name of the option that gives the fits.
+
+    Each text in ``options`` is METRIC=FILE or FILE. For FILE, the metric is the metric of the fit in this file.
+    """
     found: dict[str, Fit] = {}
     for option in options or []:
         name, equals, file = option.rpartition("=")

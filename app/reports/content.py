@@ -161,7 +161,7 @@ def _notes(card: Card) -> str:
 
 
 def _lenders(cards: Iterable[Card]) -> tuple[str, ...]:
-    """Return each metric whose law is used for another metric on the cards."""
+    """Return the metrics whose laws the cards use for other metrics."""
     return tuple(dict.fromkeys(card.lender for card in cards if card.lender))
 
 

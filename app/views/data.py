@@ -31,8 +31,7 @@ MOST_DRAWN = 200_000
 The page Fit checks the runs of tables of every size.
 """
 WIDE, NARROW = 600, 340
-"""Widths in pixels of the figure of the runs and of the list of roles. A narrow page shows the list below the figure.
-"""
+"""Widths in pixels: the figure of the runs, and the list of roles. A narrow page shows the list below the figure."""
 TABS = ["Rows", "Columns", "Curves", "Agreement", "Source"]
 FORMER = {"Runs": "Rows"}
 """Current names of renamed tabs, by former name. Old links can contain the former names."""
@@ -125,10 +124,7 @@ def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None
 
 
 def details(table: TableInfo, columns: Sequence[Column], where: str) -> None:
-    """Show the tabs of ``table``: rows, columns, curves, agreement of metrics, and source.
-
-    Only the open tab is computed.
-    """
+    """Show the tabs ``TABS`` of ``table``. Only the open tab is computed."""
     rename_choice("show", FORMER)
     for name, tab in zip(TABS, st.tabs(TABS, key="show", on_change="rerun", bind="query-params"), strict=True):
         if not tab.open:

@@ -137,9 +137,11 @@ def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
 
 
 def _process(laws: Sequence[PublishedLaw]) -> str:
-    """Show all processes with a published law and their particle numbers; a choice also sets the particle number.
+    """Show the selection of a process and return the selected process.
 
-    ``laws`` are the laws for the selected number of particles. The first of them is the default.
+    The options are all processes with a published law, with their numbers of particles. A choice also sets the number
+    of particles on the page. ``laws`` are the laws for the selected number of particles. The process of the first law
+    is the default.
     """
     particles = {law.process: law.n_f for law in published_laws()}
     own, linked = [law.process for law in laws], recall("process")

@@ -1,4 +1,7 @@
-"""Page Recommender: settings for a budget and for the metrics to serve, their evidence, and whether metrics agree."""
+"""Page Recommender: recommended settings, their evidence, and whether metrics agree.
+
+The settings depend on the budget and on the metrics that are served.
+"""
 
 from __future__ import annotations
 

@@ -134,7 +134,8 @@ def steps(title: str, screen: int) -> None:
             back, on = max(screen - 1, 1), min(screen + 1, len(TITLES))
             st.button("Previous", on_click=go_to, args=(back,), shortcut="Left", disabled=screen == 1)
             st.markdown(f"{screen} of {len(TITLES)}", width="content")
-            last = screen == on  # the button is then secondary: a disabled primary button has too little contrast
+            # On the last screen, the button is secondary, because a disabled primary button has too little contrast.
+            last = screen == on
             kind: Literal["primary", "secondary"] = "secondary" if last else "primary"
             st.button("Next", type=kind, on_click=go_to, args=(on,), shortcut="Right", disabled=last, key="next")
             _full_screen(data={"screen": screen}, key="full_screen")
@@ -175,7 +176,7 @@ def more(key: str, story: Story) -> None:
     """Show buttons for other stories, for reports of this story, and for the link to this story."""
     with st.container(key="story_more"), st.container(horizontal=True, vertical_alignment="center"):
         for one in DOMAINS:
-            if one.key != key:  # a link to the page that is open would not change the address in the browser
+            if one.key != key:  # not a link: a link to the open page does not change the address
                 st.button(f"Story: {one.title}", icon=f":material/{one.icon}:", on_click=open_story, args=(one.key,))
         report_buttons("story", partial(report_story, story))
         copy_link()

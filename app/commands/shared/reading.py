@@ -62,8 +62,9 @@ def notes_of(runs: Runs) -> Iterator[None]:
 def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, str]:
     """Return columns by role from ``N=params,D=tokens``. A column name that contains a comma is in double quotes.
 
-    The column ``metric`` is added to the metrics. ``named`` are roles that have their own option, such as --group; the
-    text of an option that is not given is empty. Raises PlannerError if an entry has no "=" or a role is named twice.
+    The column ``metric`` is added to the metrics. ``named`` contains the columns of roles that have their own option,
+    such as --group. A column in ``named`` is "" if its option is not given. Raises PlannerError if an entry has no "="
+    or if a role is named twice.
     """
     found: dict[str, str] = {}
     for entry in (e for option in options for e in _split(option)):

@@ -21,7 +21,9 @@ from isoplan.engine.quantities import count, power10
 
 HEIGHT = 420
 ASIDE = 0.12
-"""Horizontal distance of a dot from the dimension d of phase space. It separates trained and published exponents."""
+"""Horizontal distance between a dot and its dimension d of phase space. Published exponents are drawn to the left of d,
+and exponents of trained cells are drawn to the right.
+"""
 
 
 def draw_exponents(
@@ -88,10 +90,10 @@ TITLES = {"D": "Training points <i>D</i>"}
 
 
 def draw_need(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
-    """Draw the value of D, N or C that ``need`` requires against the MSE. The MSE decreases to the right.
+    """Draw the required value of D, N or C (y axis) against the MSE (x axis, decreasing to the right).
 
-    A conservative curve and, if known, an optimistic curve start at the measured run. One dot per curve shows the
-    required value at the ``target``.
+    ``need`` contains a conservative curve and, if known, an optimistic curve. Both curves start at the measured run.
+    One dot per curve shows the required value at the ``target``.
     """
     window = max(target.mse / 1.6, need.floor), need.start[1] * 1.6
     floor = f"floor {tick_text(need.floor, 2)}" if need.floor >= window[0] else ""

@@ -146,7 +146,7 @@ BARS = 0.55
 OFTEN = 0.002
 """If the two outermost bars have more than this fraction of the points, a note explains these bars.
 
-They also contain the pulls outside the range of the histogram.
+The outermost bars also contain the pulls outside the range of the histogram.
 """
 TARGETS = {"log": "log <i>A</i>", "raw": "<i>A</i>"}
 """Learned quantity as HTML, by the value of the field ``target`` of a cell."""

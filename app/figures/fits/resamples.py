@@ -1,4 +1,4 @@
-"""Figures of the parameters in all resamples of a fit: one point cloud per pair, and a matrix of rank correlations."""
+"""Figures of the parameters in all resamples of a fit: point clouds of parameter pairs, and rank correlations."""
 
 from __future__ import annotations
 

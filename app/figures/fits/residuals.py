@@ -148,9 +148,10 @@ def _unit(log: bool) -> str:
 
 
 def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: tuple[float, float]) -> list[Part]:
-    """Return dots for the runs that are not outliers. For more than ``MOST_DOTS`` runs, return their density instead.
+    """Return dots for the runs that are not outliers.
 
-    A density has only one colour. If there are several datasets, dots for a sample of the runs are returned instead.
+    If there are more than ``MOST_DOTS`` runs and only one dataset, the density of all runs is returned instead. If
+    there are several datasets, dots for a sample of the runs are returned, because a density has only one colour.
     """
     usual = np.flatnonzero(~found.outlier)
     if len(runs) > MOST_DOTS:

@@ -140,7 +140,7 @@ def draw_overlay(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
         traces += _law(theme, i, name, law, values)
     for i, (name, runs) in enumerate(shown.items()):
         marker = {"size": theme.marker(6), "color": category(i), "opacity": 0.55, "line": {"width": 0}}
-        if runs is not None and colouring(runs) is not None:  # the outline shows the fit, and the fill the dataset
+        if runs is not None and colouring(runs) is not None:  # the outline shows the fit, the fill shows the dataset
             marker["line"] = {"color": category(i), "width": theme.line(1.4)}
         traces += [{"showlegend": False} | dot for dot in dots.runs_over(runs, first.axis, laws[name].y, marker)]
     low, high = min(float(law.x[0]) for law in laws.values()), max(float(law.x[-1]) for law in laws.values())

@@ -71,8 +71,8 @@ def _keys(
 def _scaled(surface: Surface, runs: Runs | None, y: str) -> Floats:
     """Return the values that set the range of the colour scale.
 
-    They are the values ``y`` of ``runs``. If these are not known, they are the losses of the surface, but only within
-    the ranges of N and D to which its law was fitted.
+    The result contains the values ``y`` of ``runs``. If these values are not known, the result contains the losses of
+    the surface. Only losses within the ranges of N and D of the fitted runs are included.
     """
     return runs[y] if runs is not None and y in runs else surface.loss[surface.inside]
 
@@ -172,9 +172,9 @@ def _budget(theme: Theme, surface: Surface, line: IsoFlop, colour: str) -> list[
 def _iso_flop_labels(theme: Theme, surface: Surface, lines: list[IsoFlop]) -> list[Part]:
     """Return the labels of the budgets.
 
-    A label is above the plot if its line ends there. Otherwise, it is inside the plot at the left edge. A label is at
-    the second vertex of its line. The first vertex is on the edge of the plot, where rounding decides
-    whether Plotly draws its text.
+    A label is above the plot if its line ends there. Otherwise, the label is inside the plot at the left edge. A label
+    is at the second vertex of its line. The first vertex is on the edge of the plot. Plotly sometimes omits a text on
+    the edge because of rounding.
     """
     words: dict[str, list[Word]] = {"top center": [], "top right": []}
     for line in lines:

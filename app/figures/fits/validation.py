@@ -1,4 +1,7 @@
-"""Figure of a validation on held-out runs: predicted against observed values, and errors against their distance."""
+"""Figure of a validation on held-out runs: predicted against observed values (left), and errors (right).
+
+The errors are drawn against the distance of the held-out runs from the fitted runs.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,10 @@ def draw(
 ) -> Drawing:
     """Draw predicted against observed values of held-out runs (left), and each method's mean error per cut (right).
 
-    A cut is one choice of held-out runs. Its error is drawn at the distance of its furthest run from the fitted runs.
-    Each method has its own colour, and baselines also have their own dashes. ``called`` is the name of the quantity. It
-    is needed if the column has a misleading name: training steps are in the column of the loss. ``titles`` are the
-    names of laws in words, by key.
+    A cut is one choice of held-out runs. The x value of a cut is the distance between the fitted runs and the
+    furthest held-out run. Each method has its own colour, and baselines also have their own dashes. ``called`` is the
+    name of the quantity in the axis titles; the default is the name of the column. For training steps, ``called`` is
+    needed because they are in the column of the loss. ``titles`` are the names of laws in words, by key.
     """
     words = {name: f"baseline: {text}" for name, text in BASELINES_IN_WORDS.items()} | dict(titles or {})
     laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]
@@ -105,7 +108,7 @@ def _wanted(cut: Cut, targets: Targets) -> Any:
 
 
 def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets, title: str) -> list[Part]:
-    """Return dots for the predictions of a law in all cuts, at most ``MOST_DOTS``.
+    """Return at most ``MOST_DOTS`` dots for the predictions of a law in all cuts.
 
     If there are more predictions, the dots show a fixed random sample. If there are several datasets, the fill shows
     the dataset and the outline shows the law.
@@ -157,7 +160,7 @@ def _identity(theme: Theme, seen: tuple[float, float]) -> Part:
 def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], targets: Targets, title: str) -> Part:
     """Return the line of the mean error of a method, with one point per cut.
 
-    The x value of a cut is the distance of its furthest run from the fitted runs.
+    The x value of a cut is the distance between the fitted runs and the furthest held-out run.
     """
     x = np.array([float(np.max(cut.beyond)) for cut in found.cuts])
     y = np.array([found.cut_error(cut, method, targets) for cut in found.cuts])

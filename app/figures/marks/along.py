@@ -135,8 +135,8 @@ def _keys(theme: Theme, law: Along, colour: str, marker: Part, runs: bool, star:
 def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Part]:
     """Return the runs as dots.
 
-    A log axis cannot show runs at zero. If the fit used these runs with another value, they are drawn at this value.
-    Otherwise, they are drawn at the left margin with a label.
+    A log axis cannot show runs at zero. If the fit replaced zero by another value, runs at zero are drawn at this
+    value. Otherwise, they are drawn at the left margin with a label.
     """
     if runs is None or law.axis not in runs or law.y not in runs:
         return []
@@ -191,7 +191,11 @@ def _where(theme: Theme, law: Along, best: Best) -> Part:
 
 
 def table(law: Along) -> pd.DataFrame:
-    """Return one row per vertex of the line: axis, value of the law, whether the vertex is within the runs, bands."""
+    """Return one row per vertex of the line.
+
+    The columns are the axis, the value of the law, whether the vertex is within the range of the runs, and the limits
+    of the bands.
+    """
     ends = {name: getattr(law.band, name) for name in ("low68", "high68", "low95", "high95")}
     return pd.DataFrame({law.axis: law.x, "value": law.loss, "inside": law.inside, **ends})
 

@@ -130,8 +130,8 @@ def unobstructed(
 ) -> list[Word]:
     """Return the words whose labels do not overlap the label of an earlier returned word.
 
-    ``room`` is the minimum distance of two labels along x or along y, as fractions of the axes ``window`` and
-    ``values``.
+    ``room`` contains two minimum distances of labels, one along x and one along y. They are fractions of the axes
+    ``window`` (x) and ``values`` (y). Two labels do not overlap if one of the two distances is large enough.
     """
     room = room[0] * theme.crowding, room[1] * theme.crowding
     kept: list[Word] = []
@@ -234,7 +234,7 @@ def level_note(theme: Theme, text: str, y: float, log: bool) -> Part:
 
 
 def beyond(theme: Theme, x: Floats, inside: Bools, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """Return grey shades over the ranges of x beyond the runs (shapes), and the note "beyond the runs" (notes)."""
+    """Return shapes and notes: grey shades over the ranges of x beyond the runs, and the note "beyond the runs"."""
     within = x[inside]
     parts = [(x[0], within[0]), (within[-1], x[-1])] if within.size else [(x[0], x[-1])]
     parts = [(float(low), float(high)) for low, high in parts if high > low]

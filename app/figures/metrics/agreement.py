@@ -124,9 +124,9 @@ def _panel(
 
 
 def outlined(theme: Theme, cells: Sequence[tuple[int, int]]) -> Part:
-    """Return frames around ``cells``, one (row, column) per cell.
+    """Return frames around ``cells``.
 
-    The axes number rows and columns from 0.
+    Each cell is a pair (row, column). Rows and columns are counted from 0, as on the axes.
     """
     corners = ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5))
     around: list[tuple[float | None, float | None]] = []

@@ -25,7 +25,10 @@ COLOURS = {"law": ACCENT, "second": CATEGORIES[2], **PARTS}
 
 
 def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
-    """Draw areas, then lines with bands, then points. Labels, and shades and notes on limits and runs, are added."""
+    """Draw the areas of ``chart``, then its lines with bands, and then its points.
+
+    The figure also contains labels, vertical lines, and shades with notes.
+    """
     traces: list[Part] = [lines.area(*_outline(area), COLOURS[area.colour], 0.35) for area in chart.areas]
     for curve in chart.curves:
         traces += _curve(theme, curve)
@@ -44,7 +47,7 @@ def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
         notes.append(_beside(theme, chart, x, text if small else text + rest))
     keys = [(curve.key, COLOURS[curve.colour]) for curve in chart.curves if curve.key]
     above = bool(keys) and small
-    if keys:  # the keys are in the lower right corner, or above a small plot
+    if keys:  # in the lower right corner; if the plot is small, above the plot
         place: Part = {"y": 1, "yshift": 4, "xshift": 0} if above else {"x": 1, "xanchor": "right", "xshift": -14}
         notes.append(lines.note(theme, lines.keyed(*keys, between="<br>"), **place))
     figure = compose(
@@ -140,13 +143,18 @@ def _beside(theme: Theme, chart: Chart, x: float, text: str) -> Part:
 
 
 def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
-    """Return two kinds of grey shades, each with a note: where limits exclude the first curve, and beyond the runs."""
+    """Return two kinds of grey shades, and a note for each kind.
+
+    The first kind covers the values that limits exclude from the first curve. The second kind covers the values beyond
+    the runs.
+    """
     if not chart.curves:
         return [], []
     curve, top = chart.curves[0], chart.top
     shapes, notes = _disallowed(theme, curve.x, curve.within, top)
     shades, remarks = lines.beyond(theme, curve.x, curve.seen, top)
-    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # the second note is lower
+    # If both notes are at the same edge of the plot, the second note is moved by one line.
+    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0
     moved = [one | {"yshift": one["yshift"] + (-lower if top else lower)} for one in remarks]
     return [*shapes, *shades], [*notes, *moved]
 

@@ -40,10 +40,11 @@ def draw_sweep(
     found: Sequence[Optimum], choice: Choice, C: float, cap: float | None = None, runs: Runs | None = None,
     theme: Theme = WEB,
 ) -> Drawing:  # fmt: skip
-    """Draw the sweep of one setting: its optima ``found`` for one metric, and the ``choice`` of a recipe.
+    """Draw the sweep of one setting with its optima, and the value that a recipe chooses.
 
-    ``C`` is the compute of the recipe in FLOPs. ``cap`` is the largest value that fits into memory. Optima with a fit
-    are drawn as curves.
+    ``found`` contains the optima of the sweep for one metric, and ``choice`` contains the value of the recipe. ``C`` is
+    the compute of the recipe in FLOPs. ``cap`` is the largest value that fits into memory. Optima with a fit are drawn
+    as curves.
     """
     curves = [(one, one_axis_curve(one.fit)) for one in found if one.fit is not None]
     if curves:
@@ -246,9 +247,9 @@ def _points(found: Sequence[tuple[Optimum, AxisCurve]]) -> pd.DataFrame:
 def draw_frontier(
     path: Frontier, chosen: Minimum | None, y: str, minima: Sequence[Minimum] = (), theme: Theme = WEB
 ) -> Drawing:
-    """Draw the sizes N* and D* that are compute-optimal for ``y``, against C and with bands.
+    """Draw the compute-optimal sizes N* and D* for ``y`` against the compute C, with bands.
 
-    ``minima`` of iso-FLOP curves are dots, and the ``chosen`` sizes of a recipe are stars.
+    Dots show the ``minima`` of iso-FLOP curves. Stars show the ``chosen`` sizes of a recipe.
     """
     window = float(path.C[0]), float(path.C[-1])
     sizes = {"N": (path.N, path.N_band), "D": (path.D, path.D_band)}

@@ -32,8 +32,10 @@ STYLE = """
   outline: 2px solid light-dark(#0b6e8f, #4db6d8) !important; outline-offset: 2px;
 }
 """
-"""Style sheet of every page. Streamlit's grey text in figures, captions and labels has too little contrast on white.
-Some controls of Streamlit do not show whether they have the keyboard focus.
+"""Style sheet of every page. It corrects two defects of Streamlit.
+
+Grey text in figures, captions and labels has too little contrast on white. Some controls do not show whether they have
+the keyboard focus.
 """
 
 SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
@@ -143,12 +145,12 @@ def compose(
     notes: Sequence[Part] = (),
     **layout: Any,
 ) -> go.Figure:
-    """Return the figure ``name`` from its traces, shapes, notes and ``layout`` in the style of ``theme``.
+    """Return a figure from its traces, shapes, notes and ``layout``, in the style of ``theme``.
 
     The figure has a fixed ``height`` in pixels, so that the page does not move while it loads. A legend above the plot
-    lists datasets (``dots.by_group``) and keys (``marks.keys``), unless ``layout`` sets ``showlegend``. Zoom and hidden
-    traces are kept when a figure of the same name is drawn again. The figure is made in one call, because Plotly needs
-    three times as long to add single parts.
+    lists datasets (``dots.by_group``) and keys (``marks.keys``), unless ``layout`` sets ``showlegend``. If a figure
+    with the same ``name`` is drawn again, the zoom and the hidden traces are kept. The figure is made in one call,
+    because Plotly needs three times as long to add single parts.
     """
     margin = {"l": 64, "r": 24, "t": 16, "b": 52, "pad": 0}
     if theme.width is not None:

@@ -29,10 +29,11 @@ USED, LEFT_OUT = "envelope", "envelope, left out of the laws"
 
 
 def draw_envelope(found: Envelope, path: Frontier, fit: Fit, behind: Curves | Runs, theme: Theme = WEB) -> Drawing:
-    """Draw the curves with their lower envelope and the law L*(C) (top), and the model size N* with its law (bottom).
+    """Draw the lower envelope of training curves (upper panel), and the model size N* (lower panel).
 
-    ``behind`` contains the training curves, or the runs if there are no curves. ``path`` is the law with its bands. The
-    law was fitted to the points in ``found.used``, and its line is solid over the compute of these points.
+    The upper panel also shows the curves and the law L*(C), and the lower panel also shows the law of N*. ``behind``
+    contains the training curves, or the runs if there are no curves. ``path`` contains both laws with their bands. The
+    laws were fitted to the points in ``found.used``. Their lines are solid in the compute range of these points.
     """
     y, inside = fit.spec.y, (path.C >= found.C[found.used].min()) & (path.C <= found.C[found.used].max())
     seen = extent(found.C, path.C, positive=True, room=0.02)

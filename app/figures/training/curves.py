@@ -109,10 +109,10 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Training curve of one cell, by increasing ``x``.
+    """Training curve of one cell: ``y`` at increasing ``x``.
 
-    The colour of the curve shows ``shade``, a value of the whole cell, such as its compute in FLOPs (NaN if unknown).
-    ``ends`` is the state of the cell if the cell still runs or has failed.
+    ``shade`` is a value of the whole cell, such as its compute in FLOPs (NaN if unknown). The colour of the curve shows
+    this value. ``ends`` is the state of the cell if the cell still runs or has failed.
     """
 
     name: str

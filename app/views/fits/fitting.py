@@ -60,11 +60,11 @@ def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = Non
 
 
 def fit_map(db: Database, law: Fit, metric: str, progress: Callable[[float], None] | None = None) -> str:
-    """Fit a map from the quantity of ``law`` to ``metric`` on the runs of ``law``; return the hash of the saved fit.
+    """Fit a map from the quantity of ``law`` to ``metric``, and return the hash of the saved fit.
 
-    The map is an exponential or a power law. The form with the smaller error on left-out runs is used. The resamples of
-    the map consist of the same runs as the resamples of ``law``. Raises PlannerError if the runs do not determine the
-    map.
+    The map is fitted to the runs of ``law``. The map is an exponential or a power law. The form with the smaller error
+    on left-out runs is used. The resamples of the map consist of the same runs as the resamples of ``law``. Raises
+    PlannerError if the runs do not determine the map.
     """
     table = tables.get(db, snapshots.get(db, law.data.snapshot).table_id)
     made_from = runs_of(db, table, law.data.where)

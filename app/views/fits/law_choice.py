@@ -108,7 +108,10 @@ def _say_why(others: list[tuple[Law, str]]) -> None:
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
-    """Return a Markdown list: the columns that ``laws`` need, and the reasons why the laws ``others`` are missing."""
+    """Return help for the selection of laws, as a Markdown list.
+
+    The list states which columns each of ``laws`` needs, and why each law in ``others`` cannot be selected.
+    """
     lines = [f"- **{title_of(law)}**: {escape_markdown(law.needs)}" for law in laws]
     lines.append(f"- **Your own formula**: such as `{EXAMPLE}`.")
     return "\n".join([*lines, *(f"- {title_of(law)} is not offered: {escape_markdown(why)}." for law, why in others)])

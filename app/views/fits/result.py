@@ -57,7 +57,7 @@ def _called(group: str) -> str:
 
 
 def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
-    """Return, by group, the saved fits that have the same runs and the same specification as ``fit``.
+    """Return the saved fits with the same runs and the same specification as ``fit``, by group.
 
     There is one fit per group, and ``fit`` is one of them. The result is empty if ``fit`` has no group.
     """

@@ -89,7 +89,10 @@ def _line(db: Database, fit: Fit) -> Along:
 
 
 def show_envelope(db: Database, fit: Fit, runs: Runs) -> None:
-    """Draw the training curves and their lower envelope. If no curves are available, draw the runs instead of them."""
+    """Draw the training curves and their lower envelope.
+
+    If the curves are not available, the runs are drawn instead of the curves.
+    """
     envelope, curves = envelope_of(fit, runs), curves_behind(db, fit)
     path = envelope_curve(fit, envelope)
     draw(lambda theme: curve_points.draw_envelope(envelope, path, fit, curves or runs, theme), key="envelope")

@@ -93,7 +93,10 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def _adopt(db: Database, fit: Fit, ranking: Comparison) -> None:
-    """Show a button that fits the best law and opens the new fit. It has as many resamples as ``fit``."""
+    """Show a button that fits the best law and opens the new fit.
+
+    The new fit has as many resamples as ``fit``.
+    """
     best = ranking.best
     if best is None or best.key == fit.law.key or not fit.data.snapshot:
         return

@@ -122,9 +122,10 @@ def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
 
 
 def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
-    """Return the hashes of the possible second fits. They have a law that ``second`` allows, and the task of ``one``.
+    """Return the hashes of the possible second fits for the first fit ``one``.
 
-    If ``second.repeated`` is true, laws that do not describe repeated samples are excluded.
+    A possible second fit has the task of ``one`` and a law that ``second`` allows. If ``second.repeated`` is true, its
+    law must also describe repeated samples.
     """
     near = _same_task(db, one, second)
     return [key for key in near if not second.repeated or fit_of(db, key).law.repetition is not None]

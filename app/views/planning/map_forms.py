@@ -1,4 +1,7 @@
-"""Form of the maps on the Plan page: exponential or power law. The errors of both forms on left-out runs are shown."""
+"""Functional forms of the maps on the Plan page: exponential or power law.
+
+The page shows the errors of both forms on left-out runs.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ def _compared(key: str, _spec: FitSpec, _runs: Runs) -> Comparison:
 
 
 def forms_of(db: Database, map: Fit) -> Comparison | None:
-    """Return the comparison of the forms of ``map``; None if its runs are missing or its law is none of the forms."""
+    """Return the comparison of the forms of ``map``.
+
+    Returns None if the runs of ``map`` are missing, or if the law of ``map`` is not in ``FORMS``.
+    """
     runs = runs_behind(db, map) if map.law.name in FORMS else None
     if runs is None:
         return None
@@ -46,7 +52,10 @@ def caption(db: Database, map: Fit) -> str:
 
 
 def with_cautions(db: Database, plan: Plan, maps: Iterable[Through]) -> Plan:
-    """Return ``plan`` with cautions about maps. A caution states that another form of a map gives another metric."""
+    """Return ``plan`` with cautions about maps.
+
+    A caution states that another form of a map predicts another value of the metric.
+    """
     found = []
     for one in maps:
         loss, forms = _loss(plan, one), forms_of(db, one.map)
@@ -56,7 +65,11 @@ def with_cautions(db: Database, plan: Plan, maps: Iterable[Through]) -> Plan:
 
 
 def _loss(plan: Plan, through: Through) -> float:
-    """Return the loss at which ``plan`` uses the map: the loss of the plan, or of its target; NaN if unknown."""
+    """Return the loss at which ``plan`` uses the map in ``through``; NaN if the loss is unknown.
+
+    If the plan predicts this loss, the result is the predicted loss. Otherwise, the result is the loss that the target
+    of the plan requires.
+    """
     quantity = plan.derived.get(through.law.spec.y)
     if quantity is not None and quantity.value is not None:
         return quantity.value

@@ -189,10 +189,10 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
 def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
     """Return the hash of the map in the page URL if this map belongs to ``fit``.
 
-    Otherwise, the result is the hash of another map with the same metric. If the table of ``fit`` has this metric, but
-    no map predicts it, the result is a key of ``unmapped``. If the table does not have the metric, the result is "" and
-    a message in ``notes`` reports the missing map. The typed target is then removed, because it is a value of the
-    missing metric and not of the quantity of the law.
+    Otherwise, the result is the hash of a map that predicts the same metric and was fitted to the table of ``fit``. If
+    the table has this metric, but no map predicts it, the result is a key of ``unmapped``. If the table does not have
+    the metric, the result is "" and a message in ``notes`` reports the missing map. The typed target is then removed,
+    because it is a value of the missing metric and not of the quantity of the law.
     """
     asked = recall("map")
     belong("map", owner_of_fit(db, fit.hash), remembered=("map",))
@@ -252,8 +252,8 @@ def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGe
 def open_map(db: Database, fit: Fit, fit_hash: str) -> Through:
     """Pair the law ``fit`` with the map that has the hash ``fit_hash``.
 
-    Raises PlannerError if the saved fit is not a map of the quantity of ``fit``, or if the map is not monotone over its
-    runs.
+    Raises PlannerError if the saved fit is not a map of the quantity of ``fit``. Also raises PlannerError if the map is
+    not monotone over the runs of the map.
     """
     return through(fit, saved_fit(db, fit_hash))
 

@@ -24,9 +24,9 @@ from isoplan.trainers.families import families, read_cell
 from isoplan.trainers.ranges import kind_of
 
 STEPS = 3
-"""Number of values of each size (N and D) from the runs to the plan."""
+"""Maximum number of values per size (N or D). The values go from the edge of the runs to the plan."""
 LARGEST = 10**9
-"""Largest value of a field that is tried if the field has no maximum."""
+"""Largest value that is tried for a field without a maximum."""
 
 
 def nearer_cells(
@@ -59,9 +59,11 @@ def _family_of_runs(db: Database, fit_hash: str) -> Family[Any] | None:
 
 
 def _values(family: Family[Any], field: str, name: str, span: Interval, wanted: float) -> str:
-    """Return values of ``field`` as a typed list. Their sizes ``name`` go from the edge of ``span`` to ``wanted``.
+    """Return values of ``field`` as text, with commas between the values.
 
-    The result is "" if no value gives a size that is nearer to ``wanted`` than this edge is.
+    ``name`` is a size, N or D, and ``span`` is the range of this size in the runs. For the returned values, the sizes
+    of the cells go from the edge of ``span`` to ``wanted``. The result is "" if no value gives a size that is nearer to
+    ``wanted`` than this edge is.
     """
     sizes = _sizes(family, field, name)
     edge = min(max(wanted, span[0]), span[1])
@@ -73,10 +75,10 @@ def _values(family: Family[Any], field: str, name: str, span: Interval, wanted: 
 
 
 def _sizes(family: Family[Any], field: str, name: str) -> dict[int, float]:
-    """Return the size ``name`` of a cell by the value of ``field``.
+    """Return the size ``name`` (N or D) of a cell for each value of ``field``.
 
     The values are the lowest and the highest allowed value, and values between them with at most two significant
-    digits.
+    digits. The result is empty if ``field`` is not an integer, or if a larger value gives a smaller size.
     """
     about = family.cell.model_fields[field]
     if kind_of(about) != "integer":

@@ -183,7 +183,10 @@ def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
 
 
 def _results(db: Database) -> None:
-    """Show a figure and a table of actual results and their plans, and how many are inside the predicted intervals."""
+    """Compare actual results with their plans in a figure and in a table.
+
+    A sentence states how many results are inside the predicted intervals.
+    """
     kept = results.actuals(db)
     if kept:
         st.header("Planned and actual", anchor=False)

@@ -1,4 +1,7 @@
-"""Figures of the evidence for a recipe, with quotations of the paper. The user can select Isoplan's runs instead."""
+"""Figures of the evidence for a recipe, with quotations from the paper.
+
+The user can select Isoplan's runs instead of the evidence for the recipe.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +54,8 @@ def choose_runs(setting: Setting) -> str:
 def show(setting: Setting, evidence: Evidence, own: Built, answer: Recommendation, chosen: str) -> None:
     """Show the figure of the evidence for ``setting``.
 
-    If ``chosen`` is ``RECIPE``, this is the evidence of the recipe. Otherwise, it is Isoplan's runs on the log
-    ``chosen``.
+    If ``chosen`` is ``RECIPE``, the figure shows the evidence for the recipe. Otherwise, the figure shows Isoplan's
+    runs on the log ``chosen``.
     """
     if chosen == RECIPE:
         _draw_recipe(setting, evidence, own, answer)

@@ -38,9 +38,9 @@ def ask(db: Database, table: TableInfo, runs: Runs) -> int:
 
 
 def ask_about(db: Database, fit: Fit) -> None:
-    """Ask about each column for which runs with different values also have different residuals of ``fit``.
+    """Ask about each column that is related to the residuals of ``fit``.
 
-    Questions that have an answer already are not shown.
+    Runs with different values in such a column also have different residuals. Answered questions are not shown.
     """
     if not any(w.code == OFFSETS for w in fit.warnings) or not fit.data.snapshot:
         return
@@ -79,10 +79,10 @@ def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> N
 
 
 def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, key: str) -> None:
-    """Show the button that excludes runs of the test split or flagged runs.
+    """Show the button that excludes flagged runs, or runs of the test split.
 
-    Runs of the test split are excluded by a filter. Flagged runs are withdrawn from the table. In a bundled table,
-    which is read-only, they are excluded by a filter instead.
+    Runs of the test split are excluded by a filter. Flagged runs are withdrawn from the table. A bundled table is
+    read-only. Its flagged runs are therefore also excluded by a filter.
     """
     gone = plural(question.left_out, "run")
     if question.kind == "split":

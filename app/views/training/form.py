@@ -34,7 +34,9 @@ from isoplan.trainers.grid import (
 from isoplan.trainers.ranges import zero_word
 
 LAUNCHES, LAUNCHED = "launches", "launched"
-"""Session keys of the number of launches, and of the TOML text and the message of the latest launch."""
+"""Session keys. ``LAUNCHES`` is the key of the number of launches. ``LAUNCHED`` is the key of the TOML text and the
+message of the latest launch.
+"""
 LONGEST = 2000
 """Maximum number of characters in a field. A longer list of values needs a file, GRID.toml."""
 
