@@ -197,8 +197,8 @@ class Family(Generic[C]):
       task.
     - ``main`` lists the fields that a form always shows: the model size and the number of samples. If ``main`` is
       empty, a form shows the first two numeric fields.
-    - ``presets`` are initial grids by name, in lower case with hyphens. Forms show the preset "example" first. It
-    trains within two minutes.
+    - ``presets`` are initial grids by name, in lower case with hyphens. Forms show the preset "example" first.
+      This preset trains within two minutes.
     - ``version`` must change if a change of the code changes the results of cells.
     - ``bundled`` are the columns of the tables that ``isoplan.trainers.bundle`` writes.
     """

@@ -37,7 +37,7 @@ def space(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """Return a folder that contains the grid files of jets but no tables."""
+    """Return a folder that contains the grid files of the family ``jets`` but no tables."""
     folder = tmp_path / "out"
     folder.mkdir()
     for path in GRIDS.glob("jets_*.toml"):

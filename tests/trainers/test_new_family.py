@@ -39,7 +39,10 @@ def put_family(folder: Path) -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """Return a folder with a package isoplan: links to the files of this checkout, and one more family."""
+    """Return a folder with a package ``isoplan``.
+
+    The package contains links to the files of this checkout and one additional family.
+    """
     package = tmp_path / "path" / "isoplan"
     put_family(package / "trainers")
     for part in ("app", "engine", "data"):

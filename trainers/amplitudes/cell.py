@@ -18,7 +18,10 @@ from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parame
 from isoplan.trainers.cell import AUTOMATIC, NAME, PROCESS, ZERO, Cell, Device, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
-"""Number of network outputs per point for each objective. If it is 2, the outputs are the target and its log sigma."""
+"""Number of network outputs per point for each objective.
+
+If the number is 2, the outputs are the target and the log sigma of the target.
+"""
 SHORT, FEW_TESTS = 1_000, 1_000
 """Maximum numbers of training points and of test points of a calibration cell.
 
@@ -213,7 +216,7 @@ class AmplitudeCell(Cell):
 
     @property
     def architecture(self) -> Architecture:
-        """Network size from the fields of the cell: N or the width, the number of layers, and the ratio of the two."""
+        """Network size that the fields ``parameters``, ``width``, ``layers`` and ``ratio`` of the cell request."""
         return Architecture(self.parameters, self.width, self.layers, self.ratio, self.outputs)
 
     @property
@@ -267,9 +270,14 @@ def needs(root: Path, cell: AmplitudeCell) -> Resources:
 def memory(root: Path, cell: AmplitudeCell) -> float:
     """Return the memory in bytes that a training run adds to the memory of an idle process.
 
-    The result is the sum of four terms: vectors of length N such as weights and gradients; events and their network
-    inputs; activations of one block of points; points for the intrinsic dimension. A file is always read completely,
-    even if the training run uses only a few events.
+    The result is the sum of four terms:
+
+    - vectors with one number per model parameter, for example weights and gradients,
+    - events with their network inputs,
+    - activations of one block of points,
+    - points for the intrinsic dimension.
+
+    A file is always read completely, even if the training run uses only a few events.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -283,7 +291,7 @@ def memory(root: Path, cell: AmplitudeCell) -> float:
 
 
 def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
-    """Return a short training run with the model of ``cell``, for a measurement of the speed.
+    """Return a short training run with the model of ``cell``. The run is used to measure the training speed.
 
     The short run has few points and few iterations. If ``cell`` uses simulated events, the short run uses toy events,
     because toy events need no simulation.

@@ -22,7 +22,7 @@ class Events:
     """A set of ``n`` phase-space points of one process.
 
     ``momenta`` (n, particles, 4) are in GeV as (E, px, py, pz), with the two incoming particles first. ``amplitude``
-    (n,) is |M|^2 in the user's units (built-in processes: GeV^(8 - 2 particles)). ``weight`` (n,) is the statistical
+    (n,) is |M|^2 in the user's units (built-in processes: GeV^(8 - 2 * particles)). ``weight`` (n,) is the statistical
     weight of each event. Unweighted events have the weight 1. ``process`` is the name of a built-in process, or "" for
     a user-defined process.
 

@@ -1,6 +1,6 @@
 """Event files in the formats NPZ, HDF5 and Parquet; the file name extension determines the format.
 
-- ``.npz`` and ``.h5`` or ``.hdf5``: arrays ``momenta`` (events, particles, 4), ``amplitude`` (events,) and, for
+- ``.npz``, ``.h5`` and ``.hdf5``: arrays ``momenta`` (events, particles, 4), ``amplitude`` (events,) and, for
   weighted events, ``weight`` (events,). Momenta are in GeV as (E, px, py, pz). The two incoming particles come first.
   The name of a built-in process can be stored in the array ``process`` (NPZ) or in the attribute ``process`` (HDF5).
 - ``.parquet``: columns ``p0_E``, ``p0_px``, ``p0_py``, ``p0_pz``, ``p1_E``, ..., ``amplitude`` and ``weight``. The
@@ -77,7 +77,7 @@ def bytes_of(n: int, particles: int) -> int:
 
 
 def no_memory(what: str) -> PlannerError:
-    """Return the error for events that ``need_memory`` accepted but for which the memory did not suffice.
+    """Return the error for events that do not fit into memory, although ``need_memory`` accepted them.
 
     ``what`` describes the events in the message, for example "the events of events.npz".
     """
@@ -248,7 +248,7 @@ def _stored(path: Path, file: Any, name: str, own: set[str]) -> Any:
     """
     if name not in own or file[name].external is not None or file[name].is_virtual:
         raise PlannerError(
-            f"{path}: {name} is not a dataset of the file itself but a link: store its numbers in the file."
+            f"{path}: {name} is a link to numbers that are stored elsewhere: store the numbers in {name} itself."
         )
     found = file[name]
     if math.prod(found.chunks or ()) > max(found.size or 0, CHUNK):

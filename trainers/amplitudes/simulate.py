@@ -153,7 +153,7 @@ def load_or_simulate(folder: Path, process: str, sqrt_s: float, name: str, count
 
     Training runs that need the same chunks at the same time divide the work: only one of them simulates each chunk.
     ``sqrt_s`` is in GeV. If ``sqrt_s`` is 0, the energy varies as for partons in protons. Raises Stopped if the
-    training run must end, and PlannerError if vegas is not installed or no event can have the energy ``sqrt_s``.
+    training run must end. Raises PlannerError if vegas is not installed, or if no event can have the energy ``sqrt_s``.
     """
     home = folder / f"{process}-{sqrt_s:g}-{SAMPLER}"
     place = home / name

@@ -25,7 +25,10 @@ from isoplan.trainers.cell import NAME, RunContext
 
 Some = TypeVar("Some")
 SPREAD = 1e-5
-"""Maximum relative spread of p1.p2 for a fixed sqrt(s). Rounding of the momenta to seven digits gives less spread."""
+"""If the relative spread of p1.p2 over the events is at most this number, sqrt(s) counts as fixed.
+
+Here p1 and p2 are the momenta of the incoming particles. Rounding to seven digits causes a smaller spread.
+"""
 
 
 def fixed_energy(momenta: NDArray[np.float64]) -> bool:

@@ -73,7 +73,7 @@ class BehaviorCell(Cell):
         ),
     ] = "last"
     judge: Annotated[
-        Literal["validation", "test"], Field(title="Judged on", description="Set of held-out events that are scored.")
+        Literal["validation", "test"], Field(title="Judged on", description="The scored set of held-out events.")
     ] = "validation"
     stage: Annotated[
         int,

@@ -21,9 +21,9 @@ LOG = {"users": "50000", "items": "5000", "user_events": "20", "length": "32"}
 """Fields of a synthetic log. The log is large enough that small models train on each event at most once."""
 BUDGETS = "1e11, 3e11, 1e12"
 TRIED = {"rates": "3"}
-"""Field of presets whose training runs try three learning rates.
+"""Number of learning rates, as a field of a preset. Each training run of the preset tries three learning rates.
 
-The result of a run is that of the learning rate with the smallest loss (behavioural paper, Secs. 3.1 and 5).
+The run reports the result for the learning rate with the smallest loss (behavioural paper, Secs. 3.1 and 5).
 """
 
 PRESETS = {

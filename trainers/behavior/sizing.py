@@ -173,7 +173,10 @@ def given(asked: Asked) -> Shape:
 
 
 def _at_ratio(asked: Asked) -> Shape:
-    """Return the shape with the number of parameters N that costs the budget if D = ratio * N."""
+    """Return the shape for which the training cost equals the budget if D = ratio * N.
+
+    N is the number of parameters, and D the number of training events.
+    """
     p_e = float(embedder_parameters(asked.fields, asked.h, asked.text_layers)) if asked.h else 0.0
 
     def excess(log_N: Floats, log_C: Floats) -> Floats:

@@ -39,7 +39,7 @@ PREFIXES = ("LC_", "OMP_", "KMP_", "SLURM_", "_CONDOR_")
 NEVER = frozenset({"SLURM_JWT"})
 """Environment variables that are not passed to a program, although their names have one of the ``PREFIXES``.
 
-They contain a key.
+The values of these variables contain secret keys.
 """
 THREADS = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
 """Libraries whose variable ``<library>_NUM_THREADS`` is set to the number of threads of the cell."""

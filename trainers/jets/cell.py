@@ -138,8 +138,8 @@ class JetCell(Cell):
         Literal["3x40", "21x10", "21x40", "21x128"],
         Field(
             title="Inputs",
-            description="Number of features x number of particles with the largest pT that the model reads for "
-            "each jet.",
+            description="Numbers that the model reads for each jet: features per particle x particles. "
+            "The particles are those with the largest pT.",
         ),
     ] = "21x128"
     width: Annotated[
@@ -174,8 +174,8 @@ class JetCell(Cell):
             le=65_536,
             json_schema_extra=AUTOMATIC,
             title="Batch",
-            description="Number of jets per training step. Automatic: √U / 8 for one pass, √U / 1.5 for "
-            "several, at most 128.",
+            description="Number of jets per training step. Automatic: √U / 8 for one pass and √U / 1.5 for "
+            "several passes, but at most 128.",
         ),
     ] = 0
     rate: Annotated[

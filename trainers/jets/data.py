@@ -203,8 +203,8 @@ def _ladder() -> Iterator[tuple[int, int, int]]:
 def _simulate(folder: Path, wanted: list[Chunk], every: Mapping[Path, int], stream: RunContext) -> None:
     """Simulate the missing parts of ``wanted``. Cells that need the same parts share the work.
 
-    ``every`` contains, by file, the number of jets of each part that the cell needs. The reported progress is the
-    number of jets in all of these parts.
+    ``every`` contains the files of all parts that the cell needs, each with the number of jets in the part. The
+    reported progress is the number of jets in the finished parts of ``every``.
     """
     if all((folder / chunk.name).exists() for chunk in wanted):
         return

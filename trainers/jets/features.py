@@ -137,7 +137,11 @@ KINEMATIC = (*DIRECTION, LOG_PT)
 
 @dataclass(frozen=True)
 class Configuration:
-    """Inputs of the model for a jet: the ``features`` of the hardest particles (largest pT), at most ``particles``."""
+    """Inputs of the model for a jet.
+
+    The model reads the ``features`` of the hardest particles (largest pT). ``particles`` is the maximum number of
+    these particles.
+    """
 
     name: str
     features: tuple[Feature, ...]

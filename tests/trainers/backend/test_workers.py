@@ -64,7 +64,7 @@ class Bare:
 def test_a_worker_without_isoplan_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "_versions", lambda client, workers: (versions(), versions(), {}))
     (root / "cells").mkdir()
-    said = "The worker tls://far:1 cannot import Isoplan: install the version of this machine there."
+    said = "The worker tls://far:1 cannot import Isoplan: install the version of this machine on the worker."
     assert check_workers(Bare(), {"tls://far:1": {"nthreads": 1}}, root) == ({}, said)  # type: ignore[arg-type]
     assert not list((root / "cells").iterdir())
 

@@ -122,7 +122,10 @@ def beside(shape: Shape, rng: np.random.Generator, events: int) -> tuple[np.ndar
 
 
 def padded(lengths: np.ndarray) -> np.ndarray:
-    """Return the number of tokens of each sequence with padding. A rectangle pads its sequences to one length."""
+    """Return the number of tokens of each sequence, including its padding.
+
+    ``lay_out`` divides the sequences into groups (rectangles) and pads all sequences of a group to one length.
+    """
     layout = lay_out(lengths)
     return np.concatenate([np.full(r.members.stop - r.members.start, r.tokens) for r in layout.rectangles])
 

@@ -1,4 +1,4 @@
-"""Evaluation of a model: limited memory for scores does not change the result, and items can be tied."""
+"""Tests of the evaluation of a model. Limited memory for scores does not change the result. Items can be tied."""
 
 from __future__ import annotations
 

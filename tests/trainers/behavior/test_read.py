@@ -245,12 +245,12 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ),
         (
             "user,item,time\n1,2,2024-05-31\n1,2,2024-06-01\n1,2,yesterday\n",
-            "Column time of events.csv has 'yesterday' in row 3, which is no date like 2024-05-31 12:30:00: write all "
-            "times in this form, or all as numbers.",
+            "Column time of events.csv has 'yesterday' in row 3, which is not a date like 2024-05-31 12:30:00: write "
+            "all times in this form, or all as numbers.",
         ),
         (
             "user,item,time\n1,2,2024-05-31 12:30:00Z\n1,2,2024-06-01\n",
-            "Column time of events.csv has '2024-06-01' in row 2, which is no date with a zone like 2024-05-31 "
+            "Column time of events.csv has '2024-06-01' in row 2, which is not a date with a zone like 2024-05-31 "
             "12:30:00+02:00: write all times in this form, or all as numbers.",
         ),
         (

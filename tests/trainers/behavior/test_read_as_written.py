@@ -91,7 +91,7 @@ def test_moments_as_shops_write_them(text: str, second: float, tmp_path: Path) -
     log = read_log(write(tmp_path, f"user,item,time\n1,a,{text}\n1,b,{text}\n"))
     assert log.times.tolist() == [datetime(2019, 10, 1, tzinfo=UTC).timestamp() + second] * 2
     assert fault(tmp_path, f"user,item,time\n1,a,{text}\n1,b,soon UTC\n").startswith(
-        "Column time of events.csv has 'soon UTC' in row 2, which is no date"
+        "Column time of events.csv has 'soon UTC' in row 2, which is not a date"
     )
 
 

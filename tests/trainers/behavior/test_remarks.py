@@ -77,7 +77,10 @@ def test_alike_is_what_python_finds_equal(rows: list[tuple[list[int], int, int]]
 
 
 def test_items_that_are_held_out_alone_are_a_note(tmp_path: Path) -> None:
-    """Users see the items 0, 1 and 2. For three users, the item of the second-to-last event is 8, 8 or 9 instead."""
+    """Users see the items 0, 1 and 2, with three exceptions.
+
+    The item of the second-to-last event is 8 for two users, and 9 for one user.
+    """
     rows = [f"{user} {item}" for user in range(8) for item in (0, 1, 2, {0: 8, 1: 8, 2: 9}.get(user, 1), 2)]
     assert opened(tmp_path, rows, "events.txt").notes[-1] == (
         "3 of 8 scored events have an item without a training event (2 of 5 items). Only the ids of items are known, "

@@ -93,7 +93,10 @@ def test_no_share_is_the_narrowest_embedder() -> None:
 
 
 def test_a_contextualiser_that_is_given_leaves_the_events() -> None:
-    """In the allocation sweep, the embedder share determines h, and the budget determines D. D / N has no effect."""
+    """In the allocation sweep, the embedder share determines the width h of the embedder.
+
+    The budget determines the number of training events D. The field ``ratio`` has no effect.
+    """
     small, large = (size(asked(width=w, layers=n, ratio=1)) for w, n in ((128, 4), (256, 6)))
     for found in (small, large):
         assert found.parts.s == pytest.approx(0.02, rel=0.08)

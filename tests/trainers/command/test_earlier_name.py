@@ -1,4 +1,4 @@
-"""Program descriptions that call the bundled example by its name in version 0.1."""
+"""Program descriptions with the old name of the bundled example. Isoplan 0.1 used this name."""
 
 from __future__ import annotations
 

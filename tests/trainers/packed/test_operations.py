@@ -22,9 +22,9 @@ P = 0.3
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
-    """Return a list of the dropout masks that the operations draw. Each mask is flat. The order is that of the draws.
+    """Return a list that collects the dropout masks, in the order in which the operations draw them.
 
-    In a mask, 1 marks a kept element.
+    A mask has one axis. The entry 1 marks a kept element.
     """
     masks = []
 

@@ -34,7 +34,7 @@ def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -
         row = int(np.argmin(energy > m.sum()))
         raise PlannerError(
             f"The energy of row {row}, {energy[row]:g} GeV, is not above the sum of the masses, {m.sum():g} "
-            f"GeV: raise it."
+            f"GeV: raise the energy."
         )
     p = _massless(energy, len(m), rng)
     return _massive(p, energy, m) if m.any() else p

@@ -112,7 +112,7 @@ def least_energy(process: Process) -> float:
 
 
 def passes(process: Process, outgoing: Floats) -> NDArray[np.bool_]:
-    """Return, for each event, whether its gluons pass the cuts ``PT`` and ``DELTA_R``, (points,).
+    """Return, for each point, whether its gluons pass the cuts ``PT`` and ``DELTA_R``, (points,).
 
     ``outgoing`` (points, particles, 4) in GeV does not contain the incoming particles. Both cuts are invariant under
     boosts along the beams, so the rest frame of the partons can be used.

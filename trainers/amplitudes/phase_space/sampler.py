@@ -214,7 +214,7 @@ class Sample:
     """Unweighted events and statistics of their generation.
 
     ``sigma`` and its ``error`` in pb are computed from all points. ``passed`` is the number of points that passed the
-    cuts, which is also the number of computed amplitudes. ``efficiency`` is the number of events divided by ``passed``.
+    cuts. The amplitude is computed only at these points. ``efficiency`` is the number of events divided by ``passed``.
     ``above`` is the contribution of points with weights above the cap, as a fraction of the cross section.
     """
 

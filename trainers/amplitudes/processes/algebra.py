@@ -2,9 +2,10 @@
 
 Every array has the shape (components, one axis per leg for its helicities, points), so currents of different legs
 multiply by broadcasting. Vectors have the four components (V0 + V3, V0 - V3, V1 + i V2, V1 - i V2). In this basis
-V-slash is the matrix of the four components, and the vector current of a spinor pair is its outer product. A Dirac
-spinor is in the chiral basis (Peskin and Schroeder, eq. 3.25). It is stored as two parts, left and right, with two
-components each. If a part vanishes, it is stored as None. A massless line of one chirality thus needs half the
+V-slash is the matrix of the four components, and the vector current of two spinors is the outer product of the spinors.
+
+A Dirac spinor is in the chiral basis (Peskin and Schroeder, eq. 3.25). It is stored as a left part and a right part.
+Each part has two components, or is None if it vanishes. A massless line of one chirality thus needs half the
 operations.
 """
 

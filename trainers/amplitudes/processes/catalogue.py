@@ -52,10 +52,13 @@ def generators(n: int = COLOURS) -> NDArray[np.complex128]:
 def colour_orders(lines: Lines, gluons: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """Return the colour orders, each as a tuple of all coloured legs.
 
-    One quark line has one order for each permutation of its gluons: psibar, gluons, psi. Two quark lines without
-    external gluons have a single order, with one line inside the other: the lines exchange a gluon, so the only colour
-    structure is T^a T^a. Raises ValueError for two lines with external gluons, because such processes have more colour
-    structures than orders.
+    One quark line has one order for each permutation of its gluons. The order is psibar, the permuted gluons, psi.
+
+    Two quark lines without external gluons have a single order: one line is inside the other. The lines exchange a
+    gluon, so the only colour structure is T^a T^a.
+
+    Raises ValueError for two lines with external gluons, because such processes have more colour structures than
+    orders.
     """
     if len(lines) == 1:
         ((bar, psi),) = lines

@@ -189,7 +189,11 @@ def plan(fields: tuple[str, ...], orders: tuple[Legs, ...], root: int, vertices:
 
 
 class _Growth:
-    """The nodes created so far. ``current`` creates a node, if necessary with its inputs, and returns its index."""
+    """The nodes created so far.
+
+    ``current`` returns the index of a node, or None if no vertex gives this node. A node that does not exist yet is
+    created, together with its inputs.
+    """
 
     def __init__(self, fields: tuple[str, ...], by_output: dict[str, tuple[Rule, ...]]) -> None:
         self.nodes: list[Node] = []

@@ -161,10 +161,11 @@ def two_nn(points: Floats, size: int, seed: int = 0) -> tuple[float, float]:
     """Return the intrinsic dimension d of ``points`` (n, m) and its standard deviation.
 
     Both are computed from estimates of d on ``SUBSETS`` random subsets of ``size`` points. For each point, the ratio mu
-    is the distance to the second neighbour divided by the distance to the first. The density of mu is d mu^(-d-1)
-    (amplitude paper, eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a function of log(mu), where F is the
-    cumulative distribution. The fit omits the largest tenth of the ratios (``skdim.id.TwoNN``). Duplicate points are
-    removed. Raises PlannerError if there are too few points or scikit-dimension is not installed.
+    is the distance to the second neighbour divided by the distance to the first. The probability density of mu is
+    ``d * mu**(-d - 1)`` (amplitude paper, eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a function of
+    log(mu), where F is the cumulative distribution. The fit omits the largest tenth of the ratios
+    (``skdim.id.TwoNN``). Duplicate points are removed. Raises PlannerError if there are too few points or if
+    scikit-dimension is not installed.
     """
     check_points(size, len(points))
     need_skdim()

@@ -37,7 +37,9 @@ def variance(values: Floats, weight: Weight) -> Floats:
 
 
 def unit(values: Floats) -> Floats:
-    """Return, for each column of ``values`` (points, ...), the largest power of two up to its largest absolute value.
+    """Return a power of two for each column of ``values`` (points, ...).
+
+    It is the largest power of two that is not above the largest absolute value of the column.
 
     Values are divided by this power before they are squared. This prevents overflow and underflow without rounding.
     """
@@ -128,8 +130,8 @@ def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
     """Check that the targets ``y`` (points, 1) vary by more than rounding.
 
     The standard deviation is compared with the largest |y|. If ``kind`` is "log", 1 is added to the largest |y|,
-    because log A depends on the unit of A and can be close to 0. ``points`` describes the purpose of the points in the
-    message, for example "to train on". Raises PlannerError otherwise.
+    because the log of an amplitude depends on the unit of the amplitude and can be close to 0. Raises PlannerError if
+    the deviation is too small. In the message, ``points`` describes the purpose of the points, for example "to train on".
     """
     largest = np.abs(y).max() + (kind == LOG)
     if deviation(y[:, 0], weight) <= ROUNDING * largest:
@@ -182,10 +184,11 @@ def log_invariants(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floa
 
 
 def unfit_momenta(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> str:
-    """Return the reason why an invariant p_i . p_j of ``momenta`` has no logarithm, or "" if every one has a logarithm.
+    """Return the reason why an invariant p_i . p_j has no logarithm, or "" if all invariants have logarithms.
 
-    The reason is a sentence with the first row in which p_i . p_j of a ``chosen`` pair is not positive. An example is a
-    pair of collinear massless particles. Momenta are processed in blocks to limit the memory.
+    The reason is a sentence with the first row of ``momenta`` in which p_i . p_j of a ``chosen`` pair (i, j) is not
+    positive. For example, p_i . p_j is 0 if the particles i and j are massless and collinear. Momenta are processed in
+    blocks to limit the memory.
     """
     rows = max(AT_ONCE // len(chosen), 1)
     for first in range(0, len(momenta), rows):

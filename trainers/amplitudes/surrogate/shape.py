@@ -99,7 +99,10 @@ The amplitude models of the LLoCa authors use this head size.
 FRAMES_LAYERS = 2
 """Number of hidden layers in the network that predicts the local frames. They are as wide as the Transformer."""
 PRODUCTS = 96
-"""Number of multiply-adds per particle to compute the local frame from three vectors with 4 x 4 matrices."""
+"""Number of multiply-adds per particle to compute a local frame.
+
+A local frame is computed from three vectors, with 4 x 4 matrices.
+"""
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ EVERY, LOOKS = 1_000, 20
 SHARE = 0.1
 """Maximum cost of all validations, as a fraction of the training compute.
 
-If validations every ``EVERY`` iterations cost more, the interval between validations is longer, but there are at least
-``LOOKS`` validations. The training compute C does not include validations.
+If validations every ``EVERY`` iterations cost more, the interval between validations is longer. Still, there are at
+least ``LOOKS`` validations. The training compute C does not include validations.
 """
 STRIDE = 50
 """Iterations between two checks for a stop request."""
@@ -169,7 +169,11 @@ def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since:
 
 
 def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) -> dict[str, float]:
-    """Return the test metrics of the best weights (smallest validation loss), and N, D, C and the settings used."""
+    """Return the test metrics of the weights with the smallest validation loss.
+
+    The result also contains N, D and C (numbers of parameters and training points, training FLOPs), and the settings
+    that the training run used.
+    """
     cell, shape, state = trainer.cell, trainer.model.shape, trainer.state
     trainer.model.theta.copy_(trainer.kept)
     x, *_ = trainer.tensors(test)

@@ -116,5 +116,8 @@ def at_once(machine: Machine, needs: Resources) -> int:
 
 
 def devices(machine: Machine, needs: Resources) -> int:
-    """Return the number of devices that a cell with these ``needs`` uses: one GPU, or otherwise its number of cores."""
+    """Return the number of devices that a cell with these ``needs`` uses.
+
+    A cell that uses a GPU has one device. For any other cell, each core is a device.
+    """
     return 1 if needs.gpu_memory and machine.gpus else needs.cores

@@ -58,7 +58,7 @@ def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tup
         answers = client.run(describe_worker, str(place), content, **how)
     for address, answer in answers.items():
         if isinstance(answer, ImportError):
-            return {}, f"The worker {address} cannot import Isoplan: install the version of this machine there."
+            return {}, f"The worker {address} cannot import Isoplan: install the version of this machine on the worker."
     return {address: answer for address, answer in answers.items() if isinstance(answer, WorkerInfo)}, ""
 
 

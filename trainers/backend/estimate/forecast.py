@@ -212,9 +212,10 @@ def _work(family: Family[Any], cell: Cell) -> float:
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of a finished cell in seconds: of its ``training``, and of all steps ``before`` the training.
+    """Times of a finished cell in seconds.
 
-    The cell is used to measure the speed of this machine if its training took at least ``least`` seconds.
+    ``training`` is the time of the training, and ``before`` is the time of all steps before the training. The cell is
+    used to measure the speed of this machine if ``training`` is at least ``least``.
     """
 
     training: float

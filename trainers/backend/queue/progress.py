@@ -25,8 +25,9 @@ class Pace:
     """Progress of an attempt (0 to 1), and its recent speed in samples per second. Unknown values are None.
 
     ``simulated`` is (number of samples simulated so far, number of samples needed), or None after the first training
-    step. ``prepares`` is true until the first training step of the attempt. ``left`` is the remaining time in seconds:
-    while ``prepares`` is true, the time of the simulation, and then the time of the training.
+    step. ``prepares`` is true until the first training step of the attempt. While ``prepares`` is
+    true, ``left`` is the remaining time of the simulation in seconds. Afterwards, ``left`` is the remaining time of the
+    training.
     """
 
     share: float | None = None

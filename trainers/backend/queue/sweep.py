@@ -2,9 +2,10 @@
 
 The folder ``sweeps/<key>/`` has ``spec.json`` (family, version, the grid as text, the names of its cells) and
 ``order.json`` (priority, hold, cancel, cap). The key is a hash of the cells. A grid that is launched twice is therefore
-one sweep. A cell may belong to several sweeps. It waits if all its sweeps wait. The orders for a sweep are in one file
-and not in the folders of its cells. The time to write an order is therefore independent of the number of cells. The
-runner reads ``order.json``.
+one sweep. A cell may belong to several sweeps. The cell waits if all these sweeps wait.
+
+All orders for a sweep are in one file, ``order.json``, which the runner reads. The time to write an order is therefore
+independent of the number of cells.
 """
 
 from __future__ import annotations

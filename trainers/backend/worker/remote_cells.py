@@ -77,9 +77,10 @@ _heard = [0.0]
 
 
 def pack(folder: Path) -> dict[str, bytes]:
-    """Return, by name, the files that a worker needs for an attempt of the cell in ``folder``. Runs in the runner.
+    """Return, by name, the files that a worker needs for an attempt of the cell in ``folder``.
 
-    The files are the specification, the lease, the checkpoint, and the descriptions of families in the workspace.
+    The files are the specification, the lease, the checkpoint, and the TOML files of the workspace that describe
+    families. The runner calls this function.
     """
     parcel = {name: (folder / name).read_bytes() for name in (SPEC, LEASE)}
     described = [place for place in folder.parents[1].glob("*.toml") if place.name != FILE]

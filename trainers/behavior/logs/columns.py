@@ -138,7 +138,7 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         row = _first_that(cells, cast)
         raise PlannerError(
-            f"Column {column} of {table.name} has {cells[row].as_py()!r} in row {batch.first + row}, which is no "
+            f"Column {column} of {table.name} has {cells[row].as_py()!r} in row {batch.first + row}, which is not a "
             f"{WRITTEN[how]}: write all times in this form, or all as numbers."
         ) from None
     return np.asarray(found.to_numpy(zero_copy_only=False) / 1e6)

@@ -151,8 +151,8 @@ def training_windows(split: Split, length: int) -> Windows:
 def scored_windows(split: Split, part: Part, length: int) -> Windows:
     """Return windows that score each event of a set once, except the first event of each user.
 
-    ``part`` is the name of the scored set. In its window, a scored event has at least ``length / 2`` earlier events, or
-    all earlier events of the user if there are fewer.
+    ``part`` is the name of the scored set. A window contains at least ``length / 2`` events before each scored
+    event, or all earlier events of the user if there are fewer.
     """
     begin, end = (split.train, split.validation) if part == "validation" else (split.validation, split.test)
     return _windows(split.first, begin, end, length, (length + 1) // 2)

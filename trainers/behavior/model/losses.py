@@ -1,7 +1,7 @@
 """The sampled softmax of both training stages (behavioural paper, Secs. 2 and 7, App. E).
 
-Every loss is the mean over positions of -log softmax of the true next item among some candidates. There are three sets
-of candidates:
+Every loss is a mean over positions. The loss of a position is -log p, where p is the softmax probability of the true
+next item among some candidates. There are three sets of candidates:
 
 - **in-batch**: the unique targets of the batch. An item that is the target of several positions is one candidate, so
   the target of a position is never among its negatives. Later items of the same user can be negatives.
@@ -9,8 +9,8 @@ of candidates:
   counts only once at this position.
 - **joint**: the unique targets of the batch and all other drawn items, in one softmax.
 
-Stage 1 without drawn items minimises the in-batch loss. With drawn items, each stage minimises the mean of the in-batch
-and the extra loss, or the joint loss if the field ``softmax`` is ``joint``.
+Stage 1 without drawn items minimises the in-batch loss. With drawn items, the minimised loss depends on the field
+``softmax``. If the field is ``joint``, it is the joint loss. Otherwise, it is (in-batch loss + extra loss) / 2.
 
 Let y be the next item. Frequent items are more often targets. The in-batch loss is therefore smallest if a score is the
 log of p(y | history) / p(y), where p(y) is the popularity. With more drawn items, the candidates approach a uniform
@@ -70,9 +70,9 @@ def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: in
     """Return the mean over positions of -log p, where p is the probability of the true item.
 
     The softmax is over the true item and the candidates. The candidate ``own`` of a position is omitted, because it is
-    the true item. ``queries`` (P, h) and ``targets`` (P, h) are the query of each position and the embedding of its
-    true item. The memory contains at most ``chunk`` scores, or the scores of one position if these are more. The first
-    derivatives with respect to queries, targets and embeddings are available.
+    the true item. ``queries`` (P, h) contains the query of each position. ``targets`` (P, h) contains the embedding of
+    the true item of each position. The memory contains at most ``chunk`` scores, or the scores of one position if these
+    are more. The first derivatives with respect to queries, targets and embeddings are available.
     """
     found: Tensor = _CrossEntropy.apply(
         queries, targets, among.embeddings, among.own, among.offset, among.own_offset, chunk
@@ -87,7 +87,7 @@ class Drawn:
     ``items`` (K,) contains the row of each extra negative in the array of embeddings.
 
     For each of P positions, ``hits`` (P,) is the index of the true item in ``items``, or -1 if the true item is not
-    drawn. ``fresh`` (F,) contains the indices in ``items`` of drawn items that are not candidates of the batch.
+    drawn. ``fresh`` (F,) contains the drawn items that are not candidates of the batch, as indices into ``items``.
     """
 
     items: Tensor
@@ -163,9 +163,9 @@ def sampled(
 def log_chances(shares: Tensor, positions: int, drawn: float = 0.0) -> Tensor:
     """Return log q (items,): the log of the probability that each item is a candidate in a batch of P ``positions``.
 
-    ``shares`` (items,) contains, for each item, the fraction of all targets that are this item. It must be above 0. An
-    item is a unique target with the probability 1 - (1 - share)^P. In a joint softmax, the item is also drawn with the
-    probability ``drawn`` = K / items.
+    ``shares`` (items,) contains, for each item, the fraction of all targets that are this item. Every fraction must be
+    above 0. An item is a unique target with the probability 1 - (1 - share)^P. In a joint softmax, the item is also
+    drawn with the probability ``drawn`` = K / items.
     """
     missed = positions * torch.log1p(-shares.double().clamp(max=1 - 1e-12)) + math.log1p(-min(drawn, 1 - 1e-12))
     return torch.log(-torch.expm1(missed)).to(shares.dtype)

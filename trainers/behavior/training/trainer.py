@@ -185,8 +185,9 @@ class Trainer:
     def queries(self, items: Tensor, events: Ints, lengths: Ints) -> Tensor:
         """Return the query (P, h) at each position of several sequences.
 
-        ``items`` (P, h) contains the embedding of the item that each position reads. ``events`` (P,) contains the index
-        in the log of the event that each position reads. ``lengths`` (S,) is the number of positions of each sequence.
+        ``items`` (P, h) contains the embedding of the item that each position reads. ``events`` (P,) contains the event
+        that each position reads, as an index into the log. ``lengths`` (S,) contains the number of positions of each
+        sequence.
         """
         read = self.model.embedder.beside(items, *self.data.beside.take(events))
         vectors: Tensor = self.model.context(read, lengths)

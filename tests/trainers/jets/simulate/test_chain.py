@@ -30,7 +30,7 @@ QUARKS, LEPTONS = {1, 2, 3, 4, 5}, {11, 13}
 
 
 def one_of(*kinds: set[int]) -> Callable[[list[int]], bool]:
-    """Return a function that checks a list of decay products: one product for each of ``kinds``, in any order."""
+    """Return a function that checks whether a list has one decay product for each of ``kinds``, in any order."""
 
     def fits(products: list[int]) -> bool:
         return len(products) == len(kinds) and all(
@@ -66,8 +66,8 @@ def test_every_event_holds_the_decays_of_its_class(kind: str) -> None:
     for number in range(8 * decays):
         products = found.pid[found.parent == number].tolist()
         assert fits(products), products
-    # At least one decaying particle per event can give a jet. The limit on its pT is not that of a jet, because the pT
-    # of a parton differs from the pT of its jet.
+    # At least one decaying particle per event can give a jet. The pT limit for this particle differs from the pT limit
+    # for a jet, because the pT of a parton differs from the pT of its jet.
     if process.parent:
         assert (found.parents["pt"].reshape(8, decays).max(axis=1) > 400).all()
 

@@ -88,8 +88,8 @@ def test_what_a_track_took_counts_once() -> None:
     got = detect(made(211, np.full(MANY, 20.0), 0.3, 1.0, 1, n=MANY), noise())
     with_track = np.isin(got.event, got.event[got.kind == CHARGED])
     rest = with_track & (got.kind == NEUTRAL)
-    # A calorimeter cell gives a neutral hadron if its energy is more than one sigma above the mean. The probability of
-    # this is 16 %.
+    # A calorimeter cell with an energy more than one sigma above the mean gives a neutral hadron. The probability of
+    # such an energy is 16 %.
     assert rest.sum() / (got.kind == CHARGED).sum() == pytest.approx(0.159, abs=0.03)
     assert (got.energy[rest] > HADRONIC.sigma(np.array([20 * np.cosh(0.3)]))[0] * 0.99).all()
 
@@ -113,7 +113,7 @@ def test_soft_and_far_tracks_are_lost(pt: float, born: float, tracks: bool) -> N
 
 def test_soft_energy_is_not_seen() -> None:
     soft = detect(made(22, np.full(300, 0.3), 0.0, 1.0, n=300), noise())
-    assert len(soft.kind) < 0.1 * 300  # a photon is seen only if its noise is at least two sigma
+    assert len(soft.kind) < 0.1 * 300  # a photon is seen only if the noise adds 0.7 GeV (1.7 sigma)
 
 
 def test_impact_parameters_scatter_by_their_errors() -> None:

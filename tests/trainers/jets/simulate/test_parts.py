@@ -1,4 +1,4 @@
-"""Parts of simulated jets: the distribution of jets over parts, and the simulation of each part exactly once."""
+"""Tests of the parts of a simulation: jets are divided into parts, and each part is simulated exactly once."""
 
 from __future__ import annotations
 
