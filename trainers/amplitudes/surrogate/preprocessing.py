@@ -131,7 +131,8 @@ def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
 
     The standard deviation is compared with the largest |y|. If ``kind`` is "log", 1 is added to the largest |y|,
     because the log of an amplitude depends on the unit of the amplitude and can be close to 0. Raises PlannerError if
-    the deviation is too small. In the message, ``points`` describes the purpose of the points, for example "to train on".
+    the deviation is too small. In the message, ``points`` describes the purpose of the points, for example "to train
+    on".
     """
     largest = np.abs(y).max() + (kind == LOG)
     if deviation(y[:, 0], weight) <= ROUNDING * largest:
