@@ -147,7 +147,10 @@ def _propose_held_out(question: Question, runs: Runs) -> Question:
 
 
 def _count_sizes(category: Category, value: str, sizes: list[Floats]) -> Counter[tuple[float, ...]]:
-    """Count the runs with ``value`` by size. A key contains N, D and C of a run, except those that the table lacks."""
+    """Count the runs that have ``value`` in ``category``, separately for each size.
+
+    ``sizes`` contains those of the columns N, D and C that the table has. A key is the size of a run in these columns.
+    """
     at = category.codes == category.values.index(value)
     return Counter(zip(*(x[at].tolist() for x in sizes), strict=True))
 
@@ -168,10 +171,10 @@ def pooled(runs: Runs) -> tuple[str, ...]:
 
 
 def colouring(runs: Runs | Curves) -> tuple[str, Category] | None:
-    """Return the column (name, category) that determines the colours of runs or curves in figures; None without any.
+    """Return the column (name, category) that determines the colours of runs or curves in figures.
 
-    If each group has its own law, it is the column of groups. Otherwise it is the first column of datasets, or else the
-    column of groups.
+    Only columns that divide the runs are used; the result is None if there is no such column. A column of datasets is
+    preferred to the column of groups. If each group has its own law, the column of groups is preferred.
     """
     own = [runs.roles.group] if runs.roles.group in runs.categories else []
     sets = [name for name, category in runs.categories.items() if category.kind == "dataset"]

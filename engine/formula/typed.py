@@ -116,8 +116,8 @@ def affine(formula: Formula, of: frozenset[str]) -> bool:
 
     All other names count as constants.
 
-    The test uses the syntax and not the values. It is therefore also False for a straight line that contains abs, min,
-    max or a power.
+    The test reads only the syntax of the formula. The result is therefore also False for a straight line that is
+    written with abs, min, max or a power.
     """
     tree = formula.tree
     if any(node.kind in ("abs", "min", "max") and names(node) & of for node in nodes(tree)):

@@ -37,8 +37,8 @@ class Machine:
             raise PlannerError(f"{self.devices:g} devices are not possible: give a whole number of {self.device.name}.")
         if not 0 < self.utilisation <= 1:
             raise PlannerError(
-                f"The utilisation {self.utilisation:g} is not a fraction of the peak: write 0.4 for 40 %; it "
-                f"can be at most 1."
+                f"The utilisation {self.utilisation:g} is not a fraction of the peak: write 0.4 for 40 %. "
+                "The largest utilisation is 1."
             )
         if self.price is not None:
             positive(self.price, f"price of one hour of {self.device.name}", "leave it out to count only hours")
@@ -62,10 +62,10 @@ class Machine:
     def least(self) -> float:
         """Size in parameters of the smallest model that achieves ``utilisation``.
 
-        At 40 %, this is the ``least`` of the device. At another utilisation, it is multiplied by
-        ``(utilisation / 0.4)**2``. The reason is that memory bandwidth limits a training step of a small model. The
-        FLOPs per byte of such a step are proportional to the width of a layer, and the width is proportional to the
-        square root of N (roofline model, Williams et al. 2009). docs/time.md compares this estimate with measured runs.
+        The size is the ``least`` of the device, multiplied by ``(utilisation / 0.4)**2``. The reason for the factor is
+        that memory bandwidth limits a training step of a small model. The FLOPs per byte of such a step are
+        proportional to the width of a layer, and the width is proportional to the square root of N (roofline model,
+        Williams et al. 2009). docs/time.md compares this estimate with measured runs.
         """
         return self.device.least * (self.utilisation / UTILISATION) ** 2
 

@@ -121,7 +121,7 @@ def typed_law(
     if unknown:
         raise PlannerError(
             f"The formula {short(text)} uses {short(unknown[0])}, which is not a column of the runs: give a metric or "
-            "hyperparameter this name on the Data page, or leave the quotes out to make it a parameter."
+            "hyperparameter this name on the Data page. For a parameter, write the name without quotes."
         )
     if not variables:
         raise PlannerError(
@@ -236,7 +236,7 @@ def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, 
 def _positive(tree: Node) -> frozenset[str]:
     """Return the names that must be positive, because they are in the base of a power with a variable exponent.
 
-    Such a name is the base itself or a factor of it, for example A and N in ``(A*N)^alpha``.
+    Such a name is the base itself or a factor of the base, for example A and N in ``(A*N)^alpha``.
     """
     found: set[str] = set()
     for node in nodes(tree):

@@ -67,8 +67,8 @@ class Derived:
 class Point:
     """A point of the compute-optimal frontier; arrays broadcast.
 
-    N or D is NaN if the law does not determine this number. ``U`` is the number of unique samples; if D is larger,
-    samples are repeated. ``U`` is infinite if there is no limit.
+    N or D is NaN if the law does not determine this number. ``U`` is the number of unique samples, and infinite if this
+    number is not limited. If D is larger than ``U``, samples are repeated.
     """
 
     N: Floats

@@ -244,7 +244,7 @@ class SignedPower(Exponential):
         return -np.log(x)
 
     def spread(self, x: Floats) -> float:
-        """Return half the range of ln ``x`` as the scale, so that a narrow range of X has no influence."""
+        """Return half the range of ln ``x`` as the scale, so that the width of this range has no influence."""
         return super().spread(np.log(x))
 
     def latex(self, tex: Mapping[str, str]) -> str:

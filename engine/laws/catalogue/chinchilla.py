@@ -13,8 +13,8 @@ from isoplan.engine.laws.terms import Const, Power
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
     """Return the point with the lowest loss at ``C`` FLOPs, for ``C = k * N * D`` with ``k = rule.per_pair``.
 
-    At the minimum, ``alpha * A * N**-alpha = beta * B * D**-beta``. Hence N* is ``G * (C / k)**a`` and D* is
-    ``(C / k)**(1 - a) / G``, with ``a = beta / (alpha + beta)`` and
+    At this point, ``alpha * A * N**-alpha = beta * B * D**-beta``. Hence ``N = G * (C / k)**a`` and
+    ``D = (C / k)**(1 - a) / G``, with ``a = beta / (alpha + beta)`` and
     ``G = (alpha * A / (beta * B))**(1 / (alpha + beta))`` (Hoffmann et al. 2022, eq. 4; jets, eq. 3).
     """
     alpha, beta = v["alpha"], v["beta"]
@@ -30,8 +30,8 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
     """Return the point with the lowest C that reaches ``loss``; N, D and C are infinite if ``loss`` is at or below E.
 
-    Let L be the loss. On the frontier, ``A * N**-alpha`` is the fraction ``beta / (alpha + beta)`` of L - E, and
-    ``B * D**-beta`` is the other fraction, ``alpha / (alpha + beta)``.
+    E is the floor of the law. On the frontier, ``A * N**-alpha`` is the fraction ``beta / (alpha + beta)`` of
+    ``loss - E``. The remaining fraction ``alpha / (alpha + beta)`` is ``B * D**-beta``.
     """
     alpha, beta = v["alpha"], v["beta"]
     excess = np.asarray(loss, float) - v["E"]

@@ -20,7 +20,7 @@ from isoplan.engine.laws.terms import Const, Log, LogSquared, Offset, Power, Rec
 
 
 def parabola_optimum(v: Values) -> Floats:
-    """Return the minimum ``exp(-b / (2 * a))``; NaN if ``a <= 0``, because the parabola then has no minimum."""
+    """Return the x of the minimum: ``exp(-b / (2 * a))``. It is NaN without a minimum, that is, if ``a <= 0``."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(v["a"] > 0, np.exp(-v["b"] / (2 * v["a"])), np.nan)
 
@@ -53,9 +53,10 @@ def log_parabola(axis: str) -> Law:
 
 
 def starvation_optimum(v: Values) -> Floats:
-    """Return the minimum ``(b * beta / (a * alpha))**(1 / (alpha + beta))``, where the slopes of both terms cancel.
+    """Return the x of the minimum: ``(b * beta / (a * alpha))**(1 / (alpha + beta))``.
 
-    The result is 0 if ``b = 0`` (only the increasing term remains), infinite if ``a = 0``, and NaN if ``a = b = 0``.
+    At this x, the slopes of the increasing and the decreasing term cancel. The result is 0 if ``b = 0`` (only the
+    increasing term remains), infinite if ``a = 0``, and NaN if ``a = b = 0``.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.log(v["b"]) + np.log(v["beta"]) - np.log(v["a"]) - np.log(v["alpha"])
@@ -74,8 +75,8 @@ def starvation(axis: str) -> Law:
     return Law(
         name="starvation",
         title=f"Optimum over {axis_words(axis)} (two powers)",
-        summary=f"A floor, a power that rises with {axis} and one that falls: shows which {axis} is best, "
-        "and whether the sweep contains it.",
+        summary=f"A floor, a power that rises with {axis}, and a power that falls with {axis}: shows the best {axis}, "
+        "and whether the sweep contains this optimum.",
         terms=(Const("E"), Rising("a", axis, "alpha"), Power("b", axis, "beta")),
         params=(
             Param("E", 0.0, np.inf, "loss", "floor: the loss without the two costs", "E"),
@@ -101,9 +102,9 @@ def critical(v: Values) -> Floats:
 
 
 def _batch(v: Values, updates: Floats) -> Floats:
-    """Return the batch size B that needs ``updates`` training steps (S) to reach the target.
+    """Return the batch size B with which ``updates`` training steps reach the target.
 
-    B is ``E_min / (S - S_min)``, and infinite if S is at or below S_min.
+    Let S be ``updates``. B is ``E_min / (S - S_min)``, and infinite if S is at or below S_min.
     """
     excess = np.asarray(updates, float) - v["S_min"]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,6 +1,8 @@
-"""Approaches 1 and 2 of Hoffmann et al.: power laws for N* and D* over C, fitted to the lowest loss at each compute.
+"""Approaches 1 and 2 of Hoffmann et al. (2022): power laws over C for the optimal sizes N* and D*.
 
-The laws are ``N* = k * C**a`` and ``D* = k_D * C**b``. The loss at the minima is ``L* = E + (C_L / C)**gamma``.
+The laws are ``N* = k * C**a`` and ``D* = k_D * C**b``. They are fitted to the minima: the points of lowest loss at each
+compute. The loss at the minima is ``L* = E + (C_L / C)**gamma``.
+
 Approach 2 fits a parabola in log N for each budget. Approach 1 uses the lower envelope of the training curves over
 compute.
 """

@@ -20,7 +20,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
     """Return the point with the lowest loss at ``C`` FLOPs.
 
     Let ``C = k * N * D`` with ``k = rule.per_pair``, and ``p = alpha_N / alpha_D``. The bracket
-    ``(N_c / N)**p + k * D_c * N / C`` is minimal at the N ``(p * N_c**p * C / (k * D_c))**(1 / (1 + p))``. For other
+    ``(N_c / N)**p + k * D_c * N / C`` is minimal at ``N = (p * N_c**p * C / (k * D_c))**(1 / (1 + p))``. For other
     compute rules the minimum is searched numerically.
     """
     if not rule.proportional:
@@ -37,8 +37,8 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
     """Return the point with the lowest C that reaches ``loss``.
 
-    With ``p = alpha_N / alpha_D``, the bracket of the law is ``(N_c / N)**p + D_c / D``. If ``C = k * N * D``, the
-    first term is the fraction ``1 / (1 + p)`` of the bracket on the frontier, and the second term is the fraction
+    With ``p = alpha_N / alpha_D``, the bracket of the law is ``(N_c / N)**p + D_c / D``. Let ``C = k * N * D``. On the
+    frontier, the first term is then the fraction ``1 / (1 + p)`` of the bracket, and the second term is the fraction
     ``p / (1 + p)``.
     """
     if not rule.proportional:

@@ -4,12 +4,12 @@
 reaches (jets, eqs. 4, 5, Table 2). ``threshold`` is ``N = c * D**lambda``: the model size above which training on D
 unique samples overfits (jets, Fig. 3).
 
-In the law ``data-constrained``, each further repetition of a sample has a smaller effect. Each further parameter that
-the unique samples do not need also has a smaller effect. The law is ``L = E + A / N'**alpha + B / D'**beta``. The
-effective number of samples is ``D' = U_D + U_D * R_D * (1 - exp(-(D / U_D - 1) / R_D))``, with ``U_D = min(D, U)``
-unique samples. The formula of the effective model size N' contains N, R_N and ``U_N = min(N, N_opt(U))`` instead.
-N_opt(U) is the compute-optimal model size for U samples that are each seen once (Muennighoff et al. 2023, eqs. 5, 6 and
-sec. 3.1).
+In the law ``data-constrained``, each repetition of a sample has a smaller effect than the previous repetition.
+Parameters beyond those that the unique samples need lose their effect in the same way. The law is
+``L = E + A / N'**alpha + B / D'**beta``. The effective number of samples is
+``D' = U_D + U_D * R_D * (1 - exp(-(D / U_D - 1) / R_D))``, with ``U_D = min(D, U)`` unique samples. The effective model
+size N' has the same formula, with N, R_N and ``U_N = min(N, N_opt(U))`` in place of D, R_D and U_D. N_opt(U) is the
+compute-optimal model size for U samples that are each seen once (Muennighoff et al. 2023, eqs. 5, 6 and sec. 3.1).
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def _loss(v: Values, N: Floats, D: Floats) -> Floats:
 DATA_CONSTRAINED = FormulaLaw(
     name="data-constrained",
     title="Loss over size and repeated data (Muennighoff)",
-    summary="The surface over N and D where repeated samples, and parameters that the unique samples do not need, "
-    "lose value exponentially. Shows the value of more epochs.",
+    summary="The surface over N and D for repeated samples. The value of each further repetition falls exponentially. "
+    "The same holds for parameters that the unique samples do not need. Shows the value of more epochs.",
     terms=(),
     params=(
         *chinchilla.CHINCHILLA.params,

@@ -42,8 +42,8 @@ SCATTER_UNKNOWN = "the interval of the law alone: the scatter of single runs is 
 SAME = 0.005
 """Largest relative difference at which a trained size and a planned size count as equal."""
 ESTIMATORS = ("surface", "formula", "parabola")
-"""Estimators that give each run a residual. The residual is the distance of the run from the law. For "parabola", it is
-the distance of the run from the parabola of its budget.
+"""Estimators that give each run a residual. The residual is the distance of the run from the law. For "parabola", the
+residual is the distance of the run from the parabola of the run's budget.
 """
 
 
@@ -132,10 +132,10 @@ def read_actual(raw: Mapping[str, Any]) -> Actual:
 def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) -> Outcome:
     """Compare the result ``actual`` with the prediction of ``fit`` for a run of the same sizes.
 
-    ``fit`` must be the fit of ``plan``. A result in a metric needs ``map``, made from this fit by ``through``. If the
-    result has C but no D, D is computed from C and N by the plan's compute rule. Raises PlannerError if ``fit`` is not
-    the fit of the plan, if the map of a metric is missing, or if the law needs a size that neither the plan nor the
-    result contains.
+    ``fit`` must be the fit of ``plan``. If the result is a value of another metric, ``map`` must be given. The function
+    ``through`` makes ``map`` from ``fit``. If the result has C but no D, D is computed from C and N by the plan's
+    compute rule. Raises PlannerError if ``fit`` is not the fit of the plan, if the map of a metric is missing, or if
+    the law needs a size that neither the plan nor the result contains.
     """
     if fit.hash != plan.fit:
         raise PlannerError(f"The plan was made from the fit {plan.fit}, not from {fit.hash}: give the fit of the plan.")
@@ -208,9 +208,10 @@ def _planned(plan: Plan, metric: str) -> Quantity | None:
 
 
 def _through(map: Through, value: float) -> float | None:
-    """Return the scatter of single runs in a metric; None if unknown.
+    """Return the scatter of single runs in a metric, on the residual scale of ``map.map``; None if unknown.
 
-    Two terms are added in quadrature: the law's scatter times the slope of the map, and the scatter of the map itself.
+    Two terms are added in quadrature. The first is the scatter of the law times the slope of the map at the loss
+    ``value``. The second is the scatter of the map itself.
     """
     law, own = scatter(map.law), scatter(map.map)
     if law is None or own is None:
@@ -284,11 +285,11 @@ def freedom(fit: Fit) -> int:
 
 
 def scatter(fit: Fit) -> float | None:
-    """Return the standard deviation of a run of weight one around the law; None if it is not known.
+    """Return the standard deviation with which runs of weight 1 scatter around the law; None if it is not known.
 
-    It is the standard deviation of log y if the fit has ``log_residuals``, otherwise that of y. It is corrected for the
-    number of fitted parameters. For iso-FLOP curves only the parameters of the law are counted, so the result is
-    somewhat too small if budgets have few sizes.
+    It is the standard deviation of log y if the fit has ``log_residuals``, otherwise the standard deviation of y. It is
+    corrected for the number of fitted parameters. For iso-FLOP curves only the parameters of the law are counted. The
+    result is therefore somewhat too small if each budget has few sizes.
 
     It is not known in these cases: a published law; no more runs than parameters; a law fitted to the best points of
     curves; the objective ``asymmetric``, which follows the lower edge of the runs; a separate error for each run.
@@ -333,6 +334,7 @@ def _normal(loss: Loss, mean: float) -> float:
         tails = 2 * loss.delta * sd * height - loss.delta**2 * ndtr(-a)
         return float(np.log(loss.scale * (core + tails) / mean))
 
-    # rho(r) <= scale * r^2 / 2 and rho(r) <= scale * delta * |r|. Each of the two bounds gives a lower limit of sd.
+    # ``rho(r) <= loss.scale * r**2 / 2``, and ``rho(r) <= loss.scale * loss.delta * abs(r)``. Each of these two bounds
+    # gives a lower limit of the standard deviation.
     least = max(np.sqrt(2 * mean / loss.scale), mean / (loss.scale * loss.delta))
     return float(np.exp(brentq(excess, np.log(least) - 1, np.log(least) + 3)))

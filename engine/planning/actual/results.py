@@ -91,8 +91,9 @@ RARE = 0.05
 class Tally:
     """Number ``inside`` of the results that lie in their prediction intervals at ``level``, out of ``total``.
 
-    ``chance`` is the binomial probability of a count that lies on the same side of the expected count, and at least as
-    far from it as ``inside``. ``shared`` is True if some results come from the same fit and thus have a common error.
+    ``chance`` is the binomial probability of ``inside`` or a more extreme count. A count is more extreme if it lies on
+    the same side of the expected count as ``inside``, but farther away. ``shared`` is True if some results come from
+    the same fit and thus have a common error.
     """
 
     level: float

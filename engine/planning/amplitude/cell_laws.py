@@ -39,7 +39,10 @@ before.
 
 @dataclass(frozen=True, eq=False)
 class CellLaw:
-    """Power law over ``axis``, fitted to ``runs`` by least squares of log losses with errors of 10 %."""
+    """Power law over ``axis``, fitted to ``runs`` by least squares in the logarithm of the loss.
+
+    The fit assumes a relative error of 10 % for each loss.
+    """
 
     axis: Axis
     fit: Fit
@@ -183,7 +186,10 @@ NEAR = 1.5
 
 @dataclass(frozen=True, eq=False)
 class Along:
-    """Scan of a process along ``axis`` (N or C) with ``D`` points in training; ``law`` is None for too few cells."""
+    """Cells of a process that differ in ``axis`` (N or C) and were all trained on ``D`` points.
+
+    ``x`` and ``loss`` are the value of ``axis`` and the loss of each cell. ``law`` is None if there are too few cells.
+    """
 
     process: str
     raw: bool

@@ -40,12 +40,13 @@ number of iterations is an integer.
 
 @dataclass(frozen=True)
 class TrainedCell:
-    """Results of a trained cell (one training run) of a ``process`` (or file).
+    """Results of a trained cell (one training run).
 
-    ``d`` is the dimension of the phase space: ``3 * n_f - 4`` if sqrt(s) varies, ``3 * n_f - 5`` if sqrt(s) is fixed
-    (amplitudes, Sec. 2). So d determines n_f and whether sqrt(s) varies. ``setting`` contains the values of the columns
-    ``HELD``. ``loss`` is the MSE of the standardised ``target`` ("log" or "raw"). ``spread`` is the standard deviation
-    of the target before standardisation; NaN if unknown.
+    ``process`` is the process or the file of the training data. ``d`` is the dimension of the phase space, computed
+    from the number n_f of final-state particles: ``3 * n_f - 4`` if sqrt(s) varies, ``3 * n_f - 5`` if sqrt(s) is fixed
+    (amplitudes, Sec. 2). Conversely, d determines n_f and whether sqrt(s) varies. ``setting`` contains the values of the
+    columns ``HELD``. ``loss`` is the MSE of the standardised ``target`` ("log" or "raw"). ``spread`` is the standard
+    deviation of the target before standardisation; NaN if unknown.
 
     ``seen`` is the number of points seen in training, ``C`` the compute in FLOPs, and ``batch`` the number of points
     per training step (0 if unknown). The relative error ``abs(A_NN / A - 1)`` is below ``median`` for 50 % of the test
@@ -83,8 +84,8 @@ class Point:
     """A trained cell, and the change of its loss if the compute is doubled.
 
     ``fell`` is the fraction by which the loss decreases. It is computed from the geometric mean over several seeds,
-    because single seeds scatter. Each of these ``seeds`` seeds has cells at the single and at the doubled compute.
-    ``fell`` is None if there is no such seed.
+    because single seeds scatter. ``seeds`` is the number of these seeds. Each of them has a cell at the original
+    compute and a cell at the doubled compute. ``fell`` is None if no seed has both cells.
     """
 
     cell: TrainedCell
@@ -172,9 +173,9 @@ def _error(row: Mapping[Any, Any], kind: str) -> float:
 def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]:
     """Return the cells with the loss replaced by the square of the relative error of ``kind`` ("median" or "99").
 
-    Like the MSE, this square decreases with D with an exponent of at least 4/d. Therefore the same law describes all
-    kinds of error. For the kind "rms", the cells are returned unchanged. Raises PlannerError if no cell has an error of
-    this kind.
+    Like the MSE, this square decreases as a power of D, with an exponent of at least 4/d. Therefore the same law
+    describes all kinds of error. For the kind "rms", the cells are returned unchanged. Raises PlannerError if no cell
+    has an error of this kind.
     """
     every = tuple(cells)
     if kind == "rms":
@@ -207,9 +208,9 @@ def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
     """Return one point per process, setting, N, D, batch size and seed, sorted in this order.
 
     The point is the longest-trained cell for which a cell of twice the compute exists. A cell that is trained longer
-    than needed is less informative, because with few points its loss rises again. Cells with different batch sizes give
-    different points, because their training steps differ. A scan of D contains several batch sizes, since a batch has
-    at most D points.
+    than needed is less informative, because its loss rises again if D is small. Cells with different batch sizes give
+    different points, because their training steps differ. A scan of D contains several batch sizes, because a batch
+    cannot have more than D samples.
     """
     alike: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
     for cell in dict.fromkeys(cells):
@@ -287,12 +288,15 @@ def mean_loss(found: Sequence[Point]) -> float:
 
 
 def spread_of_process(cells: Iterable[TrainedCell], process: str) -> float | None:
-    """Return the standard deviation of log A of ``process``, from its cell of largest D; None if unknown."""
+    """Return the standard deviation of log A of ``process``, from its cell with the largest D; None if unknown."""
     known = [one for one in cells if one.process == process and one.target == "log" and math.isfinite(one.spread)]
     return max(known, key=lambda cell: cell.D).spread if known else None
 
 
 def spread_of(found: Iterable[Point]) -> float | None:
-    """Return the standard deviation of log A, from the cell of largest D in which it is known; None if unknown."""
+    """Return the standard deviation of log A; None if no cell states it.
+
+    Of the cells that state this number, the cell with the largest D is used.
+    """
     known = [one.cell for one in found if math.isfinite(one.cell.spread)]
     return max(known, key=lambda cell: cell.D).spread if known else None

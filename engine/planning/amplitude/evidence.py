@@ -30,7 +30,7 @@ class Anchor:
     """Run whose ``loss`` is limited by ``axis``. The value of this axis is ``x`` (points, parameters or FLOPs).
 
     ``loss`` is the MSE of the standardised log amplitude. ``doubled`` is the fraction by which the loss decreases if
-    the other axes are doubled. It is negative if the loss rises, and None if this was not tested.
+    the other axes are doubled. ``doubled`` is negative if the loss rises, and None if the doubling was not tested.
 
     An anchor limited by D also has ``N``, the number of ``epochs``, and ``flops_per_sample``: the training FLOPs of one
     pass over one point (None means ``6 * N``). Raises PlannerError if ``axis`` does not limit the run, or if the run
@@ -195,7 +195,7 @@ class PublishedLaw:
 
     @property
     def floor(self) -> float:
-        """K: the loss at the fixed size ``held`` if the value of ``axis`` is infinite."""
+        """Floor K: the loss at an infinite value of ``axis`` and the fixed size ``held``."""
         return float(self.fit.values["K"])
 
     @property

@@ -21,11 +21,13 @@ from isoplan.engine.quantities import parse_number, parse_share
 MSE, ERROR = TARGETS = (
     Field("target_mse", "Target MSE of the standardised log amplitude; for laws of ttH, of the raw amplitude.",
           "Target MSE"),
-    Field("target_error", "Target relative error instead of the MSE: 0.001 or 0.1%; RMS needs a process or --sigma.",
+    Field("target_error", "Target relative error instead of the MSE, such as 0.001 or 0.1%. An RMS error needs a "
+          "process or --sigma.",
           "Target relative error", read=parse_share),
 )  # fmt: skip
 POINTS = Field(
-    "points", "Number of training points instead; the answer is the precision that they reach.", "Training points",
+    "points", "Number of training points instead of a target; the answer is the precision that these points reach.",
+    "Training points",
     said="number of points",
 )  # fmt: skip
 SIGMA = Field("sigma", "Standard deviation of log A over the points; by default that of the trained cells of the "

@@ -122,10 +122,11 @@ def from_anchors(
 def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
     """Return the range that the target ``mse`` needs along the axis of a published ``law``.
 
-    Within the measured range above the onset of the power law, the range is a single number. Beyond the last measured
-    point, it is extrapolated from this point with the conservative exponent and with the exponent of the law. If the
-    first point of the power law already reaches the target, this point is the upper end and the lower end is None.
-    Raises PlannerError for a target at or below the floor of the law.
+    If the law reaches the target between the first point of the power law and the last measured point, both ends of the
+    range are equal. If the last measured point does not reach the target, the range is extrapolated from this point:
+    one end with the conservative exponent, the other with the exponent of the law. If the first point of the power law
+    already reaches the target, this point is the upper end and the lower end is None. Raises PlannerError for a target
+    at or below the floor of the law.
     """
     own = Exponent(law.alpha, f"published for {law.process}, {law.held} ({law.fit.data.source.split(', ')[-1]})")
     if mse <= law.floor:

@@ -136,8 +136,10 @@ class AmplitudePlan:
     are the inputs. If a law was fitted to anchors or to trained cells of ``process``, ``change`` describes its effect
     on the plan, and ``measured`` contains the errors of the cells. If the runs do not support an answer, ``stopped`` is
     a sentence that replaces the answer, and D, N and C are unknown. ``reached`` is True if the answer consists of
-    trained cells that reach the target. If the user gave ``points`` instead of a target, ``target`` is the precision
-    for which this number is the conservative end of D, and ``best`` the precision for which it is the optimistic end.
+    trained cells that reach the target.
+
+    If the user gave ``points`` instead of a target, ``target`` is the precision for which the conservative end of D
+    equals ``points``. ``best`` is the precision for which the optimistic end of D equals ``points``.
     """
 
     n_f: int
@@ -175,8 +177,8 @@ class AmplitudePlan:
 SECOND = 10.0
 """Size of the recommended next run, divided by the size of the last run."""
 FARTHEST = 100.0
-"""Largest size of the recommended next run, divided by the size of the last run. Usually the run that would make the
-plan supported is recommended. If this run is larger, a smaller run that measures the exponent is recommended instead.
+"""Largest size of the recommended next run, divided by the size of the last run. Usually the recommended run is the run
+that would make the plan supported. If this run is too large, a smaller run that measures the exponent is recommended.
 """
 OF_RANGE = frozenset({"wide-range", "unbounded"})
 """Codes of warnings about a range. They are removed if the range is not shown."""

@@ -1,8 +1,8 @@
 """Precision target: MSE of the standardised log amplitude, or a relative error of a stated kind.
 
-The surrogate predicts (log A - mean) / sigma(log A), where A is the amplitude (amplitudes, Sec. 3). From the MSE of
-this quantity follows the RMS error of log A: ``sigma(log A) * sqrt(MSE)``. For small errors, this RMS error is the RMS
-relative error of A. The exponent of the RMS error is half the exponent of the MSE.
+The surrogate predicts ``(log A - mean) / sigma(log A)``, where A is the amplitude (amplitudes, Sec. 3). The MSE of this
+quantity determines the RMS error of log A, which is ``sigma(log A) * sqrt(MSE)``. For small errors, this RMS error is
+the RMS relative error of A. The exponent of the RMS error is half the exponent of the MSE.
 
 A few points dominate the RMS. The median of the relative errors is smaller than the RMS by a factor of 2 to 200, which
 depends on process and D. Therefore the kind of an error is always stated. Trained cells contain the median and the 99 %

@@ -28,9 +28,9 @@ SAME = 0.01
 def precision_of(points: float, plan: Callable[..., AmplitudePlan], sigma: float | None, kind: Kind) -> AmplitudePlan:
     """Return the plan whose conservative end of D is ``points`` training points.
 
-    ``plan(target=...)`` returns the plan for a target of a ``kind``. In the result, ``best`` is the precision that the
-    optimistic curve of D gives for ``points``. Raises PlannerError if the runs do not support an answer for so few or
-    so many points.
+    ``plan(target=...)`` returns the plan for a target. ``kind`` is the kind of error of the target. In the result,
+    ``best`` is the precision that the optimistic curve of D gives for ``points``. Raises PlannerError if the
+    runs do not support an answer, because ``points`` is too small or too large.
     """
 
     def target(mse: float) -> Precision:

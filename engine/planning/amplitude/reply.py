@@ -48,8 +48,8 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
 def _targets(plan: AmplitudePlan) -> list[tuple[str, Precision]]:
     """Return the precisions of the plan, each with a word that the table writes before the name of the precision.
 
-    The precision is the target. If the user gave points, it is the precision that these points reach: one number, or an
-    optimistic and a conservative number.
+    If the user gave a target, the only precision is the target. If the user gave a number of points, the result is the
+    precision that these points reach: one number, or an optimistic and a conservative number.
     """
     if plan.points is None or plan.best is None:
         return [("Target", plan.target)]
@@ -100,7 +100,7 @@ def sentence(plan: AmplitudePlan) -> str:
 
 
 def _reached(plan: AmplitudePlan, points: float) -> str:
-    """Return the precision that ``points`` training points reach as one sentence."""
+    """Return one sentence that states the precision that ``points`` training points reach."""
     worst, best = lower_first(asked(plan.target)), plan.best
     span = worst
     if best is not None and best.mse < plan.target.mse * (1 - SAME):

@@ -1,12 +1,13 @@
-"""Resources that an amplitude surrogate needs for a given precision, before any large training.
+"""Resources that an amplitude surrogate needs for a given precision. They are estimated before any large training.
 
 The exponents of D, N and C are known before training, because they follow from the dimension of the phase space
 (amplitudes, Secs. 2 and 5). The scale is fixed by one cheap run that is limited by one axis. This run is called the
 anchor.
 
-If D limits all anchors, D is computed with the exponent. N is that of the anchor, because more than 1e4 parameters do
-not lower the loss (Sec. 5). C is the cost of one point, times D, times the epochs of the anchor (eq. 7, per epoch). C
-and N have their own laws if an anchor is limited by C or N, or if published laws of the same process and network exist.
+If D limits all anchors, D is computed with the exponent. N is the N of the anchor, because more than 1e4 parameters do
+not lower the loss (Sec. 5). C is the cost of one point multiplied by D and by the epochs of the anchor (eq. 7, per
+epoch). C and N have their own laws if an anchor is limited by C or N, or if published laws of the same process and
+network exist.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ def plan_amplitude(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Return the plan that ``scaled`` computes. It has no answer if it lies more than three decades beyond the runs."""
+    """Return the plan that ``scaled`` computes.
+
+    A plan that lies more than three decades beyond the runs has no answer.
+    """
     return supported(scaled(n_f, target, anchors, law, published, floor=floor, fixed_energy=fixed_energy))
 
 
@@ -243,10 +247,10 @@ def plan_fitted(
 def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: float, bound: Exponent) -> Need:
     """Return the range of D that the target ``mse`` needs, from the ``line`` through the anchors ``data``.
 
-    Beyond the largest D of the anchors, the exponent may be smaller than the fitted one. There the conservative end is
-    at least the D that follows from the exponent ``bound`` and the anchors at the largest D. Both ends are at least the
-    smallest D, because no anchor tests the line below this D. If the anchors at the smallest D reach the target, the
-    upper end is this D and the lower end is None.
+    Beyond the largest D of the anchors, the exponent may be smaller than the fitted exponent. There the conservative
+    end is not smaller than the D that follows from the exponent ``bound`` and the anchors at the largest D. Neither end
+    is smaller than the smallest D of the anchors, because no anchor tests the line below this D. If the anchors at the
+    smallest D reach the target, the upper end is this D and the lower end is None.
     """
     first, last = data[0].x, data[-1].x
     at_first, at_last = (_mean([a.loss for a in data if a.x == x], floor) for x in (first, last))
