@@ -142,8 +142,8 @@ def _parts(text: str, kind: Kind, where: str) -> Iterable[str]:
     unclear = _GROUPS.fullmatch(bare) or (kind == "number" and _ONE_COMMA.fullmatch(bare))
     if unclear and kind in ("integer", "number"):
         raise PlannerError(
-            f"{where} cannot tell whether {cut(bare)!r} is one number or several: write a space after commas that "
-            "separate numbers, and one number without commas."
+            f"{where} has {cut(bare)!r}, which can be one number or several: write a space after each comma between "
+            "numbers, and no comma inside a number."
         )
     return bare.removesuffix(",").split(",")
 

@@ -236,10 +236,10 @@ class JetCell(Cell):
 
     @property
     def jets_a_batch(self) -> int:
-        """The number of jets of a batch: the field ``batch``, or a default if it is 0.
+        """The number of jets of a batch: the field ``batch``, or a default if the field is 0.
 
         The default is proportional to the square root of the number of jets, but at most 128 (the batch size of the
-        paper). It is smaller if there would otherwise be fewer than 250 training steps.
+        paper). The default is smaller if there would otherwise be fewer than 250 training steps.
         """
         enough, root = self.jets * self.epochs // LEAST_UPDATES, self.jets**0.5
         return self.batch or max(min(BATCH, round(root / (ONCE if self.epochs == 1 else AGAIN)), enough), 1)

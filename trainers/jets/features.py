@@ -1,6 +1,7 @@
 """Classes and branches of JetClass, and the features of a particle that the model reads.
 
-JetClass: H. Qu, C. Li, S. Qian, a large-scale dataset for deep learning in jet physics (2022), and arXiv:2202.03772.
+JetClass: H. Qu, C. Li, S. Qian, "JetClass: A Large-Scale Dataset for Deep Learning in Jet Physics" (2022), and
+arXiv:2202.03772.
 
 The first 17 features and their constants are those of the configuration "full" of Particle Transformer (H. Qu, C. Li,
 S. Qian, arXiv:2202.03772, Table 2; jet-universe/particle_transformer, data/JetClass/JetClass_full.yaml). Variables that

@@ -1,5 +1,6 @@
-"""Size, training and test of the surrogates of squared amplitudes, which are MLPs and LLoCa-Transformers.
+"""Surrogates of squared amplitudes: sizes, training and tests. A surrogate is an MLP or a LLoCa-Transformer.
 
-H. Bahl, V. Bresó-Pla, A. Butter, J. Iturriza Ramirez, "Scaling laws for amplitude surrogates"; equation numbers refer
-to this paper. Only ``mlp``, ``lloca_model``, ``trainer`` and ``training`` import PyTorch.
+Equations are numbered as in H. Bahl, V. Bresó-Pla, A. Butter, J. Iturriza Ramirez, "Scaling laws for amplitude
+surrogates".
+Only ``mlp``, ``lloca_model``, ``trainer`` and ``training`` import PyTorch.
 """

@@ -214,8 +214,8 @@ def _tend(upkeep: Upkeep, pool: Pool) -> str:
 def _vanished(upkeep: Upkeep, without: Mapping[str, str]) -> list[str]:
     """Return the Dask names of the jobs that the batch system no longer lists.
 
-    ``without`` contains the numbers of the jobs without a worker, by Dask name. The batch system is queried one second
-    after a job has lost its workers, then at increasing intervals.
+    ``without`` contains, by Dask name, the batch system's number of each job without a worker. The batch system is
+    queried one second after a job has lost its workers, then at increasing intervals.
     """
     now = time.monotonic()
     if frozenset(without.values()) != upkeep.without:

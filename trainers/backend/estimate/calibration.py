@@ -31,7 +31,10 @@ from isoplan.trainers.cell import Cell, Family
 LIMIT = 20.0
 """Maximum total time of a calibration in seconds."""
 LAST = 6.0
-"""The running cells are asked to stop and to report their progress this number of seconds before the time limit."""
+"""Time in seconds between the stop request and the time limit.
+
+After the stop request, the running cells stop and report their progress.
+"""
 COPIES = 8
 """Maximum number of copies of a short cell that run in parallel."""
 SEEDS = 2**31
