@@ -44,9 +44,9 @@ class TrainedCell:
 
     ``process`` is the process or the file of the training data. ``d`` is the dimension of the phase space, computed
     from the number n_f of final-state particles: ``3 * n_f - 4`` if sqrt(s) varies, ``3 * n_f - 5`` if sqrt(s) is fixed
-    (amplitudes, Sec. 2). Conversely, d determines n_f and whether sqrt(s) varies. ``setting`` contains the values of the
-    columns ``HELD``. ``loss`` is the MSE of the standardised ``target`` ("log" or "raw"). ``spread`` is the standard
-    deviation of the target before standardisation; NaN if unknown.
+    (amplitudes, Sec. 2). Conversely, d determines n_f and whether sqrt(s) varies. ``setting`` contains the values of
+    the columns ``HELD``. ``loss`` is the MSE of the standardised ``target`` ("log" or "raw"). ``spread`` is the
+    standard deviation of the target before standardisation; NaN if unknown.
 
     ``seen`` is the number of points seen in training, ``C`` the compute in FLOPs, and ``batch`` the number of points
     per training step (0 if unknown). The relative error ``abs(A_NN / A - 1)`` is below ``median`` for 50 % of the test
