@@ -64,10 +64,6 @@ FLOPS = Unit("FLOPs", {f"{prefix}flop": x for prefix, x in PREFIXES.items()}, "1
 KINDS = (HOURS, GIGABYTES, BYTES, WATTS, GRID, SAMPLES, PARAMETERS, EPOCHS, QUERIES, FLOPS)
 """Units that an error can name. If the typed unit belongs to one of them, the error says for example "is in hours"."""
 _SIGN = re.compile(r"\s*(?P<sign>[+\-\u2212]?)\s*(?P<unit>us\$|[€$]|eur|usd)\s*(?=[\d.,])", re.IGNORECASE)
-_THOUSANDS = re.compile(r"(?<=\d),(?=(?:\d{3},)*\d{3}(?![\d,.]*,\d)(?!\d))")
-"""A comma before groups of three digits. A total of money has at most two decimals, so such a comma separates
-thousands.
-"""
 _PER = re.compile(r"\s*(?:/|\bper\b)\s*(?P<per>.*)")
 
 
@@ -89,8 +85,6 @@ def parse_amount(text: str, what: str, unit: Unit) -> float:
         raise unreadable(text, what, unit.examples)
     sign = _SIGN.match(text)
     bare = f"{sign['sign']}{text[sign.end() :]}" if sign else text
-    if unit.name in MONEY and not unit.per:
-        bare = _THOUSANDS.sub("", bare)
     value, rest = leading(bare, what, unit.examples)
     said = _without_per(rest.strip().lower(), unit)
     said = f"{said} {sign['unit'].lower()}".strip() if sign else said

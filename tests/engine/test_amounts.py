@@ -131,13 +131,3 @@ def test_a_word_of_another_field_is_refused(x: float, unit: Unit, other: Unit, d
         return
     with pytest.raises(PlannerError, match=f"not in {unit.name}: write it like {unit.examples}"):
         parse_amount(f"{as_typed(x)} {word}", "field", unit)
-
-
-@pytest.mark.parametrize(
-    ("typed", "value"), [("10,000 EUR", 10_000), ("€1,234,567", 1_234_567), ("12,345.60", 12_345.6), ("2,50 EUR", 2.5),
-                         ("1,5 k€", 1500), ("10,00", 10)]
-)  # fmt: skip
-def test_a_comma_before_three_digits_of_a_total_separates_thousands(typed: str, value: float) -> None:
-    assert parse_amount(typed, "budget", money("EUR")) == value
-    if typed == "10,000 EUR":
-        assert parse_amount("0,125 EUR/h", "price", money("EUR", "h")) == 0.125

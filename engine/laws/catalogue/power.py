@@ -13,6 +13,7 @@ d_2 / d_1 >= 1. This condition keeps the two breaks in the same order in all res
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -201,24 +202,19 @@ def _loss_for_power(v: Values, metric: Floats) -> Floats:
 @lru_cache
 def metric_power(axis: str) -> Law:
     """Return the law ``y = A * x**B + C``, which is monotone; x is the column ``axis`` (the loss or a metric)."""
-    return Law(
+    exponential = metric_map(axis)
+    return replace(
+        exponential,
         name="metric-power",
         title=f"Metric over {axis_words(axis)} (power-law map)",
-        summary=f"A power of {axis} plus a constant, rising or falling throughout: "
-        f"turns a predicted {axis} into background rejection, recall or any metric.",
+        summary=exponential.summary.replace("An exponential", "A power"),
         terms=(SignedPower("A", axis, "B"), Offset("C", axis)),
         params=(
             Param("A", -np.inf, np.inf, "loss", f"size of the power at {axis} = 1", "A"),
             Param("B", -np.inf, np.inf, "", f"exponent of {axis}", "B"),
-            Param("C", -np.inf, np.inf, "loss", "value that the map levels off to", "C"),
+            exponential.param("C"),
         ),
         reference="An alternative to the exponential map of metric-map",
-        needs=f"{axis} and a metric of the same runs: at least four runs at three values of {axis}.",
-        axis=axis,
-        symbol="R",
-        axis_roles=("loss", "metric"),
         with_axis=metric_power,
         inverse=_loss_for_power,
-        minimised=False,
-        level="C",
     )

@@ -24,7 +24,7 @@ from isoplan.engine.planning.optimum.constrained import money
 from isoplan.engine.planning.optimum.frontier import frontier, paid
 from isoplan.engine.planning.optimum.surface import evaluate
 from isoplan.engine.planning.plan.answer import spans
-from isoplan.engine.planning.plan.assumptions import SAME, largest_models
+from isoplan.engine.planning.plan.largest_model import SAME, largest_models
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.solve import Task, either, solve
 from isoplan.engine.planning.scenario.limits import LimitName

@@ -17,9 +17,9 @@ from isoplan.engine.planning.answer.quantity import IMPOSSIBLE, Quantity, given,
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.assumptions import within_support
 from isoplan.engine.planning.plan.bill import bill, converted
 from isoplan.engine.planning.plan.convention import apart, restate
+from isoplan.engine.planning.plan.largest_model import solve_within_support
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.sensitivity import flat, stated_worths
 from isoplan.engine.planning.plan.solve import Task, clash, listed, loosen
@@ -59,8 +59,8 @@ def plan_budget(
         raise PlannerError(f"The budget of {C:g} FLOPs is not positive. Give a positive number, such as 1e20.")
     rule = rule or fit.compute
     task = Task(rule, {"budget": float(C), **limits.given}, prices=prices)
-    task, limited = within_support(fit, task, task.best(fit))
-    best, draws = task.best(fit), task.draws(fit)
+    solved = solve_within_support(fit, task)
+    task, best, draws = solved.task, solved.best, solved.draws
     if not np.isfinite(best.loss):
         raise PlannerError(nothing(fit, task, C))
     check_size(fit, task, best, Question("budget", float(C)))
@@ -78,7 +78,7 @@ def plan_budget(
         extra[m.map.spec.y] = m.metric(best.loss, draws.loss[m.kept])
     lost = int(np.sum(np.isnan(draws.loss)))
     of_answer = (
-        *limited,
+        *solved.warnings,
         *converted(prices, task.limits, False, float(best.N)),
         *plans.uncredited(fit, limits, best.D),
         *plans.repeats(fit, extra.get("epochs")),

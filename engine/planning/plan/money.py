@@ -33,38 +33,6 @@ def is_money(text: str) -> bool:
     return len(text) <= LONGEST and _MONEY.fullmatch(text.strip()) is not None
 
 
-def flops_for_money(
-    fit: Fit, money: float, prices: Prices, rule: ComputeRule | None = None, limits: Limits = NO_LIMITS
-) -> float:
-    """Return the budget in FLOPs whose plan costs ``money`` in total, in the currency of ``prices``.
-
-    Without prices for samples and queries, the result is the training compute that ``money`` buys. Otherwise it is the
-    budget at which the total of the bill equals ``money``, by ``rule`` and within ``limits``. Raises PlannerError if an
-    hour of the machine has no price, if ``money`` is not positive, or if ``money`` does not pay for any training.
-    """
-    if not (math.isfinite(money) and money > 0):
-        raise PlannerError(f"The budget of {money:g} {prices.currency} is not positive. Give a positive number.")
-    rates = prices.rates
-    if not rates.weighs and not rates.fixed:
-        return money / rates.flop
-
-    def excess(x: Floats, *_: Floats) -> Floats:
-        """Return ln(total / ``money``), where total is the total cost of the plan for exp(x) FLOPs."""
-        most = {name: np.full(np.shape(x), limit) for name, limit in limits.given.items()}
-        task = Task(rule or fit.compute, {}, prices=prices)
-        at = paid(fit, solve(fit.law, fit.values, task, {"budget": np.exp(x), **most}, None), task.rule)
-        return np.log(total(at.N, at.D, at.C, at.U, rates) / money)
-
-    most = money / rates.flop
-    if float(excess(np.asarray(math.log(LEAST)))) > 0:
-        raise PlannerError(
-            f"{count(money, 3)} {prices.currency} do not pay for any training at these prices of samples and queries: "
-            "give more money, or lower these prices."
-        )
-    root = float(np.exp(increasing_root(excess, math.log(LEAST), math.log(most), 0.0)))
-    return root if math.isfinite(root) else most  # no root: the limits prevent the plan from spending all of the money
-
-
 def spendable(
     fit: Fit, money: float, prices: Prices, rule: ComputeRule | None = None, limits: Limits = NO_LIMITS
 ) -> tuple[float, Limits]:
@@ -75,11 +43,59 @@ def spendable(
     further limit. Otherwise the result is the budget of ``flops_for_money``, and ``limits``. Raises PlannerError under
     the conditions of ``flops_for_money``.
     """
-    rates, C = prices.rates, flops_for_money(fit, money, prices, rule, limits)
+    rates = prices.rates
     if not fit.law.is_surface or not (rates.weighs or rates.fixed):
-        return C, limits
+        return flops_for_money(fit, money, prices, rule, limits), limits
+    _check_pays(fit, money, prices, rule, limits)
     least = money if limits.money is None else min(money, limits.money)
     return (money - rates.fixed) / rates.flop, replace(limits, money=least)
+
+
+def flops_for_money(
+    fit: Fit, money: float, prices: Prices, rule: ComputeRule | None = None, limits: Limits = NO_LIMITS
+) -> float:
+    """Return the budget in FLOPs whose plan costs ``money`` in total, in the currency of ``prices``.
+
+    Without prices for samples and queries, the result is the training compute that ``money`` buys. Otherwise it is the
+    budget at which the total of the bill equals ``money``, by ``rule`` and within ``limits``. Raises PlannerError if an
+    hour of the machine has no price, if ``money`` is not positive, or if ``money`` does not pay for any training.
+    """
+    rates = prices.rates
+    most = money / rates.flop
+    if not (rates.weighs or rates.fixed):
+        _check_positive(money, prices)
+        return most
+    _check_pays(fit, money, prices, rule, limits)
+
+    def excess(x: Floats, *_: Floats) -> Floats:
+        """Return ln(total / ``money``), where total is the total cost of the plan for exp(x) FLOPs."""
+        return np.log(_total(fit, np.exp(x), prices, rule, limits) / money)
+
+    root = float(np.exp(increasing_root(excess, math.log(LEAST), math.log(most), 0.0)))
+    return root if math.isfinite(root) else most  # no root: the limits prevent the plan from spending all of the money
+
+
+def _total(fit: Fit, C: Floats, prices: Prices, rule: ComputeRule | None, limits: Limits) -> Floats:
+    """Return the total cost of the plans for ``C`` FLOPs, in the shape of ``C``."""
+    most = {name: np.full(np.shape(C), limit) for name, limit in limits.given.items()}
+    task = Task(rule or fit.compute, {}, prices=prices)
+    at = paid(fit, solve(fit.law, fit.values, task, {"budget": C, **most}, None), task.rule)
+    return total(at.N, at.D, at.C, at.U, prices.rates)
+
+
+def _check_positive(money: float, prices: Prices) -> None:
+    if not (math.isfinite(money) and money > 0):
+        raise PlannerError(f"The budget of {money:g} {prices.currency} is not positive. Give a positive number.")
+
+
+def _check_pays(fit: Fit, money: float, prices: Prices, rule: ComputeRule | None, limits: Limits) -> None:
+    """Raise PlannerError if ``money`` is not positive, or if it does not pay for the plan of ``LEAST`` FLOPs."""
+    _check_positive(money, prices)
+    if float(_total(fit, np.asarray(LEAST), prices, rule, limits)) > money:
+        raise PlannerError(
+            f"{count(money, 3)} {prices.currency} do not pay for any training at these prices of samples and queries: "
+            "give more money, or lower these prices."
+        )
 
 
 def read_money(text: str, prices: Prices | None, place: Place) -> float:

@@ -15,12 +15,13 @@ from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import Quantity, given, measure
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan.answer import Plan, spans
-from isoplan.engine.planning.plan.assumptions import draws_within_support, reached, within_support
 from isoplan.engine.planning.plan.bill import unknown, why_unknown
 from isoplan.engine.planning.plan.budget import allocation
+from isoplan.engine.planning.plan.largest_model import solve_within_support
 from isoplan.engine.planning.plan.parts import Saving
 from isoplan.engine.planning.plan.solve import Goal, Task
 from isoplan.engine.planning.plan.support import too_far, within_reach
+from isoplan.engine.planning.plan.utilisation import reached
 from isoplan.engine.planning.scenario.limits import LimitName
 from isoplan.engine.planning.scenario.prices import COMPUTE, Prices
 
@@ -62,20 +63,20 @@ def save_against(fit: Fit, plan: Plan, N: float, D: float, prices: Prices | None
         raise PlannerError("Your plan is too far beyond the runs to be compared: enter N and D nearer to the runs.")
     limits: dict[LimitName, float] = {"unique": U} if fit.law.repeats else {}
     task = Task(rule, limits, Goal(best_loss, losses), prices, prices.aim if prices else COMPUTE)
-    free, (task, _) = task, within_support(fit, task, task.best(fit))
-    best, draws = task.best(fit), within_reach(fit, draws_within_support(fit, free, task))
+    solved = solve_within_support(fit, task)
+    best, draws = solved.best, within_reach(fit, solved.draws)
     saved, many = C - float(best.C), C - np.asarray(draws.C)
     flops = measure(fit, saved, many, "FLOPs")
     percent = measure(fit, 100 * saved / C, 100 * many / C, "%", within=SHARE)
     cheapest = allocation(fit, best, draws) | {"loss": stated["loss"]}
-    ours, theirs, difference = _money(fit, prices, (N, D, C, U), best, draws)
-    if task.aim.weighs and prices is not None and ours is not None and theirs is not None:
-        if ours.value is None or theirs.value is None:
-            percent = unknown("%", ours.note)
-        else:
-            left = 100 * _total(reached(prices, float(best.N)), draws) / ours.value
-            percent = measure(fit, 100 * (1 - theirs.value / ours.value), 100 - left, "%", within=SHARE)
-    return Saving(stated, cheapest, flops, percent, fit.spec.y, ours, theirs, difference, task.aim.weighs)
+    paid = _money(fit, prices, (N, D, C, U), best, draws)
+    if paid is None:
+        return Saving(stated, cheapest, flops, percent, fit.spec.y)
+    ours, theirs, money, share = paid
+    in_money = task.aim.weighs
+    return Saving(
+        stated, cheapest, flops, share if in_money else percent, fit.spec.y, ours, theirs, money, in_money
+    )  # fmt: skip
 
 
 def _loss(fit: Fit, v: Mapping[str, Floats], N: float, D: float, U: float) -> Floats:
@@ -86,22 +87,26 @@ def _loss(fit: Fit, v: Mapping[str, Floats], N: float, D: float, U: float) -> Fl
 
 def _money(
     fit: Fit, prices: Prices | None, stated: tuple[float, float, float, float], best: Point, draws: Point
-) -> tuple[Quantity | None, Quantity | None, Quantity | None]:
-    """Return the total money of the stated plan and of the cheapest plan, and the difference; None without prices."""
+) -> tuple[Quantity, Quantity, Quantity, Quantity] | None:
+    """Return the money of the stated plan and of the cheapest plan, and the saving in money and in percent.
+
+    The result is None without prices.
+    """
     if prices is None or prices.machine.price is None:
-        return None, None, None
+        return None
     N, D, C, U = stated
     first, second = (reached(prices, size) for size in (N, float(best.N)))
     unit = prices.currency
     small = why_unknown(first.machine, N) or why_unknown(second.machine, float(best.N))
     if small:
-        return unknown(unit, small), unknown(unit, small), unknown(unit, small)
-    ours = _total(first, Point(*map(np.asarray, (N, D, C, math.nan, U))))
-    theirs, many = _total(second, best), _total(second, draws)
+        return unknown(unit, small), unknown(unit, small), unknown(unit, small), unknown("%", small)
+    ours = float(_total(first, Point(*map(np.asarray, (N, D, C, math.nan, U)))))
+    theirs, many = float(_total(second, best)), _total(second, draws)
     return (
-        given(fit, float(ours), unit),
-        measure(fit, float(theirs), many, unit),
-        measure(fit, float(ours - theirs), ours - many, unit),
+        given(fit, ours, unit),
+        measure(fit, theirs, many, unit),
+        measure(fit, ours - theirs, ours - many, unit),
+        measure(fit, 100 * (1 - theirs / ours), 100 * (1 - many / ours), "%", within=SHARE),
     )
 
 

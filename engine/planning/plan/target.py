@@ -18,11 +18,11 @@ from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity
 from isoplan.engine.planning.optimum.frontier import floor
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.assumptions import draws_within_support, within_support
 from isoplan.engine.planning.plan.bill import bill, converted
 from isoplan.engine.planning.plan.budget import allocation, check_size, derived, no_optimum
 from isoplan.engine.planning.plan.convention import apart, restate
 from isoplan.engine.planning.plan.feasibility import bound, met, reachability, unreachable
+from isoplan.engine.planning.plan.largest_model import solve_within_support
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.sensitivity import stated_worths
 from isoplan.engine.planning.plan.solve import Goal, Task
@@ -68,8 +68,8 @@ def plan_target(
     if map is not None and np.isnan(goal.best):
         raise PlannerError(met(map, target))
     task = Task(rule, limits.given, goal, prices, aim or (prices.aim if prices else COMPUTE))
-    free, (task, limited) = task, within_support(fit, task, task.best(fit))
-    best, draws = task.best(fit), draws_within_support(fit, free, task)
+    solved = solve_within_support(fit, task)
+    task, best, draws = solved.task, solved.best, solved.draws
     reached, many = _reach(fit, task, goal, best, draws)
     asked = Question("target", float(target), limits, map.map.spec.y if map else "")
     described = map.map if map else fit
@@ -103,7 +103,7 @@ def plan_target(
         reach=able,
         warnings=(
             *_risk(fit, target, reached, many, bool(limits.given), far),
-            *(() if far else (*limited, *_of_answer(fit, task, best, reached, limits, extra))),
+            *(() if far else (*solved.warnings, *_of_answer(fit, task, best, reached, limits, extra))),
             *apart(fit, best, rule),
             *plans.impossible(quantities),
             *plans.warnings(fit, placed, lost),

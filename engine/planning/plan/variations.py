@@ -15,9 +15,9 @@ from isoplan.engine.planning.answer.format import aligned, cell_texts, decades
 from isoplan.engine.planning.answer.quantity import Quantity, given, withheld
 from isoplan.engine.planning.answer.standing import SEEN
 from isoplan.engine.planning.plan.answer import Plan, spans
-from isoplan.engine.planning.plan.assumptions import draws_within_support, within_support
 from isoplan.engine.planning.plan.bill import bill
 from isoplan.engine.planning.plan.budget import allocation
+from isoplan.engine.planning.plan.largest_model import solve_within_support
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.money import spendable
 from isoplan.engine.planning.plan.parts import CostLine
@@ -98,7 +98,7 @@ def _scaled(fit: Fit, plan: Plan, C: float, money: float | None, factor: float) 
     limits = plan.question.limits
     if money is None or plan.prices is None:
         return Task(plan.compute, {"budget": C * factor, **limits.given}, prices=plan.prices)
-    if plan.question.kind == "budget":  # The limit on money is the budget itself.
+    if limits.money == plan.question.money:  # The limit is the budget itself and not a limit of the user.
         limits = replace(limits, money=None)
     most = min(money * factor, math.inf if limits.money is None else limits.money)
     C, limits = spendable(fit, most, plan.prices, plan.compute, limits)
@@ -120,10 +120,10 @@ def _vary(fit: Fit, label: str, task: Task, maps: tuple[Through, ...]) -> Variat
     law = maps[0].law if task.goal is not None and task.goal.draws.ndim and maps else fit
     names = [m.map.spec.y for m in maps]
     try:
-        free, (task, _) = task, within_support(law, task, task.best(law))
-        best, draws = task.best(law), draws_within_support(law, free, task)
+        solved = solve_within_support(law, task)
     except PlannerError as error:
         return _without(fit, label, str(error), names)
+    task, best, draws = solved.task, solved.best, solved.draws
     if not np.isfinite(best.loss) or not np.isfinite(best.C):
         return _without(fit, label, "not possible within the limits", names)
     quantities = allocation(law, best, draws)

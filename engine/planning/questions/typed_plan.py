@@ -6,19 +6,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.assumptions import utilisation_note, with_reached_utilisation, within_support
 from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.largest_model import limit_model
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.money import is_money, read_money, spendable
 from isoplan.engine.planning.plan.saving import save_against
-from isoplan.engine.planning.plan.solve import Goal, Task
+from isoplan.engine.planning.plan.solve import Task, task_of
 from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.plan.utilisation import utilisation_note, with_reached_utilisation
 from isoplan.engine.planning.scenario.fields import FIELDS, Place
 from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
@@ -64,8 +63,7 @@ def read_question(
     ours = read_ours(texts, place)
     if "budget" in texts and is_money(texts["budget"]):
         money = read_money(texts["budget"], prices, place)
-        assert prices is not None
-        C, _ = spendable(fit, money, prices, rule, limits)
+        C = money / prices.rates.flop if prices is not None else math.nan
         return Asked(Question("budget", C, limits, money=money), prices, None, ours)
     if "budget" in texts:
         reading = parse_flops(texts["budget"], FIELDS["budget"].called(place))
@@ -88,7 +86,7 @@ def answer_question(
     Raises PlannerError if the question has no answer.
     """
     question, map = asked.question, maps[0] if maps and asked.question.metric else None
-    prices = with_reached_utilisation(asked.prices, lambda some: _size(fit, question, some, rule, map))
+    prices = with_reached_utilisation(asked.prices, lambda some: _size(fit, question, some, rule or fit.compute, map))
     if question.kind == "budget":
         C, limits = _spendable(fit, question, prices, rule)
         plan = plan_budget(
@@ -105,19 +103,15 @@ def answer_question(
     return replace(plan, saving=save_against(fit, plan, *asked.ours))
 
 
-def _size(fit: Fit, question: Question, prices: Prices, rule: ComputeRule | None, map: Through | None) -> float:
+def _size(fit: Fit, question: Question, prices: Prices, rule: ComputeRule, map: Through | None) -> float:
     """Return N of the answer to ``question`` with ``prices``; NaN if there is no answer."""
-    rule = rule or fit.compute
     try:
-        if question.kind == "budget":
-            C, limits = _spendable(fit, question, prices, rule)
-            law, task = fit, Task(rule, {"budget": C, **limits.given}, prices=prices)
+        if map is None:
+            value, limits = _spendable(fit, question, prices, rule)
+            law, task = fit, task_of(fit, replace(question, value=value, limits=limits), rule, prices)
         else:
-            law = map.law if map else fit
-            goal = map.goal(question.value) if map else Goal(*(np.asarray(fit.sign * question.value),) * 2)
-            task = Task(rule, question.limits.given, goal, prices, prices.aim)
-        task, _ = within_support(law, task, task.best(law))
-        return float(task.best(law).N)
+            law, task = map.law, Task(rule, question.limits.given, map.goal(question.value), prices, prices.aim)
+        return float(limit_model(law, task)[0].N)
     except PlannerError:  # the plan raises the same error
         return math.nan
 

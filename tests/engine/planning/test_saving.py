@@ -15,9 +15,9 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.assumptions import LARGER_MODEL
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.document import bill_rows, read_plan, to_json
+from isoplan.engine.planning.plan.largest_model import LARGER_MODEL
 from isoplan.engine.planning.plan.money import flops_for_money, is_money, read_money, spendable
 from isoplan.engine.planning.plan.parts import read_saving
 from isoplan.engine.planning.plan.saving import save_against

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from isoplan.engine.hardware import UTILISATION, find_device
-from isoplan.engine.planning.plan.assumptions import UTILISATION_CODE
+from isoplan.engine.planning.plan.utilisation import CODE
 from isoplan.engine.planning.questions.typed_plan import answer_question, read_question
 from isoplan.engine.planning.scenario.prices_json import prices_json, read_prices
 from tests.engine.planning.conftest import EPOCH, make_fit
@@ -29,7 +29,7 @@ def test_a_small_model_counts_on_the_utilisation_that_it_reaches(asked: dict[str
     assert plan.answers
     hours = next(x.amount.value for x in plan.bill if (x.part, x.what) == ("training", "time"))
     assert hours == pytest.approx((plan.allocation["C"].value or 0) / (machine.utilisation * machine.peak) / 3600)
-    (said,) = [w.text for w in plan.warnings if w.code == UTILISATION_CODE]
+    (said,) = [w.text for w in plan.warnings if w.code == CODE]
     assert said.startswith(f"Time and money count on {machine.share}, the most that a model of ")
     assert read_prices(prices_json(plan.prices)) == plan.prices
 
@@ -39,4 +39,4 @@ def test_a_given_utilisation_is_kept() -> None:
     plan = answer_question(fit, read_question(fit, {"budget": "1e12", "utilisation": "1%", **A100}, "terminal"))
     assert plan.prices is not None
     assert plan.prices.machine.utilisation == 0.01
-    assert not [w for w in plan.warnings if w.code == UTILISATION_CODE]
+    assert not [w for w in plan.warnings if w.code == CODE]

@@ -1,0 +1,61 @@
+"""Utilisation of a machine that a plan assumes if the user gives none.
+
+A small model does not reach the usual utilisation. The assumed utilisation is then the largest that the planned model
+reaches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.hardware import UTILISATION
+from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.quantities import count
+
+ROUNDS, SETTLED = 12, 0.01
+"""The plan is solved repeatedly to find its utilisation. ``ROUNDS`` is the maximum number of solutions. The repetition
+ends if N changes by less than the fraction ``SETTLED``.
+"""
+CODE = "utilisation"
+
+
+def with_reached_utilisation(prices: Prices | None, size: Callable[[Prices], float]) -> Prices | None:
+    """Return ``prices`` with a utilisation that the planned model reaches, if the user gave no utilisation.
+
+    ``size`` returns the N of the plan for given prices; NaN if the plan has no N. The utilisation of a model of N
+    parameters is at most ``UTILISATION * sqrt(N / Device.least)`` (see ``Machine.least``).
+    """
+    if prices is None or not prices.machine.assumed:
+        return prices
+    before = math.inf
+    for _ in range(ROUNDS):
+        N = size(prices)
+        if not (math.isfinite(N) and N > 0) or abs(N - before) <= SETTLED * before < math.inf:
+            break
+        before, prices = N, reached(prices, N)
+    return prices
+
+
+def reached(prices: Prices, N: float) -> Prices:
+    """Return ``prices`` with the utilisation that a model of ``N`` parameters reaches, if the user gave none."""
+    machine = prices.machine
+    if not machine.assumed:
+        return prices
+    # The relative precision of N is SETTLED. A slightly smaller N is used here, so that the model is not too small for
+    # the utilisation computed from N.
+    share = UTILISATION * min(math.sqrt((1 - SETTLED) * N / machine.device.least), 1.0)
+    return replace(prices, machine=replace(machine, utilisation=share))
+
+
+def utilisation_note(prices: Prices | None, N: float | None) -> tuple[FitWarning, ...]:
+    """Return a note if the utilisation was lowered for a model of ``N`` parameters; otherwise an empty tuple."""
+    if prices is None or N is None or not prices.machine.assumed or prices.machine.utilisation >= UTILISATION:
+        return ()
+    text = (
+        f"Time and money count on {prices.machine.share}, the most that a model of {count(N)} parameters reaches. Give "
+        "the utilisation that you measured, if you know it."
+    )
+    return (FitWarning(CODE, text),)
