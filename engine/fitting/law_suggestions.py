@@ -15,7 +15,7 @@ from isoplan.engine.laws.law import axis_words
 from isoplan.engine.schema import Runs
 
 TOGETHER = 0.99
-"""Correlation of log N and log D above which runs do not separate the effects of model size and data."""
+"""If the correlation of log N and log D exceeds this number, runs do not separate the effects of N and D."""
 LEVELS = 3
 """A law can describe the effect of a column only if the column has at least this number of distinct values."""
 SWEPT = 4
@@ -25,12 +25,14 @@ GRID = 30
 REPEATED = 2.0
 """Smallest number of epochs at which samples count as repeated."""
 SURFACE_RUNS, REPEATED_RUNS = 6, 10
-"""Minimum numbers of runs to suggest a law over model size and data. The second is for runs with repeated samples."""
+"""SURFACE_RUNS: minimum number of runs for which a law over N and D is suggested.
+REPEATED_RUNS: minimum number of runs for which a law of repeated samples is suggested.
+"""
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A law that suits a table. ``reason`` completes a sentence that ends with "because"."""
+    """A law that suits a table of runs. ``reason`` completes a sentence that ends with "because"."""
 
     law: Law
     reason: str
@@ -42,10 +44,10 @@ class Suggestion:
 
 
 def offered_laws(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
-    """Return the laws that can be fitted to ``runs``, and a list of other laws with the reason why they cannot.
+    """Return the laws that can be fitted to ``runs``, and the other laws, each with the reason why it cannot be fitted.
 
-    An example of a reason is "D is not mapped". A law over one chosen column (``ONE_AXIS``) is in the second list if no
-    column is suitable. Otherwise it is in neither list.
+    An example of a reason is "D is not mapped". The first list contains no law over one chosen column (``ONE_AXIS``).
+    The second list contains such a law only if no column is suitable.
     """
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []
@@ -111,7 +113,7 @@ def _surfaces(runs: Runs, y: str) -> Iterator[Suggestion]:
 
 
 def _sweeps(runs: Runs, y: str) -> Iterator[Suggestion]:
-    """Yield laws with an optimum over a hyperparameter that has more distinct values than N, D and C."""
+    """Yield laws with an optimum over a hyperparameter. It has more distinct values than each of N, D and C."""
     for name in sorted(runs.roles.hyper, key=lambda column: -_levels(runs, column)):
         levels = _levels(runs, name)
         if levels < SWEPT or levels <= max(_levels(runs, "N"), _levels(runs, "D"), _levels(runs, "C")):
@@ -135,7 +137,7 @@ def _single_axes(runs: Runs, y: str) -> Iterator[Suggestion]:
 
 
 def _grow_together(runs: Runs) -> bool:
-    """Return whether log N and log D are too strongly correlated to separate the effects of N and D."""
+    """Return whether log N and log D are so strongly correlated that the effects of N and D cannot be separated."""
     N, D = runs["N"], runs["D"]
     known = np.isfinite(N) & np.isfinite(D) & (N > 0) & (D > 0)
     return bool(known.any() and abs(direction(N[known], D[known])[1]) > TOGETHER)

@@ -78,7 +78,7 @@ OBJECTIVE = "objective"
 
 
 def suggest(spec: FitSpec, runs: Runs) -> tuple[FitSpec, tuple[FitWarning, ...]]:
-    """Return ``spec`` with an objective that suits ``runs``, and a note if it is not the Huber loss.
+    """Return ``spec`` with an objective that suits ``runs``, and a note if this objective is not the Huber loss.
 
     If there are few runs, a law with p free parameters under the Huber loss (delta 1e-3) fits p runs exactly, and other
     runs have almost no influence. With fewer than ``FEW`` runs per free parameter, the objective is therefore least
@@ -193,7 +193,7 @@ def takes_runs(spec: FitSpec, n: int) -> bool:
 
 
 def fitted_runs(spec: FitSpec, runs: Runs) -> FittedRuns:
-    """Return the fitted runs of a fit that was saved without its runs. ``runs`` are read again from the table."""
+    """Return the fitted runs of a fit that was saved without them. ``runs`` are the runs, read again from the table."""
     return _runs(sample(spec, runs))
 
 

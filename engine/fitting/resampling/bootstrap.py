@@ -1,7 +1,7 @@
 """The pairs bootstrap, which draws runs, and the residual bootstrap, which draws noise around a fit.
 
-Resample i depends only on the seed and on i. The results therefore do not depend on the blocks and threads, and are the
-same on the pages and in the terminal.
+Resample i depends only on the seed and on i. The results therefore do not depend on the division of the work into
+blocks and threads. They are the same on the pages and in the terminal.
 
 For iso-FLOP sweeps, noise is drawn around the curve of each budget, and all runs are used. A budget has about nine
 runs. A draw of these runs would repeat some model sizes and omit others. The minima of parabolas through such draws
@@ -36,7 +36,8 @@ def counts(n: int, seed: int, start: int, stop: int, strata: Ints | None = None)
 
     Pairs bootstrap: a resample draws n runs with replacement (Efron 1979). If ``strata`` (n,) is given, a resample
     draws from each stratum as many runs as the stratum contains. Resample i uses stream i of ``philox`` and depends
-    only on the seed and on i. numpy and the compiled kernels therefore give equal numbers for any blocks and threads.
+    only on the seed and on i. numpy and the compiled kernels therefore give equal numbers for any division into blocks
+    and threads.
     """
     group = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
     sizes = np.bincount(group, minlength=1)
@@ -58,9 +59,10 @@ def uniforms(seed: int, start: int, stop: int, count: int) -> Floats:
 
 
 def student(freedom: int, uniform: Floats) -> Floats:
-    """Return factors (r,) that convert normal numbers to Student's t numbers; ``uniform`` (r,) are random numbers.
+    """Return factors (r,). The product of a factor and a normal random number has Student's t distribution.
 
-    A factor is sqrt(freedom / chi2), with a random chi2 of ``freedom`` degrees of freedom.
+    A factor is sqrt(freedom / chi2). chi2 is drawn from the chi-squared distribution with ``freedom`` degrees of
+    freedom, with the uniform random numbers ``uniform`` (r,).
     """
     return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)), float)
 
@@ -86,7 +88,8 @@ class Noise:
     The means are also multiplied by G / (G - p), for p parameters fitted to G clusters. This factor is the square of
     the usual factor for runs of equal scatter, because few runs cannot show whether the scatter is equal (MacKinnon &
     White 1985, J. Econometrics 29, 305: HC3 with its mean leverage). Finally, each draw is divided by
-    sqrt(chi2 / (G - p)), which converts a normal distribution to Student's t distribution.
+    sqrt(chi2 / (G - p)), with a random chi2 of G - p degrees of freedom. This converts a normal distribution to
+    Student's t distribution.
     """
 
     mean: Floats  # (G,) mean residual of each cluster
@@ -133,7 +136,7 @@ def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: In
 
 @dataclass(frozen=True, eq=False)
 class CurveNoise:
-    """The noise around b curves: g residuals, each divided by the spread of its curve, and the spread of each curve."""
+    """The noise around b curves. ``shape`` contains g residuals, each divided by the ``spread`` of its curve."""
 
     shape: Floats  # (g,)
     spread: Floats  # (b,)

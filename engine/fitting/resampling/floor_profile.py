@@ -1,11 +1,11 @@
-"""Confidence curve of a floor, from its profile likelihood. It is calibrated by simulation if the floor is near zero.
+"""Confidence curve of a floor, from its profile likelihood; calibrated by simulation if the floor is near zero.
 
 S(t) is the sum of squared residuals for a fixed floor t, minimised over all other parameters. Residuals are differences
-of logs, or of y if the fit does not use logs. The signed root is r(t) = sign(t - E) sqrt((S(t) - S(E)) / s^2), where
-s^2 = S(E) / nu, and nu is the number of degrees of freedom. At the true floor, r has Student's t distribution with nu
-degrees of freedom. This is exact for a linear law (the F test). The distribution function at r(t) is the confidence
-that the floor is below t (Schweder & Hjort 2016, "Confidence, Likelihood, Probability", ch. 3). The curve does not
-depend on how many resamples have no floor.
+of logs, or of y if the fit does not use logs. The signed root is r(t) = sign(t - E) sqrt((S(t) - S(E)) / s^2), where E
+is the fitted floor, s^2 = S(E) / nu, and nu is the number of degrees of freedom. At the true floor, r has Student's t
+distribution with nu degrees of freedom. This is exact for a linear law (the F test). The distribution function at r(t)
+is the confidence that the floor is below t (Schweder & Hjort 2016, "Confidence, Likelihood, Probability", ch. 3). The
+curve does not depend on how many resamples have no floor.
 
 If there are few runs and the floor is near zero, the distribution of r is not centred at zero and its width differs
 from one. Tables are then simulated from the law with floor t, with the best other parameters and with normal noise as
@@ -50,7 +50,7 @@ TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
 TAIL: tail probability of the quantiles that define the width of r.
 """
 INFLATED = 2.0
-"""The lowest run limits the floor if (standard deviation) / (robust standard deviation) of the residuals exceeds this.
+"""The lowest run limits the floor if (standard deviation) / (robust standard deviation) of the residuals is above this.
 
 For comparison: the ratio is 1.5 if one run in twenty has five times the noise of the other runs.
 """
@@ -109,9 +109,9 @@ class _Scan:
     freedom: int
 
     def curve(self, least: float) -> tuple[Floats, Floats, Floats]:
-        """Return k increasing floors (k,), the best parameters (k, q) for each floor, and their normal scores (k,).
+        """Return k floors (k,), the best parameters (k, q) of each floor, and the normal score (k,) of each floor.
 
-        The first floor is zero. ``least`` is the lowest y of the runs; floors above ``least`` contradict the runs.
+        The floors increase from zero. ``least`` is the lowest y of the runs; floors above ``least`` contradict the runs.
         """
         low, high = 0.0, max(least, float(self.best[self.floor]))
         for _ in range(ZOOMS):
@@ -167,7 +167,7 @@ def signed_scores(at: Floats, best: Floats, value: Floats, least: Floats, freedo
 
 
 def _calibrated(scan: _Scan, seed: int, at: Floats, theta: Floats, score: Floats) -> Floats:
-    """Return the scores (k,) after a shift and a scaling, which simulated tables determine.
+    """Return the scores (k,), shifted and scaled. Simulated tables determine the shift and the scale.
 
     Tables are simulated at the floor zero and at floors with scores close to ``PLACES``.
     """
@@ -192,7 +192,8 @@ def _noise(seed: int, n: int) -> Floats:
 def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Floats:
     """Return normal scores (tables,) of ``floor`` in tables that are simulated with this floor.
 
-    ``theta`` (q,) are the other parameters of the simulation. ``noise`` (tables, n) is its standard normal noise.
+    ``theta`` (q,) are the other parameters of the simulation. ``noise`` (tables, n) is the standard normal noise of the
+    tables.
     """
     p, tables = scan.p, len(noise)
     start = theta.copy()

@@ -3,14 +3,14 @@
 The deviance of a point is D = 2 (S - S_best) E[psi'] / E[psi^2], where S is the objective and psi = rho'. For least
 squares, D = (S - S_best) / sigma^2. For other objectives, D is the robust likelihood ratio (Schrader & Hettmansperger
 1980, Biometrika 67, 93). Both expectations E are for normal noise. The value of the objective determines the standard
-deviation sigma of this noise, with n - p degrees of freedom. The profile interval of a parameter then contains its
-values with D <= t^2 (the F test), where t is a quantile of Student's t distribution.
+deviation sigma of this noise, with n - p degrees of freedom for n runs and p parameters. The profile interval of a
+parameter then contains its values with D <= t^2 (the F test), where t is a quantile of Student's t distribution.
 
 A draw is a vector of Student's t numbers, one for each parameter. The numbers for the exponents define a direction and
-a length R. The exponents move in this direction until the profile deviance, with the best amplitudes, is D = R^2. The
-law is linear in the amplitudes. The remaining numbers scatter the amplitudes around their best values. For a law with
-one exponent, the percentiles equal the profile interval to the last digit. For every law, the draws follow the curved
-valley of the likelihood. For a linear law, the intervals are Student's t intervals.
+a length R. The exponents move in this direction until D = R^2. D is the profile deviance: the deviance with the best
+amplitudes for these exponents. The law is linear in the amplitudes. The remaining numbers scatter the amplitudes around
+their best values. For a law with one exponent, the percentiles equal the profile interval to the last digit. For every
+law, the draws follow the curved valley of the likelihood. For a linear law, the intervals are Student's t intervals.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def posed(p: Problem, prior: Priors, noise: float) -> Problem:
 
 
 def redrawn(p: Problem, prior: Priors, normal: Floats) -> Problem:
-    """Return the problem ``p`` with random prior means for each resample; ``normal`` (r, k) are standard normal."""
+    """Return the problem with new prior means in each resample, drawn with the normal numbers ``normal`` (r, k)."""
     return replace(p, penalty=p.penalty and moved(p.penalty, prior, normal))
 
 
@@ -57,7 +57,7 @@ def penalty(forms: Forms, prior: Priors, noise: float) -> Penalty:
 
 
 def moved(one: Penalty, prior: Priors, normal: Floats) -> Penalty:
-    """Return the penalty with random means for each resample; ``normal`` (r, k) are standard normal."""
+    """Return the penalty with new means in each resample, drawn with the standard normal numbers ``normal`` (r, k)."""
     mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
     return replace(one, mean=mean + sd * normal)
 
@@ -73,7 +73,7 @@ def normals(seed: int, total: int, k: int) -> Floats:
 
 
 def noise(spec: FitSpec, loss: Loss, mean: Callable[[], float]) -> float:
-    """Return the scale s of the noise, which is known if errors are given and otherwise estimated.
+    """Return the scale s of the noise. This scale is known if errors are given, and otherwise it is estimated.
 
     ``mean()`` returns the objective of the best fit divided by the degrees of freedom. ``mean`` is called only if no
     errors are given.

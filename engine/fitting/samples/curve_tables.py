@@ -31,9 +31,9 @@ The rise is the mean loss of the last segment minus the lowest mean loss of a se
 RISE = 0.01
 """Minimum rise of the loss at the end of a curve that counts as overfitting, as a fraction of the total decrease."""
 GROWTH = 1.05
-"""If the training steps of a point are divided by this, its weight in the running mean is multiplied by ``smoothing``.
+"""Ratio of the training steps of two points at which the earlier point has ``smoothing`` times the weight of the later.
 
-This running mean is used for the law critical-batch. See ``smoothed_by_updates``.
+The weights are those of the running mean for the law critical-batch. See ``smoothed_by_updates``.
 """
 
 
@@ -58,7 +58,7 @@ def measured(curves: Curves, y: str) -> Curves:
 
 
 def steady(curves: Curves, y: str) -> Curves:
-    """Return the curves without diverged curves, which end far above their minimum.
+    """Return the curves that have not diverged. A diverged curve ends far above its minimum.
 
     The value at the end is the lowest of the last three points. Raises PlannerError if no curve remains.
     """
@@ -124,8 +124,8 @@ def end_of(loss: Floats) -> End:
     """Return whether the loss (t,) rises at the end by more than noise, and whether it still decreases at the end.
 
     The curve is divided into 20 segments. The run overfits if the mean loss of the last segment exceeds the lowest mean
-    loss by more than four standard errors, and by more than 1 % of the total decrease (jets, Fig. 3). The standard
-    error is computed from the scatter of the second differences of the loss.
+    loss by more than four standard errors, and by more than 1 % of the total decrease (paper ``jets``, Fig. 3). The
+    standard error is computed from the scatter of the second differences of the loss.
     """
     width = max(len(loss) // STRETCHES, 1)
     means = np.array([part.mean() for part in np.array_split(loss, len(loss) // width)])
@@ -168,7 +168,7 @@ BUDGETS = 500
 spaced in log C.
 """
 RIVALS = 30
-"""Number of best curves stored for each budget. The envelope of a resample rarely needs a worse curve."""
+"""Number of best curves stored for each budget. The envelope of a resample rarely contains any other curve."""
 
 
 def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
@@ -221,7 +221,7 @@ def whole(spec: FitSpec, curves: Curves) -> Runs:
 
 
 def updates(spec: FitSpec, curves: Curves) -> Runs:
-    """Return one row for each run, with its batch size and the training steps to the target (in the metric's column).
+    """Return one row per run: its batch size and, in the column of the metric, the training steps to the target.
 
     The target is ``spec.target``. If it is None, the target is the best loss that every run reaches. The step at which
     a curve reaches the target is interpolated between points. The running mean of the loss covers a fixed fraction of
@@ -254,7 +254,7 @@ def updates(spec: FitSpec, curves: Curves) -> Runs:
 
 
 def cells(spec: FitSpec, curves: Curves) -> Runs:
-    """Return one row per run: model size (N), unique samples (as D), label of overfitting (in the metric's column).
+    """Return one row per run: model size N, unique samples as D, and a label in the column of the metric.
 
     The label is 1 if the run overfits, and 0 otherwise.
     """

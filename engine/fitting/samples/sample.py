@@ -17,7 +17,7 @@ from isoplan.engine.schema import Role, Runs
 NARROWEST = 1e-9
 """Smallest accepted standard deviation of a prior, relative to its mean."""
 PROPORTIONAL = 1 - 1e-9
-"""Runs separate the effects of two axes only if the correlation of the logarithms of the axes is not above this."""
+"""Largest correlation of the logarithms of two axes at which runs can separate the effects of the axes."""
 SCALES = ("N", "D", "U", "C")
 """Axes on which a value of zero is an error. On other axes, a sweep may start at zero."""
 
@@ -107,7 +107,7 @@ def no_run(runs: Runs) -> PlannerError:
 
 
 def precision(spec: FitSpec, runs: Runs) -> Floats:
-    """Return the factors (n,) by which errors change the run weights; all factors are 1 if no errors are given.
+    """Return the factors (n,) by which the weights of the runs are multiplied: 1 if no errors are given.
 
     If sigma is the error of a run, the factor is 1/sigma for the objectives "lad" and "asymmetric", and 1/sigma^2 for
     other objectives. Least squares then sums (residual / sigma)^2.
