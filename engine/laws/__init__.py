@@ -72,5 +72,5 @@ def get_law(name: str, axis: str | None = None) -> Law:
         many = ("hyperparameter", "metric")
         *plain, last = [f"a {name}" if name in many else name for name in sorted(law.axis_roles, key=many.__contains__)]
         choices = f"{', '.join(plain)} or {last}" if plain else last
-        raise PlannerError(f"Law {name} needs an axis: choose its column, {choices}.")
+        raise PlannerError(f"Law {name} needs an axis: choose {choices}.")
     return law.with_axis(axis)

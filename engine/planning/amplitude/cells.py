@@ -207,7 +207,8 @@ def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
 def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
     """Return one point per process, setting, N, D, batch size and seed, sorted in this order.
 
-    The point is the longest-trained cell for which a cell of twice the compute exists. A cell that is trained longer
+    The point is the longest-trained cell for which a cell of twice the compute exists; without such a cell, it is the
+    longest-trained cell. A cell that is trained longer
     than needed is less informative, because its loss rises again if D is small. Cells with different batch sizes give
     different points, because their training steps differ. A scan of D contains several batch sizes, because a batch
     cannot have more than D samples.

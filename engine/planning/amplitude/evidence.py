@@ -169,8 +169,8 @@ class PublishedLaw:
     """A published power law ``fit`` of the MSE against ``axis``, at a fixed size ``held`` such as ``N = 1e6``.
 
     ``network`` states the architecture and the training loss. ``raw`` is True if the network was trained on raw
-    amplitudes. ``table`` is the number of the paper's table that contains the law. ``beside`` are the laws of the same
-    process and network along the other axes, each at its largest fixed size.
+    amplitudes. ``table`` is the number of the paper's table that contains the law. ``beside`` contains laws of the
+    same process and network: for each other axis, the law with the largest fixed size.
     """
 
     process: str

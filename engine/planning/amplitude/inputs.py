@@ -40,8 +40,8 @@ LAW = (
 )
 FLOOR = Field(
     "floor", "Noise of the amplitudes [MSE].", "Floor of the loss [MSE]", start="0", default="0", said="floor",
-    tip="Noise of the amplitudes: zero at tree level; for loops, the accuracy of the integrals. Or the limit of the "
-    "loss for infinitely many points.",
+    tip="Noise of the amplitudes: zero at tree level, and the accuracy of the integrals for loops. You can enter the "
+    "limit of the loss for infinitely many points instead.",
 )  # fmt: skip
 NEEDS = {"axis": "process", "held": "process", "network": "process", "cells": "trained"}
 """Options that require another option. Keys are the options, values the required options."""

@@ -75,7 +75,7 @@ def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict
 def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str]) -> tuple[Size, Size, Size]:
     """Return D, N and C, computed from a published law and from the other laws of the same process and network.
 
-    Without a law of N, N is the fixed size of the law of D.
+    If there is no law of N, the result uses the fixed N at which the law of D was measured.
     """
     laws = {one.axis: one for one in (*law.beside, law)}
     sizes = {}

@@ -30,7 +30,7 @@ FAR_END = 10.0
 are rounded to the same decimal as the value.
 """
 SURE = 0.999
-"""Probability above which a target counts as certain, and a plan does not state the probability."""
+"""A target with a higher probability than this number counts as certain: a plan does not state its probability."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,9 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     keep = keep or significant(q)
     if q.unit in COUNTED:
         known = q.ci68 is not None and q.ci68[0] < q.ci68[1]
-        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # 953 would lie outside an interval up to 950
+        # With an interval, the value is rounded like the ends of the interval. A value of 953 would otherwise lie
+        # outside an interval whose upper end is shown as 950.
+        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)
     if q.unit == "FLOPs":
         return power10(x, keep)
     if q.unit == SECONDS:
@@ -120,7 +122,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     places = digits(x if q.value is None or spread is None else q.value, spread)
     if q.value is not None and abs(x) >= FAR_END * abs(q.value) > 0:
         places = min(places, 1 - math.floor(math.log10(abs(x))))
-    if round(x, places) == 0:  # an end of 163 is not shown as 0, even if the value is 49,000
+    if round(x, places) == 0:  # Otherwise the lower end 163 of an interval of the value 49,000 would be shown as 0.
         places = digits(x, None)
     if q.unit in MONEY and abs(round(x, places)) >= MILLION:
         return count(x, keep)

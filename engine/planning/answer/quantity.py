@@ -93,9 +93,10 @@ def measure(
     falls on an infinite draw. NaN draws are skipped: the number does not exist for these resamples.
 
     ``within`` is the range of possible values, by default at least one parameter or one sample. Intervals are cut to
-    this range. A value outside this range becomes None, and the note states why. ``span`` is the range of the runs. If
-    the value is finite, an end of an interval becomes infinite if this end lies more than ``STATED`` decades outside
-    ``span``.
+    this range. A value outside this range becomes None, and the note states why.
+
+    ``span`` is the range of the runs. An end of an interval that lies more than ``STATED`` decades outside ``span``
+    becomes infinite. This rule does not apply if ``value`` is not finite.
     """
     within = within or least_of(fit, unit)
     if math.isfinite(value) and not within[0] <= value <= within[1]:

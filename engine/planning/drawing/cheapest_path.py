@@ -54,8 +54,8 @@ class CheapestPath:
     """Points of a law that give the best value at each cost.
 
     ``cost`` is the kind of cost in the figure, and ``unit`` the unit of this cost. With a ``map``, the value is the
-    metric that the map predicts. The curve is computed along a scale: N or D, compute C in FLOPs, or money. The cost in
-    the figure is the position on this scale, multiplied by ``factor``.
+    metric that the map predicts. The points are computed along one scale, which is N, D, the compute C (in FLOPs) or
+    money. The cost in the figure is the position on this scale, multiplied by ``factor``.
     """
 
     def __init__(

@@ -36,14 +36,15 @@ class Mark:
 
 @dataclass(frozen=True, eq=False)
 class CostCurve:
-    """Loss or metric ``y`` against the least cost that reaches it: arrays (s,) ``x``, ``value``, and the 68 % band.
+    """Loss or metric ``y`` against the least cost that reaches it.
 
-    ``cost`` names the quantity on the x axis, and ``unit`` its unit. ``inside`` states for each cost whether the best
-    run of this cost lies within the range of the runs. The band is NaN if the fit has no intervals. ``run_x`` and
-    ``run_y`` (n,) are the costs and values of the runs; they are empty if the runs are not given or lack a column.
-    ``run_names`` are the names of the runs, or empty. ``plan`` is None without a plan, or if the runs do not support
-    the plan. ``goal`` is the target of the plan, and ``others`` are further points by name. ``law`` is False if the law
-    is not drawn. ``label`` replaces the column name ``y`` in the figure.
+    ``x`` (s,) are the costs, ``value`` (s,) are the values of ``y``, and ``low68`` and ``high68`` (s,) are the ends of
+    the 68 % band. ``cost`` names the quantity on the x axis, and ``unit`` its unit. ``inside`` states for each cost
+    whether the best point of the law at this cost lies within the range of the runs. The band is NaN if the fit has no
+    intervals. ``run_x`` and ``run_y`` (n,) are the costs and values of the runs; they are empty if the runs are not
+    given or lack a column. ``run_names`` are the names of the runs, or empty. ``plan`` is None if there is no plan or
+    if the runs do not support the plan. ``goal`` is the target of the plan, and ``others`` are further points by name.
+    ``law`` is False if the law is not drawn. ``label`` replaces the column name ``y`` in the figure.
     """
 
     cost: Cost
@@ -74,10 +75,10 @@ def cost_curve(
     most: float | None = None,
     n: int = POINTS,
 ) -> CostCurve:
-    """Compute the best value of ``fit`` (or metric of ``map``) at each cost, with ``runs`` and ``plan``.
+    """Compute the best value of the law of ``fit`` at each cost, or the best metric if ``map`` is given.
 
-    ``prices`` default to those of the plan. ``most`` is a cost that the curve must include. Raises PlannerError
-    for a law over several axes without a frontier.
+    The result also contains the points of ``runs`` and the point of ``plan``. ``prices`` default to those of the plan.
+    ``most`` is a cost that the curve must include. Raises PlannerError for a law over several axes without a frontier.
     """
     prices = prices or (plan.prices if plan is not None else None)
     path = CheapestPath(fit, plan.compute if plan is not None else None, prices, map)

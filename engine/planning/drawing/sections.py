@@ -1,7 +1,8 @@
-"""Curves with bands along one axis: laws of one axis, steps against batch size, and sections of laws of several axes.
+"""Curves with bands along one axis.
 
-A law of several axes has one section per axis. In a section, only this axis varies. All other axes are fixed at the
-middle of the range of the runs.
+The curves are laws of one axis, training steps against batch size, and sections of laws of several axes. A law of
+several axes has one section per axis. In a section, only this axis varies. All other axes are fixed at the middle of
+the range of the runs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from isoplan.engine.schema import Runs
 UNKNOWN = (1e6, 1e12)
 """Range of an axis if the range of the runs is not known."""
 ROOM = 1.5
-"""Factor by which the curve extends at both ends beyond a range that contains B_crit and the batch sizes of the runs.
+"""Factor by which the curve extends at each end beyond a range. This range contains B_crit and the batch sizes of the
+runs.
 """
 STEPS = 80
 """Number of batch sizes at which the curve is computed."""
@@ -42,10 +44,11 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class AxisCurve:
-    """Loss against the axis of a law of one axis, as arrays (s,), with floor and optimum (None if the law has none).
+    """Curve of a law of one axis: the ``loss`` (s,) at the values ``x`` (s,) of the axis.
 
-    ``log`` is True for a logarithmic axis. Runs at zero on the axis are fitted at the value ``realised``; it is None if
-    such runs are excluded. ``limit`` is the symbol of the floor.
+    ``floor`` is the floor of the law and ``best`` its optimum; each is None if the law has no such number. ``log`` is
+    True for a logarithmic axis. Runs at zero on the axis are fitted at the value ``realised``, which is None if such
+    runs are excluded. ``limit`` is the symbol of the floor.
     """
 
     axis: str
@@ -70,10 +73,11 @@ def around(fit: Fit) -> Interval:
 
 
 def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
-    """Compute the loss of a law of one axis at ``x``, by default over the range of the runs and beyond.
+    """Compute the loss of a law of one axis at the values ``x`` of the axis.
 
-    For a size, the default range extends one decade beyond the runs on each side. For a swept setting or a linear axis,
-    it extends less. Raises PlannerError for a law of several axes.
+    By default, ``x`` covers the range of the runs and extends beyond it. For a size, it extends one decade beyond the
+    runs on each side. For a swept setting or a linear axis, it extends less. Raises PlannerError for a law of several
+    axes.
     """
     axis = _axis(fit)
     known, log = fit.data.ranges.get(axis), axis in fit.law.positive

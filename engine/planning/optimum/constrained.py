@@ -45,7 +45,7 @@ FAR = 1e250
 
 @dataclass(frozen=True, eq=False)
 class FeasibleRegion:
-    """Region that limits allow: the largest N, D, C (in FLOPs) and money, and the number U of unique samples.
+    """Region that limits allow: the largest allowed N, D, C (in FLOPs), money, and number U of unique samples.
 
     A field is infinite if there is no limit on it. All arrays have the same shape, which broadcasts with the parameter
     values of a law: () for one scenario, (k, 1) for k scenarios.

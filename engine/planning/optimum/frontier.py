@@ -168,7 +168,7 @@ def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
     """Return the frontier points ``at`` (any shape) of ``fit`` with a D that is valid under ``rule``.
 
     The points of a law over N and D already depend on the rule and do not change. The D of a law on C alone is valid
-    only under the compute rule of the fit; under any other rule D is computed from C and N. All numbers of a point are
+    only under the compute rule of the fit. Under any other rule, D is computed from C and N. All numbers of a point are
     NaN if C pays for no sample at this N.
     """
     if fit.law.axes != ("C",) or rule == fit.compute:

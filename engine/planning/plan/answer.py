@@ -240,7 +240,10 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
 
 
 def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -> tuple[FitWarning, ...]:
-    """Return a warning that names each of ``quantities`` that lies beyond the runs, with the distance in decades."""
+    """Return a warning with the names of all ``quantities`` beyond the runs; empty if there are none.
+
+    The warning states the distance of each such quantity from the runs in decades.
+    """
     most = farthest(quantities)[1]
     if most <= 0.005:
         return ()
@@ -279,15 +282,15 @@ def impossible(derived: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
 
 
 def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
-    """Return a warning if ``epochs`` is above 1.
+    """Return a warning if ``epochs`` is above 1; otherwise an empty tuple.
 
-    If so, D exceeds the largest number of unique samples in the runs.
+    In a plan with ``epochs`` above 1, D exceeds the largest number of unique samples in the runs.
     """
     if epochs is None or epochs.value is None or epochs.value <= 1.0 + 1e-9:
         return ()
     sees = (
         f"The plan trains on {count(epochs.value)} times as many {sample_unit(fit)} as the run with the most unique "
-        f"{sample_unit(fit)}. The law counts every one as new."
+        f"{sample_unit(fit)}. The law counts repeated {sample_unit(fit)} as new ones."
     )
     return (FitWarning(REPEATS, sees),)
 

@@ -128,9 +128,10 @@ def summary(plan: Plan) -> str:
 
 
 def unknown_time(plan: Plan) -> str:
-    """Return a sentence that states why the training time on the machine and the resulting money are not known.
+    """Return a sentence that states why the training time on the machine is not known.
 
-    The sentence is empty if the time is known, if no machine is given, or if the runs do not support the plan.
+    If the machine has a price, the sentence also mentions the money, which depends on the time. The sentence is empty
+    if the time is known, if no machine is given, or if the runs do not support the plan.
     """
     if not plan.answers or plan.allocation["C"].value is None:
         return ""

@@ -1,9 +1,9 @@
-"""Feasibility of targets: the floor of a law, and whether a target can be reached, with a probability and the reason.
+"""Feasibility of targets: whether a target can be reached, with what probability, and for which reason.
 
-Whether a target can be reached depends on the floor. The runs resolve the floor if its 95 % interval has two ends and
-the lower end is above zero. Then the confidence curve of the floor gives the probability that the floor is below the
-target. If the plan has limits, the probability is instead the share of resamples that reach the target within these
-limits.
+Whether a target can be reached depends on the floor of the law. The runs resolve the floor if its 95 % interval has two
+ends and the lower end is above zero. Then the confidence curve of the floor gives the probability that the floor is
+below the target. If the plan has limits, the probability is instead the share of resamples that reach the target within
+these limits.
 
 If the runs do not resolve the floor, no probability is stated: half of the resamples then have no floor, but this share
 is not a probability. The target still counts as reachable if the floor is below the target with 95 % confidence.
@@ -75,9 +75,10 @@ def met(map: Through, target: float) -> str:
 
 
 def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | None = None) -> str:
-    """Return a text for a target out of reach of ``fit`` and all its resamples: the fact, the reason, and what to do.
+    """Return a text on a ``target`` that neither ``fit`` nor any of its resamples reaches.
 
-    ``map`` is the map to the metric of the target; None if the target is a value of the quantity that the law predicts.
+    The text states the fact, the reason, and what to do. ``map`` is the map to the metric of the target; None if the
+    target is a value of the quantity that the law predicts.
     """
     wanted = f"A target {map.map.spec.y if map else fit.spec.y} of {target:g}"
     if map is not None and np.isneginf(goal.best):
@@ -254,7 +255,7 @@ def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, f
 
 
 def _what_to_train(fit: Fit) -> str:
-    """Return a sentence that names the runs to train, so that the runs then resolve the floor."""
+    """Return a sentence that names the runs to train in order to resolve the floor."""
     ends = {axis: span[1] for axis, span in fit.data.ranges.items() if axis in fit.law.axes}
     if not ends or not any(isinstance(t, Const) for t in fit.law.terms):
         return "Train larger runs to resolve the floor."

@@ -27,7 +27,7 @@ RULED_OUT = 10.0
 
 
 def compare_forms(spec: FitSpec, runs: Runs) -> Comparison:
-    """Fit the forms of the map ``spec`` to ``runs`` without resamples and compare them, the best first."""
+    """Fit each form of the map ``spec`` to ``runs``, without resamples, and compare the forms. The best comes first."""
     specs = [spec.for_law(get_law(name, spec.axis)) for name in FORMS]
     return compare(spec, runs, [suggest(one, runs)[0] for one in specs])
 

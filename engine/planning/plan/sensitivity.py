@@ -133,8 +133,8 @@ def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
 def stated_worths(fit: Fit, task: Task, at: Point, limits: Limits, money: float | None = None) -> tuple[Worth, ...]:
     """Return the worth of the budget and of each limit in ``limits``, as ``worths`` does.
 
-    A limit on the model size that only ``task`` has is not listed, because the user did not give it. If the budget is
-    an amount of ``money``, its compute is not listed either.
+    ``task`` may contain a further limit on the model size. This limit is not listed, because the user did not give it.
+    If the budget is an amount of ``money``, the compute of the budget is not listed either.
     """
     stated = {*limits.given, *(["budget"] if money is None else [])}
     return tuple(one for one in worths(fit, task, at) if one.limit in stated)

@@ -241,7 +241,10 @@ def _outermost(stated: list[float], span: Interval) -> float:
 
 
 def _toward(value: float, span: Interval) -> float:
-    """Return the size of a run to add: the size nearest to the runs (range ``span``) that makes ``value`` supported."""
+    """Return the size of a run to add, so that the runs support ``value``.
+
+    Of all sizes that have this effect, the result is the size nearest to ``span``, the range of the runs.
+    """
     low, high = span
     if value > high:
         return max(high, value / 10**ANSWERED)

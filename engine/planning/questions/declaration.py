@@ -38,10 +38,10 @@ class FitInput:
     ``repeated`` is true, the page offers only laws that describe repeated samples. The caption ``excluded`` then lists
     the fits that were left out. ``link`` is the key of the fit in a link, by default ``name``.
 
-    If a question needs a second fit, this fit must belong to the same task as the first. The page shows ``missing`` if
-    that task has no suitable second fit. If the task of the first fit is unknown, the page shows ``lacking`` when no
-    fit is suitable. It shows ``unsure`` when some fits are suitable but the user must choose one. ``examples`` are the
-    names of bundled tables to which the fit can be fitted.
+    If a question needs a second fit, this fit must belong to the same task as the first. The page shows one of
+    three texts if it has no second fit: ``missing`` if the task has no suitable fit, ``lacking`` if the task is unknown
+    and no fit is suitable, ``unsure`` if some fits are suitable but the user must choose one. ``examples`` are the
+    names of bundled tables from which the fit can be made.
     """
 
     help: str

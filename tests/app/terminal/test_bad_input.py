@@ -18,7 +18,7 @@ from tests.app.terminal.asking import LAW, MAP, Run, one_sentence
         (("TABLE", "--law", "hoffmann"), "Law 'hoffmann' is unknown: use one of chinchilla, power, isoflop"),
         (
             ("TABLE", "--law", "power"),
-            "Law power needs an axis: choose its column, N, D, C, U, epochs or a hyperparameter",
+            "Law power needs an axis: choose N, D, C, U, epochs or a hyperparameter",
         ),
         (("TABLE", *LAW, "--axis", "N"), "Law chinchilla takes no axis"),
         (("TABLE", *LAW, "--map", "N=nope"), "Column 'nope' for N is not in the table"),
