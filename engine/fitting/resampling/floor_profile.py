@@ -111,7 +111,8 @@ class _Scan:
     def curve(self, least: float) -> tuple[Floats, Floats, Floats]:
         """Return k floors (k,), the best parameters (k, q) of each floor, and the normal score (k,) of each floor.
 
-        The floors increase from zero. ``least`` is the lowest y of the runs; floors above ``least`` contradict the runs.
+        The floors increase from zero. ``least`` is the lowest y of the runs. Floors above ``least`` contradict the
+        runs.
         """
         low, high = 0.0, max(least, float(self.best[self.floor]))
         for _ in range(ZOOMS):
