@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.behavior.cell import BehaviorCell, calibration_cell, check, sizes
+from isoplan.trainers.behavior.cell import BehaviorCell, calibration_cell, sizes
+from isoplan.trainers.behavior.checks import check
 from isoplan.trainers.behavior.memory import needs
 from isoplan.trainers.behavior.model.shape import VERSION
 from isoplan.trainers.behavior.scores.metrics import BASELINES, HISTORIES, METRICS, SHORT, directions

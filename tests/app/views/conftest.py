@@ -125,6 +125,11 @@ def grid(rows: int = 5) -> bytes:
     return "\n".join(lines).encode()
 
 
+def written(at: AppTest) -> str:
+    """Return the text and the captions of a page."""
+    return "\n".join(str(e.value) for group in (at.markdown, at.caption) for e in group)
+
+
 def said(at: AppTest) -> str:
     """Return the texts of all errors, warnings and notes on the page."""
     return "\n".join([*_errors(at), *(str(e.value) for group in (at.warning, at.info, warnings(at)) for e in group)])

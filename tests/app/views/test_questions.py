@@ -9,16 +9,12 @@ from streamlit.testing.v1 import AppTest
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
-from tests.app.views.conftest import Open, grid, said, told
+from tests.app.views.conftest import Open, grid, said, told, written
 from tests.app.views.test_pages import upload
 from tests.engine.fitting.mixtures import DATASETS, three_datasets
 
 THREE = three_datasets().replace("config.dataset", "dataset").encode()
 ASKED = "Column 'dataset' has 3 values: comma 85, dclm 85, nemotron 88 runs."
-
-
-def written(at: AppTest) -> str:
-    return "\n".join(str(e.value) for group in (at.markdown, at.caption) for e in group)
 
 
 def press(at: AppTest, label: str) -> AppTest:

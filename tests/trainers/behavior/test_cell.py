@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, calibration_cell, check, facts_of, name_of, sizes
+from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, calibration_cell, facts_of, name_of, sizes
+from isoplan.trainers.behavior.checks import check
 from isoplan.trainers.behavior.logs.log import Facts, keep_facts, read_facts
 from isoplan.trainers.behavior.memory import catalogue_bytes, check_catalogue, memory, needs
 from isoplan.trainers.behavior.model.shape import parameters

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from isoplan.trainers.behavior.cell import SYNTHETIC, BehaviorCell, check_batch
+from isoplan.trainers.behavior.cell import SYNTHETIC, BehaviorCell
+from isoplan.trainers.behavior.checks import check_batch
 from isoplan.trainers.behavior.logs.folder import open_log
 from isoplan.trainers.behavior.logs.log import FOLDER, Cut, Facts, Log, keep_facts
 from isoplan.trainers.behavior.logs.popularity import describe_equal_items, describe_untrained, popularity

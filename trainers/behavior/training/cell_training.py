@@ -15,7 +15,8 @@ from isoplan.engine.arrays import Ints
 from isoplan.trainers import training_loop
 from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.record import BACKBONES
-from isoplan.trainers.behavior.cell import BehaviorCell, check_negatives, facts_of, name_of
+from isoplan.trainers.behavior.cell import BehaviorCell, facts_of, name_of
+from isoplan.trainers.behavior.checks import check_negatives
 from isoplan.trainers.behavior.memory import check_catalogue, memory
 from isoplan.trainers.behavior.model.shape import parameters, two_part
 from isoplan.trainers.behavior.scores.baselines import kept_baselines, untrained
