@@ -87,7 +87,7 @@ def plan(
     other = choose_rule(second_rule, second_tokens, runs, law, "second_rule")
     question = {"budget": budget, "target_loss": target, "our_params": our_params, "our_samples": our_samples}
     name = f"option target_{'metric' if metric else 'loss'}"
-    asked = read_question(law, texts_of({**scenario, **question}), "python", used, target=name, metric=metric)
+    asked = read_question(texts_of({**scenario, **question}), "python", target=name, metric=metric)
     return answer_question(law, asked, used, other, maps)
 
 

@@ -65,9 +65,7 @@ def plan(
     second_tokens = tokens_of_second(second_rule, used or fitted.compute)
     other = read_used(second_rule, second_tokens, behind, "second_rule")
     scenario = as_texts(texts) | ({"budget": budget} if budget is not None else {"target_loss": goal})
-    asked = read_question(
-        fitted, scenario, "terminal", used, target=f"option --target-{'metric' if name else 'loss'}", metric=name
-    )
+    asked = read_question(scenario, "terminal", target=f"option --target-{'metric' if name else 'loss'}", metric=name)
     if budget is not None and asked.reading is not None:
         note(asked.reading.notes(budget))
     answer = answer_question(fitted, asked, used, other, maps)

@@ -117,7 +117,8 @@ def size(asked: Asked) -> Sized:
         raise PlannerError("The embedder is sized by its share or by its width h: give one of them.")
     if not 0 <= asked.share < 1:
         raise PlannerError(
-            f"The share {asked.share:g} is not a fraction of the parameters: write 0.02 for 2 %; it must be below 1."
+            f"The share {asked.share:g} is not a fraction of the parameters: write a number below 1, such as 0.02 for "
+            "2 %."
         )
     shape = given(asked) if asked.width else _at_ratio(asked)
     once = Sized(shape, asked.batch, 1, asked.t, asked.reads)

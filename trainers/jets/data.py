@@ -216,7 +216,8 @@ def _simulate(folder: Path, wanted: list[Chunk], every: Mapping[Path, int], stre
     def said(_: int) -> None:
         nonlocal shown
         done = sum(jets for path, jets in every.items() if path.exists())
-        # Report a point only after each 5 % more jets: the stored curve has a limited number of points.
+        # The stored curve has a limited number of points. Report a point only if the number of jets has grown by more
+        # than 5 % since the last point.
         if done > 1.05 * shown:
             shown = float(done)
             stream.step(0, None, simulated=shown, to_simulate=whole)

@@ -266,7 +266,7 @@ def why(fit: Fit) -> str:
             f"This law is published without a map from its {y} to a metric (background rejection, recall@10, ...), so "
             f"no metric is shown. Fit a law and a metric-map to your own runs."
         )
-    return f"No map of this metric is saved. Fit a metric-map of the metric on {y} on the Fit page."
+    return f"No map of this metric is saved. On the page Fit, fit the law metric-map to the metric and {y}."
 
 
 def foreign(fit: Fit, maps: Iterable[Through]) -> list[str]:

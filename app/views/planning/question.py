@@ -152,7 +152,7 @@ def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ..
     invalid, raises a PlannerError that names the field.
     """
     if typed.way == "Budget":
-        asked = read_question(fit, {**texts, "budget": typed.value}, "page", rule)
+        asked = read_question({**texts, "budget": typed.value}, "page")
         if asked.question.money is not None:
             _slide_money(asked)
             return asked
@@ -165,7 +165,7 @@ def _read(fit: Fit, typed: Typed, texts: dict[str, str], maps: tuple[Through, ..
     of = maps[0].map if maps else fit
     name = of.spec.y
     asked = read_question(
-        fit, {**texts, "target_loss": typed.value}, "page", rule, target=f"target {name}", metric=name if maps else ""
+        {**texts, "target_loss": typed.value}, "page", target=f"target {name}", metric=name if maps else ""
     )
     steps = _even(of.data.ranges[name]) if maps else target_steps(fit)
     _slide(

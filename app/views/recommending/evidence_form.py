@@ -23,7 +23,7 @@ from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 
 PRINTED = "Values from the papers"
-ABOVE = "Your runs above, else published runs"
+ABOVE = "The runs selected above, or published runs if none is selected"
 ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
     "s": {"over": ("s", "Column of the embedder share [fraction]")},
     "B": {

@@ -77,8 +77,8 @@ def belong(
     for key, start in (starts or {}).items():
         typed = start if before else now.get(key, start)
         value = typed if typed != start else values.get(key, start)
-        # The value is set and not deleted, because only then the browser and the link change as well. A widget that was
-        # never drawn and has its initial value needs no entry.
+        # Set the value even if it is the initial value: if the entry were deleted, the browser and the link would keep
+        # the old value. A widget that was never drawn and has its initial value needs no entry.
         if key in now or value != start:
             st.session_state[key] = value
     for name in remembered:

@@ -133,7 +133,7 @@ def work(sessions: list[Session], address: str) -> None:
 def saved(root: Path) -> tuple[int, int]:
     """Return the number of sessions with a correct saved fit, and the number of saved plans.
 
-    A fit is correct if it has the floor of the session's own table and all refits.
+    A fit is correct if its floor is that of the session's own table and no refit is missing.
     """
     with open_workspace(root) as db:
         own = {t.id: t.name for t in tables.all(db) if not t.read_only}

@@ -102,7 +102,7 @@ def no_run(runs: Runs) -> PlannerError:
     if len(runs) == 0 and len(runs.left_out.why):
         reasons, counts = np.unique(runs.left_out.why, return_counts=True)
         text = f"{counts.max():,} row{'' if counts.max() == 1 else 's'} {reasons[counts.argmax()]}"
-        return PlannerError(f"No run is left: the table has {text}. Correct its cells, or map other columns.")
+        return PlannerError(f"No run is left: the table has {text}. Correct these values, or map other columns.")
     return PlannerError("No run is selected: use a wider filter, or give at least one run a weight above zero.")
 
 

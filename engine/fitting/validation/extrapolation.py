@@ -177,7 +177,7 @@ class Validation:
         counts = ", ".join(str(len(c.held) if targets == "runs" else int(c.best.sum())) for c in self.cuts)
         said = f"{counts} {what} left out in turn, up to {self.furthest:.1f} decades beyond the fitted runs: "
         baseline = min(BASELINES, key=lambda m: np.nan_to_num(self.error(m, targets), nan=np.inf))
-        return f"{said}{law} is off by {error:.2%} on average, the best baseline ({baseline}) by " + (
+        return f"{said}the mean error of {law} is {error:.2%}, that of the best baseline ({baseline}) " + (
             f"{self.error(baseline, targets):.2%}."
         )
 

@@ -165,7 +165,7 @@ def _limits(most: Mapping[LimitName, float], prices: Prices | None) -> str:
 
 
 def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
-    """Return a sentence on a loss that has no minimum in N at ``C`` FLOPs, because it only rises or only falls with N.
+    """Return a sentence on a loss without a minimum in N at ``C`` FLOPs. Such a loss only rises or only falls with N.
 
     The result is empty if the loss has a minimum, or if the law does not depend on both N and D.
     """

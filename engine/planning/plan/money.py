@@ -1,4 +1,4 @@
-"""Conversion of a budget in money to FLOPs and limits by the prices of a plan, and reading of typed money."""
+"""Budgets in money: reading of typed amounts, and their conversion to FLOPs and limits by the prices of a plan."""
 
 from __future__ import annotations
 

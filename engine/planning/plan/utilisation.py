@@ -44,8 +44,8 @@ def reached(prices: Prices, N: float) -> Prices:
     machine = prices.machine
     if not machine.assumed:
         return prices
-    # The relative precision of N is SETTLED. A slightly smaller N is used here, so that the model is not too small for
-    # the utilisation computed from N.
+    # The final N of the plan may be smaller than this N, by at most the relative error SETTLED. Compute the utilisation
+    # from the smallest possible N, so that the planned model reaches it.
     share = UTILISATION * min(math.sqrt((1 - SETTLED) * N / machine.device.least), 1.0)
     return replace(prices, machine=replace(machine, utilisation=share))
 

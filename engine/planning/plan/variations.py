@@ -57,10 +57,11 @@ class Variation:
 def vary(fit: Fit, plan: Plan, maps: tuple[Through, ...] = ()) -> tuple[Variation, ...]:
     """Return the variations of ``plan``: half the budget, ten times the budget, and larger limits.
 
-    Each limit that is reached is raised by ten per cent, one limit at a time. A larger limit lowers the cost of a plan
-    for a target, and improves the loss of a plan for a budget. The "budget" of a plan for a target is its compute, or
-    its money if the plan minimises the total money. A budget in money is scaled as money. ``maps`` add the metrics that
-    they predict. The result is empty if ``plan`` has no compute, for example because the runs do not support the plan.
+    Each limit that the plan reaches is raised by ten per cent, while the other limits do not change. A larger limit
+    lowers the cost of a plan for a target, and improves the loss of a plan for a budget. The "budget" of a plan for a
+    target is its compute, or its money if the plan minimises the total money. A budget in money is scaled as money.
+    ``maps`` add the metrics that they predict. The result is empty if ``plan`` has no compute, for example because the
+    runs do not support the plan.
     """
     C = plan.allocation["C"].value if plan.question.kind == "target" else plan.question.value
     if C is None or not plan.answers or fit.law.frontier is None:

@@ -43,20 +43,12 @@ class Asked:
     ours: tuple[float, float] | None = None
 
 
-def read_question(
-    fit: Fit,
-    texts: Mapping[str, str],
-    place: Place,
-    rule: ComputeRule | None = None,
-    *,
-    target: str = "",
-    metric: str = "",
-) -> Asked:
+def read_question(texts: Mapping[str, str], place: Place, *, target: str = "", metric: str = "") -> Asked:
     """Read a question from typed texts: a budget or a target, limits, prices, and the user's own plan.
 
     ``texts`` contains the texts by the name of their field. The text "budget" is an amount of FLOPs, device hours or
     money. Without this text, the question is about the target in the text "target_loss". The target is a value of
-    ``metric`` if this name is given, otherwise of the quantity that ``fit`` predicts. ``target`` is the name of the
+    ``metric`` if this name is given, otherwise of the quantity that the fit predicts. ``target`` is the name of the
     target field in error messages. Raises PlannerError if a field is wrong; the message names this field.
     """
     limits, prices = read_limits(texts, place), read_prices(texts, place)

@@ -178,7 +178,9 @@ def test_losses_under_the_floor_and_rounded_losses_are_said() -> None:
 def test_a_table_without_a_usable_row_names_the_reason() -> None:
     why = np.array(["without a loss", "without N", "without a loss"])
     gone = LeftOut(np.arange(3), np.array(["a", "b", "c"]), why)
-    with pytest.raises(PlannerError, match=r"No run is left: the table has 2 rows without a loss\. Correct its cells"):
+    with pytest.raises(
+        PlannerError, match=r"No run is left: the table has 2 rows without a loss\. Correct these values"
+    ):
         fit(FitSpec(bootstrap=0), replace(make_runs(some(0)), left_out=gone))
 
 

@@ -135,7 +135,8 @@ def test_a_map_that_turns_within_its_runs_is_refused(epoch: Fit) -> None:
     theta = (20.0, 5.0, 3.0)
     turning = replace(rejection(), spec=spec, theta=np.array(theta), resamples=scattered(theta))
     with pytest.raises(
-        PlannerError, match=r"map from loss to R is not monotone: its slope changes sign at loss = 3.*Fit a metric-map"
+        PlannerError,
+        match=r"map from loss to R is not monotone: its slope changes sign at loss = 3.*Fit the law metric-map",
     ):
         through(epoch, turning)
     inside = replace(turning.data, ranges={"loss": (2.0, 2.9), "R": (20.0, 25.0)})

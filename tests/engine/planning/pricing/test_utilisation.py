@@ -19,7 +19,7 @@ SMALL = {"N": (1e4, 1e6), "D": (1e5, 1e8), "C": (6e9, 6e14), "loss": (2.0, 12.0)
 @pytest.mark.parametrize("asked", [{"budget": "1e12"}, {"budget": "0.0005 EUR"}, {"target_loss": "6"}])
 def test_a_small_model_counts_on_the_utilisation_that_it_reaches(asked: dict[str, str]) -> None:
     fit = make_fit(EPOCH, ranges=SMALL)
-    plan = answer_question(fit, read_question(fit, {**asked, **A100}, "terminal"))
+    plan = answer_question(fit, read_question({**asked, **A100}, "terminal"))
     assert plan.prices is not None
     N, machine = plan.allocation["N"].value, plan.prices.machine
     assert N is not None
@@ -36,7 +36,7 @@ def test_a_small_model_counts_on_the_utilisation_that_it_reaches(asked: dict[str
 
 def test_a_given_utilisation_is_kept() -> None:
     fit = make_fit(EPOCH, ranges=SMALL)
-    plan = answer_question(fit, read_question(fit, {"budget": "1e12", "utilisation": "1%", **A100}, "terminal"))
+    plan = answer_question(fit, read_question({"budget": "1e12", "utilisation": "1%", **A100}, "terminal"))
     assert plan.prices is not None
     assert plan.prices.machine.utilisation == 0.01
     assert not [w for w in plan.warnings if w.code == CODE]
