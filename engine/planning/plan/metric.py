@@ -146,8 +146,8 @@ def _monotone(law: Fit, map: Fit) -> None:
         where = rounded(float(at[turns[0]]))
         raise PlannerError(
             f"The map from {y} to {metric} is not monotone: its slope changes sign at {y} = {where}, in the "
-            "range of its runs. A target can therefore have more than one answer. Fit the law metric-map, or fit only the "
-            "runs on one side of this value."
+            "range of its runs. A target can therefore have more than one answer. Fit the law metric-map, or fit "
+            "only the runs on one side of this value."
         )
     better = float(np.sum(steps)) * (-_direction(law)) * (1.0 if map.larger_is_better else -1.0)
     if better <= 0:
