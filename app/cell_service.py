@@ -253,7 +253,7 @@ def _end_runner(folder: Path, watch: Watch) -> None:
             asked = True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(status.pid, signal.SIGTERM)
-        elif not asked and status.pid:  # another process started the runner (the id is 0 until it is known)
+        elif not asked and status.pid:  # a runner of another process (a pid of 0 means: not known yet)
             return
         time.sleep(0.1)
 

@@ -18,7 +18,8 @@ def run() -> Report:
     The report lists the laws (the best law first), and then the baselines.
     """
     rows: list[tuple[str, ...]] = []
-    for demo in (d for d in DEMOS if d.roles.group is None):  # each group has its own law
+    # Tables with groups are omitted, because each group has its own law.
+    for demo in (d for d in DEMOS if d.roles.group is None):
         given = {role: demo.roles.column(Role(role)) for role in ("N", "D", "C", "loss", "budget")}
         mapped = {role: name for role, name in given.items() if name}
         found = compare(FitSpec(), read_runs(Path(str(path(demo.file))), mapped))

@@ -66,7 +66,8 @@ def answering(db: Database, root: Path) -> Iterator[None]:
     finally:
         ending.set()
         thread.join()
-        # If the folder still contains requests, it is not removed. The commands that wrote them then make the copies.
+        # The folder is not removed if it still contains requests. The commands that wrote these requests make their
+        # copies themselves.
         with contextlib.suppress(OSError):
             (folder / BEAT).unlink(missing_ok=True)
             folder.rmdir()

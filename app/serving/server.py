@@ -165,7 +165,7 @@ def _announce(start: Start, url: str, folder: Path) -> None:
     """
     address = f"{url}/?token={start.token}" if start.shared else url
     lines = [f"Isoplan is at {address}", f"Workspace: {folder}", "Press Ctrl+C to stop."]
-    if start.host in WILDCARDS:  # outside a container, its host name is unknown: localhost is printed too
+    if start.host in WILDCARDS:  # the host name of a container is unknown outside it: print localhost too
         lines.insert(1, f"and on this machine at {address.replace(url, _url('localhost', int(url.rsplit(':', 1)[1])))}")
     print("\n".join(lines), flush=True)
     if start.browser:

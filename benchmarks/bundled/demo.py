@@ -48,7 +48,7 @@ REJECTION_NOISE = 0.02
 # from the paper. The optimum of NDCG shifts to smaller models as compute increases.
 CURVATURE = 0.35  # nats / (decade of N)^2
 SWEEP_NOISE = 0.002
-SWEEP = np.linspace(-0.75, 0.85, 9)  # log10 of N over the optimal N
+SWEEP = np.linspace(-0.75, 0.85, 9)  # log10(N / optimal N)
 RANKING = {"recall@10": (1.60, -0.4, 0.12, 0.0), "NDCG@10": (1.25, -0.4, 0.04, -0.03)}
 RANKING_NOISE = 0.002
 

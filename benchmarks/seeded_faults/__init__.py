@@ -114,7 +114,7 @@ def _reaching(fault: Fault, data: coverage.CoverageData, seconds: Mapping[str, f
     """
     compiled = fault.file.startswith(COMPILED)
     lines = data.contexts_by_lineno(str(SOURCES / (f"{COMPILED}bindings.py" if compiled else fault.file)))
-    first = max((line for line in lines if line <= fault.line), default=0)  # the first line of its statement
+    first = max((line for line in lines if line <= fault.line), default=0)  # first line of the statement with the fault
     tests = set(lines.get(first, ())) & seconds.keys()
     if compiled or not tests:
         tests = {one for tests in lines.values() for one in tests} & seconds.keys()

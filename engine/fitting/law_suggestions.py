@@ -74,7 +74,7 @@ def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
     roles = runs.roles
     by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
     columns = [name for role in law.axis_roles for name in by_role.get(role, [role])]
-    own = {other.axis for other in LAWS if other.name == law.name}  # separate laws, such as power-N
+    own = {other.axis for other in LAWS if other.name == law.name}  # axes with a separate law, such as N with power-N
     return [name for name in dict.fromkeys(columns) if name in runs and name != y and name not in own]
 
 

@@ -78,7 +78,8 @@ def value(node: Node, columns: Mapping[str, Floats], divisor: Callable[[Floats],
         return np.float64(node.value)  # type: ignore[return-value]  # a scalar broadcasts like an array
     if node.kind == "name":
         return columns[node.name]
-    values = (value(child, columns, divisor) for child in node.children)  # a generator: a chain may be long
+    # A generator computes one operand at a time, which saves memory if a chain is long.
+    values = (value(child, columns, divisor) for child in node.children)
     result = next(values)
     if node.kind == "negate":
         return -result

@@ -36,7 +36,8 @@ def say(text: str) -> None:
     try:
         print(text, flush=True)
     except OSError as error:
-        # Otherwise, Python writes the remaining output to the closed pipe at exit and fails again.
+        # Redirect stdout to the null device. Otherwise, Python would write the remaining output to the closed pipe at
+        # exit and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise PlannerError(f"The answer cannot be written: {error.strerror}.") from None

@@ -196,8 +196,8 @@ def _usual(db: Database, known: dict[str, TableInfo]) -> str:
 def open_table(table_id: str) -> None:
     """Open another table in the next run of the page; values of the previous table then no longer apply."""
     st.session_state["open_table"] = table_id
-    # The link is updated in the next run of the page. After two changes in one callback, the link would not contain the
-    # values of the widgets.
+    # The link is updated in the next run of the page. If one callback changed both the table and the link, the link
+    # would not contain the values of the widgets.
     st.session_state["table_opened"] = True
 
 

@@ -157,7 +157,8 @@ def _keys(rng: np.random.Generator) -> Cases:
     records = _records(rows)
     for i, key in enumerate(KEYS):
         yield _file(f"key {i}", _lines([{**r, key: 1.5} for r in records]), reads(rows))
-    # If a key occurs twice, most parsers keep the last value, and some keep the first. A person cannot decide either.
+    # If a key occurs twice, most parsers keep the last value, and some keep the first. A person cannot know which value
+    # is correct.
     doubled = "".join(json.dumps(r)[:-1] + f', "loss": {9 + i / 16}}}\n' for i, r in enumerate(records))
     yield _file("key twice", doubled, refuses("loss"))
     once = _lines(records).replace(f'"loss": {rows[6][2]}', f'"loss": 9.5, "loss": {rows[6][2]}')

@@ -137,7 +137,7 @@ def _of_sizes(rng: np.random.Generator) -> Cases:
         rows = grid(rng)
         yield _text(f"N {name}", table(_sizes(rows, spell)), refuses("N"))
     rows = grid(rng)
-    # A person reads 1_000_000 as a number. If the groups do not have three digits, it is not a usual number.
+    # A person reads 1_000_000 as a number. Isoplan converts it only after the user agrees.
     yield _text("N grouped by underscores", table(_sizes(rows, lambda n: f"{n:_.0f}")), asks("N", AGREED, rows))
     both = column(_sizes(rows, AGREEABLE["in M"]), 2, lambda d: f"{float(d) / 1e9:.10g}B")
     answers = (*AGREED, "--convert", "D")

@@ -66,7 +66,8 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
     notes = list(_notes(first, floor))
     if bias is None:
         # Most resamples do not contain the best curves. The best fit is therefore at the edge of the distribution of
-        # the resamples. A bias-corrected interval would wrongly treat this difference as bias.
+        # the resamples. A bias-corrected interval would wrongly treat the distance between the best fit and the median
+        # of the resamples as bias.
         method: Method = "percentile" if ask == "auto" else pairs_only(ask, "Law envelope")
         every = stacked([first, *_resampled(s, e, progress)])
         theta, objective = _laws(s, spec, every, _powers(spec, every), late)
@@ -305,7 +306,8 @@ def estimate_selection_bias(e: Points) -> SelectionBias | None:
     if curves < FEWEST_CURVES or not e.whole:
         return None
     some = slice(None, None, -(-len(y) // MOST))
-    values = {"N": e.N[some], "D": e.D[some], "C": e.C[some], "loss": y[some]}  # smaller y is better here
+    # In ``e``, a smaller y is always better, so y can be fitted as a loss.
+    values = {"N": e.N[some], "D": e.D[some], "C": e.C[some], "loss": y[some]}
     spec = FitSpec(objective="ols-log" if log else "ols", bootstrap=0)
     try:
         s = sample(spec, Runs(np.arange(len(values["N"])), values, Roles(loss="loss"), {}))

@@ -92,7 +92,7 @@ class Minima:
     """Vertices (r, b) and coefficients (r, b, 3) of the parabolas in u, for r resamples and b budgets."""
 
     u: Floats
-    y: Floats  # y, also if the parabola is in log y
+    y: Floats  # y at the vertices (not log y, even if the parabolas are fitted to log y)
     coefficients: Floats
     opens: Bools
     located: Bools

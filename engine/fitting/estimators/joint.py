@@ -44,7 +44,7 @@ class Joint:
     parts: tuple[Problem, ...]
     rows: tuple[Ints, ...]  # the runs of each group
     place: tuple[Ints, ...]  # indices (q,) of the parameters of each group in the joint vector
-    shared: tuple[Ints, ...]  # indices (s,) of the shared parameters among the q of each group
+    shared: tuple[Ints, ...]  # indices (s,) of the shared parameters among the q parameters of each group
     priors: tuple[Priors, ...]  # by group; the first group contains the priors of shared parameters
 
     @property
@@ -159,7 +159,7 @@ def joint_refits(
     A refit has two starts. The first start is the best fit. The second start combines the shared parameters of the best
     fit with the best other parameters of each group in the resample.
     """
-    kernels.compiled(j.n * total)  # One group alone may be too small to load the kernels.
+    kernels.compiled(j.n * total)  # load the kernels here: each group alone may be too small to load them
     near = []
     for p, place, rows in zip(j.pinned(best.theta[j.place[0][j.shared[0]]]), j.place, j.rows, strict=True):
         there = replace(best, theta=best.theta[place])

@@ -37,7 +37,7 @@ class Estimate:
     held: tuple[str, ...] = ()  # parameters that the estimator fixed because it could not determine them
     resampling: Resampling = field(default_factory=Resampling)
     floorless: Floats | None = None  # (p,) best fit without a floor; None if the floor is resolved
-    confidence: FloorConfidence | None = None  # None if the curve is not computed
+    confidence: FloorConfidence | None = None  # confidence curve of the floor; None if it is not computed
 
 
 WAYS = {

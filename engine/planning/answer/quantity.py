@@ -149,7 +149,7 @@ def _opened(ends: Interval | None, span: Interval | None) -> Interval | None:
     """Return the interval ``ends``; an end that lies too far outside the runs' range ``span`` becomes infinite."""
     if ends is None:
         return None
-    if ends == OUT_OF_REACH:  # the interval of a known value must contain it
+    if ends == OUT_OF_REACH:  # the interval must contain the value, which is finite
         return (-math.inf, math.inf)
     (low, high), (least, most) = ends, reach(span)
     return (-math.inf if 0 < low < least else low, math.inf if high > most else high)

@@ -45,7 +45,8 @@ def bill(fit: Fit, best: Point, draws: Point, prices: Prices | None, spent: bool
     if prices is None:
         return ()
     central, resampled = (_lines(prices, at) for at in (best, draws))
-    # Without simulation and queries the total equals the cost of training, so it has no uncertainty either.
+    # Without simulation and queries, the total is the cost of training. If the compute is given, this cost has no
+    # uncertainty.
     alone = prices.simulation is None and prices.inference is None
     found = [
         CostLine(one.part, one.what, _amount(fit, one, many, spent and (one.part == "training" or alone)))

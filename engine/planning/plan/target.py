@@ -84,7 +84,7 @@ def plan_target(
     quantities = allocation(fit, best, draws) | {"loss": _asked(fit, goal, target, map)}
     near = within_reach(fit, draws)
     extra = derived(fit, best, draws, limits) if reached else {}
-    if not many.all():  # D/N does not exist where the cost is infinite
+    if not many.all():  # no interval of D/N: a resample that cannot reach the target has no D/N
         extra |= {k: replace(q, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED) for k, q in extra.items() if k == "D/N"}
     placed = quantities
     if map is not None:

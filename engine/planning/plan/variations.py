@@ -99,7 +99,7 @@ def _scaled(fit: Fit, plan: Plan, C: float, money: float | None, factor: float) 
     limits = plan.question.limits
     if money is None or plan.prices is None:
         return Task(plan.compute, {"budget": C * factor, **limits.given}, prices=plan.prices)
-    if limits.money == plan.question.money:  # The limit is the budget itself and not a limit of the user.
+    if limits.money == plan.question.money:  # the limit is the budget, not an additional limit
         limits = replace(limits, money=None)
     most = min(money * factor, math.inf if limits.money is None else limits.money)
     C, limits = spendable(fit, most, plan.prices, plan.compute, limits)

@@ -161,7 +161,7 @@ def _assemble(read: Reader, columns: Columns) -> Runs:
     if "budget" in roles.derived:
         nominal = {"budget": None, "derived": {"budget": roles.derived["budget"]}}
     base = read(bare.model_copy(update={"hyper": plain, **nominal, **nothing, **labels}))
-    # Without the column of the mark, the reader skips untrained runs.
+    # The reader skips runs that are marked as untrained, unless it also reads the column with this mark.
     mark = tuple(settings[name] for name in ("untrained",) if name in settings)
     only = bare.model_copy(update={**nothing, "hyper": mark, "budget": None})
     if roles.rows != "all":

@@ -81,7 +81,7 @@ def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
             f"The law {fitted.law.key} has no optimum, so it determines no setting: fit starvation or log-parabola."
         )
     span = (said.low, said.high)
-    if said.edge and said.place == "not located":  # the runs may improve further beyond this end
+    if said.edge and said.place == "not located":  # the runs improve up to one end of the sweep
         low, high = (float(fitted.law.predict(fitted.theta, {str(fitted.law.axis): x})) for x in span)
         place: Place = "outside right" if high < low else "outside left"
         return Optimum(budget, fitted.spec.y, _all_the_way(said.high if high < low else said.low), place, *span, fitted)

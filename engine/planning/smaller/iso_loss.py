@@ -94,7 +94,7 @@ class IsoLoss:
             return np.where(self.allows(at), self.total(at), FAR * (1 + np.abs(x - np.log(size))))
 
         found = self.at(v, np.exp(least(cost, low, high, SECTIONS)), loss)
-        # The search may end at a limit without a better model.
+        # Keep ``answer`` if the search ends with a model that is not allowed or not cheaper.
         known = there & self.allows(found) & (self.total(found) < self.total(answer))
         N, D, C = (np.where(known, x, y) for x, y in ((found.N, answer.N), (found.D, answer.D), (found.C, answer.C)))
         return Point(N, D, C, answer.loss, answer.U)
@@ -125,7 +125,7 @@ def _rates(prices: Prices | None, served: Inference | None) -> tuple[Rates, str]
     """Return the costs of a FLOP, a sample and a parameter, and the unit of these costs: the currency or "FLOPs"."""
     if prices is not None and prices.machine.price is not None:
         if served is not None and served.machine is not None:
-            served.machine.money(1.0)  # raises an error without a price
+            served.machine.money(1.0)  # raises an error if this machine has no price
         return prices.rates, prices.currency
     if served is None:
         return Rates(1.0), "FLOPs"

@@ -147,7 +147,7 @@ class _Teller:
             raise PlannerError("Story: the runs do not support this plan. Choose a plan nearer to the runs.")
         self.path = CheapestPath(self.fit, plan.compute, plan.prices, self.map)
         self.spent = cost_of(plan, self.path.cost)
-        if self.spent.value is None and self.path.cost == "money":  # a model that is too small to have a known price
+        if self.spent.value is None and self.path.cost == "money":  # a very small model has no known price
             self.path = CheapestPath(self.fit, plan.compute, None, self.map)
             self.spent = cost_of(plan, self.path.cost)
         if self.spent.value is None or self.spent.value <= 0:

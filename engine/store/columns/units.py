@@ -40,7 +40,7 @@ perplexity.
 _NO_NATS = {"mse", "rmse", "mae", "pct", "percent"}
 _COUNTED = {"1e3": 3.0, "millions": 6.0, "billions": 9.0, "trillions": 12.0}
 _COMPUTE = {"pf-days": math.log10(PF_DAY), "petaflop": 15.0, "exaflop": 18.0, "zettaflop": 21.0, "teraflop": 12.0}
-_EXACT = 0.15  # Limit like _NEAR for the distance of C in PF-days from the compute rule.
+_EXACT = 0.15  # Maximum distance, in decades, of C from the compute rule after a conversion from PF-days.
 
 
 def reading_notes(roles: Roles) -> list[str]:

@@ -34,7 +34,7 @@ _ENCODINGS = {
 }
 _WIDE_SPACES = "\u00a0\u2007\u2009\u202f\u3000"
 """Space characters from web pages and documents. DuckDB cannot read a number with such a space before or after it."""
-# Texts that other programs write for a missing cell. NaN is not in this list: it is read as a number and later counted
+# Texts that other programs write for a missing value. NaN is not in this list: it is read as a number and later counted
 # as missing.
 MISSING = ("", "#N/A", "<NA>", "NULL", "null")
 

@@ -268,7 +268,7 @@ def _describe(cursor: Cursor, family: str, columns: Sequence[Column], roles: Rol
     used = {name: role for role, name in uses(roles)}
     profiled = profile(cursor, table, tuple(c.name for c in columns), stored_types(cursor, table))
     described = tuple(
-        # Values of cells have a type, so no conversion from text to numbers is proposed.
+        # Training cells report numbers as numbers, not as text, so no conversion from text to numbers is proposed.
         replace(c, conversion=None, unread=None, guess=used.get(c.name, Role.UNUSED), why=old.why)
         for c, old in zip(profiled, columns, strict=True)
     )

@@ -153,7 +153,7 @@ def starts(
     gram, toward, part, work = np.empty((k, k)), np.empty(k), np.empty(k), np.empty((k + 2, k))
     c, value, hold = np.empty((cells, k)), np.empty(cells), np.empty(k, np.bool_)
     fixed, free = low[:k] == high[:k], np.isinf(low[:k])
-    squares = not logs and delta == np.inf and skew == 1.0  # the objective then follows from the moments
+    squares = not logs and delta == np.inf and skew == 1.0  # if True, the objective follows from the moments
     for r in range(len(weight)):
         used = gather(weight[r], shapes, z, y[r if len(y) > 1 else 0], exponent, term, phi, at)
         moments(phi, at, used, logs, first, second, sums, right)
