@@ -21,8 +21,8 @@ from tests import parts
 settings.register_profile("isoplan", deadline=None)
 settings.load_profile("isoplan")
 
-# A background job of a shell ignores Ctrl-C, and so do the child processes of the job. But tests interrupt their child
-# processes.
+# If a shell runs pytest in the background, pytest and its child processes ignore SIGINT (Ctrl-C). Restore the usual
+# reaction to SIGINT, because some tests interrupt their child processes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent

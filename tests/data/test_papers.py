@@ -15,8 +15,9 @@ from tests.data.paper_text import numbers, table_after, table_before
 
 Rows = list[list[Decimal]]
 
-# Typed files of each table: (file, label columns, columns that the table of the paper does not print). Labels group
-# rows. A label is also compared with the paper if the label is a number, such as a budget or a depth.
+# For each table of the paper, the files into which it was typed: (file, label columns, columns that the table of the
+# paper does not print). Labels group rows. A label is also compared with the paper if the label is a number, such as a
+# budget or a depth.
 BEHAVIOR: dict[int, tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = {
     2: (
         ("table02_embedder_share", ("budget_flops",), ()),

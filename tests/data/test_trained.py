@@ -186,7 +186,7 @@ def test_bundled_budgets_that_did_not_train_have_no_optimum() -> None:
     (one,) = found.negatives
     assert one.x.value == pytest.approx(2918, rel=0.01)
     assert one.x.ci68 is not None
-    # Without the noise of a metric that is measured on 30,901 users, this ratio would be 1.3.
+    # Without the noise of the metric, which is measured on 30,901 users, the ratio of the interval ends would be 1.3.
     assert one.x.ci68[1] / one.x.ci68[0] > 4
     assert one.place == "not located"
     assert "val_entropy" not in trained.COLUMNS

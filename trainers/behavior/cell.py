@@ -334,7 +334,8 @@ def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
     """
     if cell.data == SYNTHETIC:
         world = cell.world
-        targets = round(cell.users * max(cell.user_events - 3, 1))  # 2 events are held out, the first has no target
+        # For each user, 2 events are held out, and the first event cannot be predicted from earlier events.
+        targets = round(cell.users * max(cell.user_events - 3, 1))
         windows = max(cell.users, -(-targets // cell.length))
         return Facts(
             items=cell.items, vocabulary=world.vocabulary, categories=(world.categories + 1,), numbers=1,

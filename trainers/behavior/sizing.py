@@ -168,7 +168,7 @@ def given(asked: Asked) -> Shape:
 
     a, b = _of_h(asked)
     c = -contextualiser_parameters(_shape(asked, 1, asked.width, layers)) * s / (1 - s)
-    # The number of parameters p of the contextualiser contains the term 2 d h, which depends on h.
+    # Solve p_e (1 - s) = s p for h. The term 2 d h of p (d: width of the contextualiser) changes the coefficient of h.
     about = _root(a, b - 2 * asked.width * s / (1 - s), c)
     return _shape(asked, min(_around(about), key=excess), asked.width, layers)
 

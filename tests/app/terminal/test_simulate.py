@@ -27,7 +27,7 @@ def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
     command = ["simulate", "jets", "--n", 60, "--seed", 3, "--out", out, "--classes", "Wqq, Hcc", "--cores", 1]
     first = subprocess.Popen([*ISOPLAN, *map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True)
     progress.wait(lambda: finished(parts_of(out), request.chunks()) or first.poll() is not None, tmp_path, pause=0.02)
-    # Ctrl+C in a terminal also sends SIGINT to the whole process group.
+    # Like Ctrl+C in a terminal, send SIGINT to the whole process group.
     os.killpg(first.pid, signal.SIGINT)
     _, err = progress.heard(first)
     assert first.returncode == 130

@@ -56,7 +56,7 @@ def by_scipy(objective: str) -> float:
     for a in (0.2, 0.4):
         for b in (0.2, 0.4, 0.6):
             start = np.array([0.5, -1.0, -1.0, a, b])
-            for _ in range(3):  # Restart, because the Huber sum has kinks.
+            for _ in range(3):  # Restart, because Nelder-Mead can stop too early at a kink.
                 found = minimize(
                     value, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000}
                 )

@@ -57,14 +57,15 @@ def test_a_narrow_scan_holds_no_parameter_by_itself_and_the_sentence_has_the_sta
     (text,) = [w.text for w in found.warnings if w.code == "not-held"]
     assert "move together" in text
     assert "add runs over a wider range of D" in text
-    # Finite differences give the Jacobian. The Jacobian gives the standard error of the weakest direction.
+    # Compute the Jacobian by finite differences. It gives the standard error along the direction in parameter space
+    # that the runs determine least.
     step = 1e-5 * found.theta
     moved = [found.law.predict(found.theta + step * unit, {"D": x}) for unit in np.eye(3)]
     g = np.stack([(m - found.predict({"D": x})) / 1e-5 for m in moved], axis=1)
     held, along = np.linalg.eigh(g.T @ g / ((found.objective or 0) / 9))
     error, v = held[0] ** -0.5, along[:, 0]
     named = {n: (float(a), float(b)) for n, a, b in re.findall(r"(\w+) from (\S+) to ([^,\s]+)", text)}
-    # The warning decreases the floor K, because a higher floor would soon contradict the losses.
+    # The warning states the change towards a lower floor K, because a higher floor would soon contradict the losses.
     assert named["K"][1] < named["K"][0]
     sign = -np.sign(v[found.law.names.index("K")])
     for name, (start, end) in named.items():

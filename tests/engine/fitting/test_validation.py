@@ -157,7 +157,8 @@ def test_comparison_finds_the_law_that_made_the_runs() -> None:
     heard: list[float] = []
     found = compare(OLS, runs, progress=heard.append)
     table = rows(found)
-    # Only the best run of each budget is compared, because one of the laws predicts only minima of budgets.
+    # Only the best run of each budget is compared, because one of the laws predicts only the lowest loss of
+    # each budget.
     assert found.targets == "best"
     assert table[0]["law"] == "chinchilla"
     known = [r["rank"] for r in table if r["error"] is not None]

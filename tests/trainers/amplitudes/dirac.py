@@ -64,8 +64,9 @@ def wz(event: NDArray[np.float64]) -> float:
     via_d, via_u = u - w, u - z
     graphs = g_d * np.einsum("nij,jk,mkl->mnil", GAMMA, slash(via_d), GAMMA) / (via_d @ METRIC @ via_d)
     graphs = graphs + g_u * np.einsum("mij,jk,nkl->mnil", GAMMA, slash(via_u), GAMMA) / (via_u @ METRIC @ via_u)
-    # The vertex of an incoming W+ (rho), an outgoing W+ (mu) and a Z (nu) is -i g cos(theta_w) times ``rule``. Two
-    # vertices and the propagator i (-g + k k / M^2) give the factor -i^3. The diagrams of u and d exchange have i^3.
+    # The vertex of an incoming W+ (rho), an outgoing W+ (mu) and a Z (nu) is -i g cos(theta_w) times ``rule``. The W*
+    # diagram has two vertices and the propagator i (-g + k k / M^2), so its factor is -i^3. The diagrams of u and d
+    # exchange have the factor i^3. The W* diagram is therefore subtracted.
     rule = np.einsum("mn,r->mnr", METRIC, z - w)
     rule = rule + np.einsum("nr,m->mnr", METRIC, -z - total) + np.einsum("rm,n->mnr", METRIC, total + w)
     virtual = -METRIC + np.outer(total, total) / fields.W_MASS**2

@@ -55,7 +55,7 @@ def test_weights_are_positive_and_amplitudes_finite(value: float) -> None:
         rf"Row 4 \(counted from 0\) has the weight {value:g}, which is not above zero: remove events without weight",
         weight=bad,
     )
-    if np.isfinite(value):  # further conditions depend on the kind of target
+    if np.isfinite(value):  # accepted here, although some targets refuse it later
         check_events(replace(some(), amplitude=bad))
         return
     refused(

@@ -18,7 +18,8 @@ from tests.trainers.amplitudes.kinematics import beams
 
 LOW, HIGH = 2000.0, 10000.0
 POINTS = 5
-# For W Z, only the vertices that are missing in at least one diagram.
+# For W Z, only vertices that occur in some diagrams and not in all. Without a vertex of all diagrams, the amplitude
+# would be 0.
 CASES: list[tuple[str, tuple[str, ...]]] = [
     ("WZ", legs) for legs in (("u~", "Z", "u"), ("d~", "Z", "d"), ("W+", "W-", "Z"))
 ]
@@ -68,7 +69,8 @@ def test_longitudinal_bosons_stay_bounded(name: str) -> None:
 @pytest.mark.parametrize(("name", "legs"), CASES)
 def test_without_any_one_vertex_they_grow(name: str, legs: tuple[str, ...]) -> None:
     low, high = (longitudinal(PROCESSES[name], energy, legs).max(axis=0) for energy in (LOW, HIGH))
-    # The amplitude increases as E without the Higgs boson, and as E^2 or E^3 without any other vertex.
+    # |M| E^(n - 2) increases as E without a vertex of the Higgs boson, and as E^2 or E^3 without one of the other
+    # vertices.
     power = np.log(high / low) / np.log(HIGH / LOW)
     assert np.all(power > (0.9 if "H" in legs else 1.9))
     assert np.all(high > 10 * longitudinal(PROCESSES[name], HIGH).max(axis=0))

@@ -85,8 +85,8 @@ def test_what_our_model_computes_is_what_torch_counts(shape: Shape) -> None:
     merged = embedding_flops(shape, np.zeros(30 - len(texts)))
     ours = embedding_flops(shape, texts) + merged + context_flops(shape, padded(lengths))
     ours -= 4 * shape.fields.event_numbers * shape.h * (padded(lengths).sum() - lengths.sum())
-    # Padding costs FLOPs only in the layers. ``ends`` are the FLOPs that padding would cost in the projections before
-    # and after the layers.
+    # The model computes padding only in its layers. For padded lengths, the formula also counts padding in the
+    # projections before and after the layers. These FLOPs are ``ends`` and are subtracted.
     ends = 6 * shape.h * shape.width * 2 * (padded(lengths).sum() - lengths.sum())
     ours += scoring_flops(shape.h, lengths.sum(), len(batch.candidates)) - ends
     assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)

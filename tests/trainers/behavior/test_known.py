@@ -86,7 +86,7 @@ def test_ids_are_hashed_where_rows_are_fewer_and_hardly_ever_collide() -> None:
     assert ids.max() < 500
     counts = np.bincount(ids.ravel(), minlength=500)
     assert counts.min() > 0
-    # Each item has one of 500 * 500 pairs of rows, so about 8 of 2,000 items have the same pair as another item. With
+    # Each item has one of 500 * 500 pairs of rows, so about 16 of 2,000 items have the same pair as another item. With
     # one row per item, almost every item would have the same row as another item.
     assert len(np.unique(ids, axis=0)) > 1960
     again = known_of(catalogue(3000), Fields(buckets=500)).ids

@@ -66,7 +66,7 @@ def test_the_models_of_table_8_cost_their_budgets(row: dict[str, float]) -> None
 
 @settings(max_examples=40)
 @given(st.floats(14.5, 19), st.floats(0.01, 0.4), st.sampled_from([64, 256, 512]), st.floats(10, 40))
-@example(log_C=14.5, s=0.375, batch=512, ratio=21.0)  # the number of steps is rounded up from about n + 1/2
+@example(log_C=14.5, s=0.375, batch=512, ratio=21.0)  # the number of steps is rounded up by almost 1/2
 def test_a_cell_spends_its_budget_at_its_ratio_and_share(log_C: float, s: float, batch: int, ratio: float) -> None:
     found = size(asked(budget=10**log_C, share=s, batch=batch, ratio=ratio))
     assert found.steps * by_hand(found) == pytest.approx(10**log_C, abs=(0.5 + 1e-6) * by_hand(found))

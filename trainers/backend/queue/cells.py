@@ -90,9 +90,9 @@ class Queue:
                 continue
             record = read_record(Path(entry.path))
             if record is not None:
-                kept = (
-                    now - changed > SETTLED_NS and not record.damage
-                )  # a repaired file does not always change the modification time of its folder
+                # Read a damaged cell again at each scan: the repair of a file does not always change the modification
+                # time of its folder.
+                kept = now - changed > SETTLED_NS and not record.damage
                 found[entry.name] = (changed if kept else -1, record)
         self._known = found
         return {name: record for name, (_, record) in sorted(found.items())}

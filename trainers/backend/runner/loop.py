@@ -286,9 +286,8 @@ def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
     """
     given = shift.given[record.name]
     now = time.monotonic()
-    if (
-        given.asked is None and record.state == "running"
-    ):  # all sweeps of the cell wait, but the cell has no order of its own
+    # All sweeps of the cell are held or cancelled, but the attempt itself has not been asked to stop yet.
+    if given.asked is None and record.state == "running":
         shift.queue.stop(record.name, given.number, "hold")
     given.asked = given.asked or now
     if not shift.beats.begun(shift.queue.folder(record.name), given.number):

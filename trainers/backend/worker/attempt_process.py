@@ -158,7 +158,8 @@ class Attempt:
         beats = 0
         while not self._over.wait(BEAT):
             beats += 1
-            with contextlib.suppress(OSError):  # if the disk is full, the training must end, not this thread
+            # If the disk is full, this thread must continue. The training then ends with its own error.
+            with contextlib.suppress(OSError):
                 self._say_alive(beats)
             now = time.monotonic()
             if self.stopping:

@@ -182,7 +182,8 @@ class Known:
             return Groups.apart(len(self))
         ends = np.cumsum(self.lengths)
         texts = zip(ends - self.lengths, ends, strict=True)
-        columns = zip(self.categories, self.numbers + np.float32(0), self.ids, strict=True)  # + 0 makes -0 equal to 0
+        # The sum with 0 converts -0 to 0. These two numbers are equal, but their bytes differ.
+        columns = zip(self.categories, self.numbers + np.float32(0), self.ids, strict=True)
         rows = (
             (self.words[a:b].tobytes(), *(x.tobytes() for x in one)) for (a, b), one in zip(texts, columns, strict=True)
         )

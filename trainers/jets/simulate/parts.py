@@ -123,8 +123,8 @@ def _make_free(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Calla
     with hold_lock(lock) as mine:
         if not mine:
             return False
-        # The process that completes a part removes the lock file. This process can therefore hold a new lock of the
-        # same name although the part exists.
+        # The process that completes a part removes the lock file of the part. A process that arrives later then makes
+        # and holds a new lock file, although the part exists.
         free = not (folder / chunk.name).exists()
         if free:
             sweep(folder, chunk.name)

@@ -83,7 +83,7 @@ def test_a_run_as_planned_is_held_against_the_law_there(noisy: Fit) -> None:
     found = outcome(plan, noisy, Actual(loss.value))
     assert found.planned == loss
     assert found.expected.value == pytest.approx(loss.value)
-    assert found.expected.ci68 == pytest.approx(loss.ci68, rel=1e-3)  # at N and D of the plan
+    assert found.expected.ci68 == pytest.approx(loss.ci68, rel=1e-3)  # computed at the planned N and D
     assert (found.inside(0.68), found.inside(0.95)) == (True, True)
     assert found.at["C"] == 1e22
     assert differs(plan, found.actual) == ""

@@ -110,7 +110,8 @@ def test_kappa_of_our_jets_takes_who_overfits_from_the_run_table() -> None:
             spent / float(least_compute(CHINCHILLA, one.values, np.asarray(float(least["loss"])), one.compute).C)
         )
     raw = fit_factor(one, seen, smoothing=0.0)
-    assert raw.value == pytest.approx(np.exp(np.mean(np.log(ratios))), rel=0.35)  # bundled curves omit epochs
+    # The tolerance is large, because the bundled curves contain only some of the epochs.
+    assert raw.value == pytest.approx(np.exp(np.mean(np.log(ratios))), rel=0.35)
     assert 1 < found.value < 10
 
 

@@ -141,9 +141,10 @@ def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Questio
     allowed &= training_memory(N, 8) <= (limits.memory or np.inf)
     least, total = float(np.min(paid[allowed], initial=np.inf)), found.total.value or 0.0
     assert total <= least * (1 + 1e-9)
-    if allowed.any():  # none if the limits allow only one model
+    if allowed.any():  # the grid may contain no allowed model if the limits allow exactly one
         assert total == pytest.approx(least, rel=1e-3)
-    same = found.total if question.kind == "target" else found.training_alone  # a target plan counts inference
+    # Only a target plan chooses N for the cost of training and inference.
+    same = found.total if question.kind == "target" else found.training_alone
     assert same.value == pytest.approx(plan.bill[-1].amount.value)
     curve, life = same_loss(epoch, asked, prices=PAID), lifetime_curve(epoch, asked, served, prices=PAID)
     assert (float(curve.best.N), life.first) == pytest.approx((curve.plan.allocation["N"].value,) * 2)

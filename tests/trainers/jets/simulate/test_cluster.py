@@ -86,8 +86,8 @@ def test_soft_drop_takes_away_what_is_soft_and_wide() -> None:
 
 
 def test_subjettiness_of_two_prongs_by_hand() -> None:
-    # For beta = 1 and one axis, tau is ``sum(pT * dR) / (sum(pT) * R)``. The axis starts at the kt sum and is then
-    # optimised. For two axes, tau is 0.
+    # For beta = 1 and one axis, tau is ``sum(pT * dR) / (sum(pT) * R)``. The search for the best axis starts at
+    # the sum of both prongs, which is the kt axis. For two axes, tau is 0.
     pt, eta = np.array([400.0, 200.0]), np.array([0.0, 0.3])
     whole = seen([0, 0], pt, eta, [0.0, 0.0])
     jets = find_jets(whole)
