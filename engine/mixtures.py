@@ -1,4 +1,4 @@
-"""Mixtures in a table: several datasets, a split into train and test, or flagged runs.
+"""Mixtures in a table: several datasets, a split into train and test, flagged runs, or a sweep of another setting.
 
 Each mixture is a question to the user: how should the fit treat it? The column mapping stores an answer such as "one
 law for each value" or "all values together". The row filter stores an answer such as "only one value". A question is
@@ -37,20 +37,29 @@ above, every run counts as measured on both parts.
 """
 
 
+FEWEST_SIZES = 3
+"""Minimum number of different sizes (N, D) of the runs with the usual value of a setting. With fewer sizes, a law over
+N and D cannot be fitted to these runs alone.
+"""
+VALUES_PER_SIZE = 2
+"""Minimum mean number of unusual values of a setting per size (N, D). With fewer values, the setting probably varies
+with the size of the model and is not swept on its own.
+"""
+
 COPIED = "another row in every mapped number"
 """Phrase in a note on a table that marks copied rows. A fit recognises the note and does not count the copies again."""
 
 
-Kind = Literal["dataset", "split", "flag"]
+Kind = Literal["dataset", "split", "flag", "setting"]
 
 
 @dataclass(frozen=True)
 class Question:
     """One question to the user about the column ``column``.
 
-    ``counts`` is the number of runs per value; the key "" means empty cells of the table. If the column is a split or a
-    flag, ``keep`` contains the values that Isoplan proposes to use; it is empty for datasets. ``typed`` is the type of
-    the cells.
+    ``counts`` is the number of runs per value; the key "" means empty cells of the table. ``keep`` contains the values
+    that Isoplan proposes to use: a part of a split, the runs without a flag, or the usual value of a setting. It is
+    empty for datasets. ``typed`` is the type of the cells.
     """
 
     kind: Kind
@@ -66,6 +75,12 @@ class Question:
         if self.kind == "flag":
             verb = "has" if self.left_out == 1 else "have"
             return f"{self.left_out:,} of {total:,} runs {verb} {self.column} = {_or(self.gone)}."
+        if self.kind == "setting":
+            verb = "varies" if self.left_out == 1 else "vary"
+            return (
+                f"{self.left_out:,} of {total:,} runs {verb} {self.column} at a fixed size. The other runs have "
+                f"{self.column} = {self.keep[0]}."
+            )
         runs = ", ".join(f"{value or 'empty'} {n:,}" for value, n in self.counts.items())
         both = " Each run has a row for each value." if self.kind == "split" and not _is_training(self.keep[0]) else ""
         return f"Column {self.column!r} has {len(self.counts)} values: {runs} runs.{both}"
@@ -126,7 +141,29 @@ def questions(runs: Runs) -> tuple[Question, ...]:
         _propose_held_out(ask(name, runs.categories[name]), runs)
         for name in _open(runs)
         if runs.categories[name].kind != "other"
-    )
+    ) + tuple(question for name in _open(runs) for question in _ask_about_setting(name, runs))
+
+
+def _ask_about_setting(name: str, runs: Runs) -> Iterator[Question]:
+    """Yield a question if the hyperparameter ``name`` is swept at fixed sizes, beside a sweep over the sizes N and D.
+
+    More than half of the runs then have its usual value. The other runs have several values of it at each size.
+    """
+    category = runs.categories[name]
+    sizes = [runs[role] for role in ("N", "D") if role in runs]
+    if name not in runs.roles.hyper or category.kind != "other" or not sizes:
+        return
+    usual, n = max(category.counts.items(), key=lambda item: item[1])
+    if not usual or 2 * n <= len(runs):
+        return
+    others = [value for value in category.counts if value != usual]
+    swept = [_count_sizes(category, value, sizes) for value in others if value]
+    fixed = set().union(*swept)
+    if (
+        len(_count_sizes(category, usual, sizes)) >= max(FEWEST_SIZES, len(fixed) + 1)
+        and sum(map(len, swept)) >= VALUES_PER_SIZE * len(fixed) > 0
+    ):
+        yield Question("setting", name, category.counts, (usual,), category.typed)
 
 
 def _propose_held_out(question: Question, runs: Runs) -> Question:

@@ -79,13 +79,13 @@ def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> N
 
 
 def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, key: str) -> None:
-    """Show the button that excludes flagged runs, or runs of the test split.
+    """Show the button that excludes flagged runs, runs of the test split, or runs that vary another setting.
 
-    Runs of the test split are excluded by a filter. Flagged runs are withdrawn from the table. A bundled table is
-    read-only. Its flagged runs are therefore also excluded by a filter.
+    Runs of the test split, and runs with an unusual value of a setting, are excluded by a filter. Flagged runs are
+    withdrawn from the table. A bundled table is read-only. Its flagged runs are therefore also excluded by a filter.
     """
     gone = plural(question.left_out, "run")
-    if question.kind == "split":
+    if question.kind in ("split", "setting"):
         if st.button(
             f"Fit on {escape_markdown(question.column)} = {escape_markdown(question.keep[0])}",
             key=f"keep_{key}",

@@ -227,6 +227,8 @@ def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
     """Yield a warning for each open question about mixed runs, and for each column with an effect on the residuals."""
     found = {o.column: o for o in residual_offsets(s, theta)} if s.law.is_pointwise else {}
     for question in questions(s.runs):
+        if question.column in s.law.axes:
+            continue
         yield _unanswered(question, found.pop(question.column, None), s.spec.log_residuals)
     for o in list(found.values())[:SHOWN]:
         yield FitWarning(OFFSETS, _differ(o, s.spec.log_residuals, s.runs))
@@ -268,9 +270,9 @@ def _unanswered(question: Question, offset: Offset | None, log: bool) -> FitWarn
     if question.kind == "dataset":
         what = f"{question.text} One law is fitted to all of them.{evidence}"
         todo = "On the Data page, fit one law to each, fit only one of them, or fit one law to all"
-    elif question.kind == "split":
+    elif question.kind in ("split", "setting"):
         what = f"{question.text} All of them are fitted.{evidence}"
-        todo = f"On the Data page, fit only {question.keep[0]}, or keep all"
+        todo = f"On the Data page, fit only {question.column} = {question.keep[0]}, or keep all"
     else:
         one = question.left_out == 1
         what = f"{question.text} {'It is' if one else 'They are'} fitted.{evidence}"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.mixtures import Question, questions
+from isoplan.engine.mixtures import Kind, Question, questions
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.columns import SIZES, Columns, Field
 from isoplan.engine.planning.recommender.sorting import (
@@ -38,6 +38,8 @@ Reader = Callable[[Roles], Runs]
 """Function that reads a run table with a given column mapping. The ids of the runs identify the rows of the table."""
 SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
 """Settings that a sweep can vary, apart from N."""
+ASKED: tuple[Kind, ...] = ("split", "flag")
+"""Kinds of mixtures about which the page asks. The sweeps of the settings are separated without a question."""
 MOST = 0.5
 """If more than this fraction of the runs at a budget are untrained, the other runs at this budget are not fitted,
 because they would be a selection by result.
@@ -114,7 +116,7 @@ def read_sweeps(
         describe(sweeps, len(runs), elsewhere),
         waiting,
         rivals,
-        tuple(q for q in questions(runs) if q.kind != "dataset" and q.column != columns.settings.get("untrained")),
+        tuple(q for q in questions(runs) if q.kind in ASKED and q.column != columns.settings.get("untrained")),
         count_runs(sweeps, len(runs))[0],
         unused(sweeps, len(runs), elsewhere),
     )

@@ -178,3 +178,15 @@ def test_another_column_by_which_the_residuals_differ_is_asked_about_after_the_f
     assert tables.roles(db, table.id).pooled == ("optimiser",)
     fitted(at)
     assert "Only lion" not in {b.label for b in at.button}
+
+
+def test_a_sweep_of_another_setting_is_left_out_by_a_filter(db: Database, open_page: Open) -> None:
+    rows = "".join(f"{n:g},{d:g},64,{3 + n**-0.1 + d**-0.1:.5g}\n" for n in (1e6, 4e6, 1e7) for d in (1e8, 4e8, 1e9))
+    rows += "".join(f"4e6,4e8,{k},{3.1 - k / 1e4:.5g}\n" for k in (16, 32, 128))
+    at = upload(open_page("data"), f"N,D,negatives,loss\n{rows}".encode(), "sweep.csv")
+    asked = "3 of 12 runs vary negatives at a fixed size. The other runs have negatives = 64."
+    assert asked in written(at)
+    press(at, "Fit on negatives = 64")
+    assert at.query_params["where"] == "negatives = 64"
+    assert asked not in written(at)
+    assert any("9 of 12 runs" in str(m.value) for m in at.markdown)

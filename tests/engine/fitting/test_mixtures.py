@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -277,3 +278,44 @@ def test_numbers_and_blanks_are_values_too(tmp_path: Path) -> None:
     assert questions(runs)[0].only("") == "dataset IS NULL"
     frame = pd.read_csv(io.StringIO(lines))
     assert frame["dataset"].isna().sum() == 85
+
+
+def with_sweep(negatives: Sequence[float], at: float = 1e6) -> str:
+    """Write 16 runs over N and D with 64 negatives, and one run at N = ``at`` for each value in ``negatives``.
+
+    A larger number of negatives lowers the loss.
+    """
+    sizes = [(N, D) for N in 10.0 ** np.arange(5, 9) for D in 10.0 ** np.arange(7, 11)]
+    rows = [(N, D, 64.0) for N, D in sizes] + [(at, 1e9, k) for k in negatives]
+    lines = [
+        f"{N:g},{D:g},{k:g},{float(law(np.array([N]), np.array([D]))[0]) * (k / 64) ** -0.02:.6g}" for N, D, k in rows
+    ]
+    return "\n".join(["N,D,negatives,loss", *lines])
+
+
+def test_a_sweep_of_another_setting_at_one_size_is_a_question(tmp_path: Path) -> None:
+    runs = read_runs(table(tmp_path, with_sweep([8, 16, 32, 128, 256])))
+    assert runs.roles.hyper == ("negatives",)
+    (question,) = questions(runs)
+    assert (question.kind, question.keep, question.left_out) == ("setting", ("64",), 5)
+    assert question.text == "5 of 21 runs vary negatives at a fixed size. The other runs have negatives = 64."
+    (warning,) = [w for w in fit(QUICK, runs).warnings if w.code == "flagged"]
+    assert "On the Data page, fit only negatives = 64, or keep all" in warning.text
+    assert '(--where "negatives = 64" or --pool negatives in the terminal)' in warning.text
+    alone = fit(QUICK, read_runs(tmp_path / "runs.csv", where=question.only()))
+    size = {"N": np.array([1e7]), "D": np.array([1e9])}
+    assert alone.n == 16
+    assert float(alone.predict(size)[0]) == pytest.approx(float(law(size["N"], size["D"])[0]), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("negatives", "why"),
+    [
+        ([], "no sweep"),
+        ([128], "one run with another value"),
+        ([128] * 6, "repeats of one other value"),
+        (list(range(100, 117)), "as many runs in the sweep as outside it"),
+    ],
+)
+def test_other_values_of_a_setting_are_no_sweep(negatives: list[float], why: str, tmp_path: Path) -> None:
+    assert questions(read_runs(table(tmp_path, with_sweep(negatives)))) == (), why

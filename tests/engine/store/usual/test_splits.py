@@ -24,7 +24,7 @@ def test_runs_measured_on_both_parts_of_a_split_are_fitted_held_out(
     assert (question.kind, question.keep) == ("split", (values[1],))
     assert question.text.endswith("36 runs. Each run has a row for each value.")
     (warning,) = [w for w in fit(SPEC, read_runs(path)).warnings if w.code == "flagged"]
-    assert f"On the Data page, fit only {values[1]}, or keep all" in warning.text
+    assert f"On the Data page, fit only {column} = {values[1]}, or keep all" in warning.text
     assert f"""--where "{column} = '{values[1]}'\"""" in warning.text
     check(read_runs(path, where=question.only()), right)
 
