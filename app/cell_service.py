@@ -95,7 +95,8 @@ def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen
         rows = [row for r in done if (row := as_row(r, sweep.get(r.name, ""))) is not None and row.usable]
         if shutil.disk_usage(queue.root).free < LEAST_DISK:
             raise PlannerError(
-                f"The disk of {queue.root} is full, so finished cells do not become rows: free some space."
+                f"The disk of {queue.root} is full, so finished cells are not added to their run tables: free some "
+                "space."
             )
         new = cells.grow(db, states, rows, lambda: fault_point("before-ingest-commit"))
         fault_point("after-ingest-commit")
@@ -211,7 +212,7 @@ def looking_after(db: Database, folder: Path, runs_cells: bool) -> Iterator[None
 
 def _look_after(db: Database, queue: Queue, watch: Watch, ending: threading.Event) -> None:
     while not ending.is_set():
-        with _fault("Finished cells wait to become rows", watch):
+        with _fault("Finished cells are not yet added to their run tables", watch):
             watch.seen, new = ingest(db, queue, watch.seen)
             if new:
                 log.info("1 cell became a row" if new == 1 else f"{new:,} cells became rows")

@@ -34,7 +34,7 @@ COMMANDS = {
     "fit": Command("fit", "Fit a law to a table of runs."),
     "compare": Command("compare", "Rank the laws by how well they predict the largest budgets."),
     "agreement": Command("agreement", "Check whether loss and metrics rank the runs in the same order."),
-    "plan": Command("plan", "Answer what a budget buys, or what a target costs."),
+    "plan": Command("plan", "Find the best model for a budget, or the cheapest way to a target."),
     "amplitude": Command("amplitude", "Plan N, D and C of an amplitude surrogate, or find its precision."),
     "recipe": Command("recipe", "Recommend the settings of a recommender for a budget."),
     "plans": Command("plans", "Compare saved plans under one scenario of prices."),

@@ -214,7 +214,7 @@ def _ask(request: Path) -> bool:
     except OSError as error:
         raise PlannerError(
             f"The app that has {request.parents[1]} open cannot be asked for a copy ({error.strerror}): run the "
-            "backup as the user who started it, or free some disk space."
+            "backup as the user who started the app, or free some disk space."
         ) from None
     return True
 

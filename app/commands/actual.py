@@ -28,7 +28,8 @@ def actual(
         list[str], typer.Option(metavar="FIT.json", help="Fit from which the plans were made; may be repeated.")
     ],
     loss: Annotated[
-        Numbers, typer.Option(help="Measured value of the quantity that the law predicts, once per plan.")
+        Numbers,
+        typer.Option(help="Measured value of the quantity that the law predicts. Give this option once for each plan."),
     ] = None,
     metric: Annotated[
         Numbers, typer.Option(metavar="NAME=VALUE", help="Measured value of a metric of --metric-map.")

@@ -50,7 +50,9 @@ def agreement(
     pair: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LOCAL=FULL", help="Columns of one metric, batch-local and full-catalogue; may be repeated."
+            metavar="LOCAL=FULL",
+            help="Two columns with the same metric, on the batch (LOCAL) and on the full catalogue (FULL); may be "
+            "repeated.",
         ),
     ] = None,
     mapping: options.Mapping = None,

@@ -37,28 +37,36 @@ def amplitude(
         str,
         typer.Option(
             metavar="rms|median|99%",
-            help="Kind of --target-error: the RMS over the points, the median, or the error of 99 % of the points. "
-            "Median and 99 % need --trained.",
+            help="Kind of --target-error: the RMS over the points, the median, or the error that 99 % of the points "
+            "do not exceed. Median and 99 % need --trained.",
         ),
     ] = "rms",
     anchor: Annotated[
         list[str] | None,
         typer.Option(
             metavar="D=1e4,loss=1e-3,...",
-            help="A run limited by D (or by C or N, named first). Optional: N, epochs, flops (FLOPs per point) and "
-            "doubled, the relative decrease of its loss if the other axes are doubled (negative for an increase). May "
-            "be repeated: with two or more D, the law of the runs replaces the bound.",
+            help="A run. The first name (D, C or N) is the axis that limits its loss. Optional: N, epochs, flops "
+            "(FLOPs per point) and doubled, the relative decrease of the loss if the other axes are doubled (negative "
+            "for an increase). May be repeated: with runs at two or more values of D, their exponent replaces the "
+            "bound 4/d.",
         ),
     ] = None,
     trained: Annotated[
-        str, typer.Option(metavar="PROCESS", help="Process of trained cells, whose law replaces the bound.")
+        str,
+        typer.Option(
+            metavar="PROCESS", help="Process of trained cells. The law fitted to these cells replaces the bound 4/d."
+        ),
     ] = "",
     cells: Annotated[
         list[Path] | None,
         typer.Option(help="Table of amplitude cells, in addition to the bundled ones; may be repeated."),
     ] = None,
     fixed_energy: Annotated[
-        bool, typer.Option("--fixed-energy", help="All points have one collision energy; d decreases by one.")
+        bool,
+        typer.Option(
+            "--fixed-energy",
+            help="All points have the same collision energy, so the dimension d of the phase space is smaller by one.",
+        ),
     ] = False,
     form: Form = "text",
     as_json: AsJson = False,

@@ -43,7 +43,8 @@ def backup(
 
     if str(file) == "-":
         raise PlannerError(
-            "FILE: standard output is not possible, because the command reads the backup again. Name a file."
+            "FILE: standard output is not possible, because the command reads the backup again to check it. "
+            "Name a file."
         )
     root = (workspace or existing_folder()).expanduser().resolve()
     if not force:

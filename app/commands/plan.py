@@ -38,7 +38,7 @@ def plan(
     n_p: options.TokensPerSample = "",
     second_rule: Annotated[
         str,
-        typer.Option(metavar=options.RULES, help="Second compute rule, for another value of the compute of the plan."),
+        typer.Option(metavar=options.RULES, help="Second compute rule. The plan also states its compute by this rule."),
     ] = "",
     runs: options.RunTable = None,
     map_runs: options.RunMap = None,
@@ -46,7 +46,7 @@ def plan(
     as_json: options.AsJson = False,
     **texts: Any,
 ) -> None:
-    """Answer what a budget buys, or what a target costs."""
+    """Find the best model for a budget, or the cheapest way to a target."""
     from isoplan.engine.planning.plan.document import as_text, document
     from isoplan.engine.planning.plan.metric import through
     from isoplan.engine.planning.plan.variations import variation_lines, vary

@@ -47,7 +47,8 @@ OwnRuns = Annotated[
     typer.Option(
         "--runs",
         metavar="TABLE",
-        help="Table of your runs, with sweeps of N and D, share, batch or negatives; with C for --rule measured.",
+        help="Table of your runs, with one or several sweeps: N and D, embedder share, batch size, or extra negatives. "
+        "For --rule measured, it also needs C.",
     ),
 ]
 OwnMap = Annotated[
@@ -68,10 +69,14 @@ def recipe(
     allocation: Fits = None,
     batch: Fits = None,
     share: Annotated[Path | None, typer.Option(help="Table of the share sweep, one row per run.")] = None,
-    share_column: Annotated[str, typer.Option(help="Column of --share with the embedder share, as a fraction.")] = "s",
+    share_column: Annotated[
+        str, typer.Option(help="Column with the embedder share (a fraction) in the table of --share.")
+    ] = "s",
     map_share: SweepMap = None,
     negatives: Annotated[Path | None, typer.Option(help="Table of the sweep of extra negatives.")] = None,
-    negatives_column: Annotated[str, typer.Option(help="Column of --negatives with the extra negatives.")] = "K",
+    negatives_column: Annotated[
+        str, typer.Option(help="Column with the extra negatives in the table of --negatives.")
+    ] = "K",
     map_negatives: SweepMap = None,
     rule: OtherRule = "",
     n_p: TokensPerSample = "",

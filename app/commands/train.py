@@ -24,7 +24,7 @@ from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import cells, open_grid, rename, with_typed, with_value
 
-ELSEWHERE = "The cells run on other machines, so their time can differ."
+ELSEWHERE = "The cells run on other machines, so their time can differ from this estimate."
 
 
 def train(

@@ -54,7 +54,7 @@ def check(svg: bytes) -> None:
     for element in root.iter():
         tag = _local(element.tag)
         if tag in REFUSED_TAGS or tag.startswith("fe"):
-            raise PlannerError(f"The drawing has an element <{tag}>: figures have none.")
+            raise PlannerError(f"The drawing has an element <{tag}>: figures have no such element.")
         for name, value in element.attrib.items():
             _check_attribute(_local(name), value)
 

@@ -112,7 +112,7 @@ def asked_step(screen: Screen) -> int:
     if costs[0] * 0.99 <= cost <= costs[-1] * 1.01:
         return min(range(len(costs)), key=lambda i: abs(math.log(costs[i] / cost)))
     ends = f"{screen.steps[0].label} to {screen.steps[-1].label}"
-    st.warning(f"Money: {escape_markdown(text[:40])} is not a number in {ends}. The plan is shown.")
+    st.warning(f"Money: {escape_markdown(text[:40])} is not a number from {ends}. The plan is shown.")
     return screen.start
 
 

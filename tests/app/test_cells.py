@@ -181,7 +181,9 @@ def test_on_a_full_disk_rows_wait(root: Path, db: Database, monkeypatch: pytest.
     finish(root, name)
     queue, free = Queue(root), [LEAST_DISK - 1]
     monkeypatch.setattr("isoplan.app.cell_service.shutil.disk_usage", lambda _: type("Usage", (), {"free": free[0]}))
-    with pytest.raises(PlannerError, match="is full, so finished cells do not become rows: free some space"):
+    with pytest.raises(
+        PlannerError, match="is full, so finished cells are not added to their run tables: free some space"
+    ):
         ingest(db, queue)
     assert rows(db) == []
     free[0] = LEAST_DISK

@@ -154,7 +154,7 @@ def test_what_goes_wrong_is_said_once_in_a_sentence_and_the_next_look_goes_on(
         progress.wait(lambda: bool(tables.all(db)))
         assert tables.all(db)[0].rows == 1
     said = [r.getMessage() for r in caplog.records if r.name == "isoplan.cells" and r.levelname == "ERROR"]
-    assert said == ["Finished cells wait to become rows: [Errno 5] Input/output error"]
+    assert said == ["Finished cells are not yet added to their run tables: [Errno 5] Input/output error"]
 
 
 def test_a_runner_that_fails_is_started_again_after_a_while(

@@ -25,7 +25,10 @@ AxisName = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Axis of a law of one variable: N, D, C or another column.")
 ]
 Realised = Annotated[
-    str, typer.Option(metavar="NUMBER", help="Axis value to use for runs at 0; by default, runs at 0 are left out.")
+    str,
+    typer.Option(
+        metavar="NUMBER", help="Value to use for runs whose axis value is 0; by default, these runs are left out."
+    ),
 ]
 Mapping = Annotated[
     list[str] | None,
@@ -74,7 +77,11 @@ Pool = Annotated[
 Weight = Annotated[str, typer.Option(metavar="COLUMN", help="Weight of each run; zero leaves it out.")]
 RelativeError = Annotated[
     str,
-    typer.Option(metavar="NUMBER|COLUMN", help="Relative error of y, 0.1 or a column; determines the weight of a run."),
+    typer.Option(
+        metavar="NUMBER|COLUMN",
+        help="Relative error of y: a number (0.1) or the column that contains it. A run with a larger error has a "
+        "smaller weight.",
+    ),
 ]
 Bootstrap = Annotated[int, typer.Option(help="Number of refits for the intervals; 0 for none.")]
 Interval = Annotated[
@@ -151,8 +158,8 @@ CurveMap = Annotated[
 Smoothing = Annotated[
     str,
     typer.Option(
-        help="Smoothing of a curve, 0 (none) to 1: the weight of a point at 5 % fewer training steps "
-        "(critical-batch), or of the previous point (envelope)."
+        help="Smoothing of a curve: weight of an earlier point relative to the current point, from 0 (none) to 1. The "
+        "earlier point is the one at 5 % fewer training steps (critical-batch), or the previous one (envelope)."
     ),
 ]
 Target = Annotated[

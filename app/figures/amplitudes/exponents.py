@@ -178,6 +178,6 @@ def _need_alt(need: Need, target: Precision) -> str:
     say = power10 if need.axis == "C" else count
     least = "" if need.least is None else f"from {say(need.least)} (exponent {need.fast and need.fast.value:.3g}) "
     return (
-        f"Required {need.axis} against the MSE, from {say(need.start[0])} on. The target MSE {target.mse:.3g} needs "
-        f"{least}up to {say(need.most)} {need.unit} (exponent {need.slow.value:.3g})."
+        f"Required {need.axis} against the MSE, extrapolated from {say(need.start[0])}. The target MSE "
+        f"{target.mse:.3g} needs {least}up to {say(need.most)} {need.unit} (exponent {need.slow.value:.3g})."
     )

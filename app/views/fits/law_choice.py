@@ -45,7 +45,8 @@ def choose_law(runs: Runs, y: str, start: Suggestion | None) -> Law | None:
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
     if not laws and not over:
         st.info(
-            f"No law can be fitted to this table yet: {escape_markdown(others[0][1])}. Map it on the Data page.",
+            f"No law can be fitted to this table yet: {escape_markdown(others[0][1])}. Change the mapping on the "
+            "Data page.",
             icon=":material/info:",
         )
         return None
@@ -155,7 +156,7 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
             share,
             key=f"share_{table_id}_{law.key}",
             placeholder="None: all groups are fitted as one",
-            help="Each group has its own fit. These parameters have one value in all groups.",
+            help="These parameters have one value for all groups. Each group has its own values of the others.",
         )
     return choices
 

@@ -59,7 +59,7 @@ def _small_print(plan: Plan) -> str:
     """Return the caption below the numbers: intervals, distance from the runs, and whether a target can be reached."""
     has_intervals = any(q.ci68 for q in plan.allocation.values())
     missing = next((q.note for q in plan.allocation.values() if q.note.startswith("no interval")), "no interval")
-    parts = ["The 68 % interval is below each number" if has_intervals else missing.capitalize()]
+    parts = ["The 68 % interval is shown under each number" if has_intervals else missing.capitalize()]
     far = [f"{TITLES[n]} {decades(q.beyond)}" for n, q in plan.allocation.items() if q.beyond >= 0.05]
     parts += [f"beyond the runs: {', '.join(far)}"] if far else []
     return escape_markdown(f"{'; '.join(parts)}. {reach_text(plan)}".strip())

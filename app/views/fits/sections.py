@@ -147,7 +147,7 @@ def _all_groups(fit: Fit, groups: Mapping[str, Fit]) -> dict[str, Part]:
     def shown(db: Database, fit: Fit) -> None:
         named = {name or "without a name": _line(db, one) for name, one in groups.items()}
         draw(lambda theme: slices.draw_overlay(named, theme), key="all_groups")
-        st.caption("Dots are runs, lines the law of each group, tints the 68 % and 95 % bands.")
+        st.caption("Dots are runs. Lines are the laws of the groups, with 68 % and 95 % bands.")
 
     return {"All groups": shown}
 
@@ -230,9 +230,10 @@ def _bias(db: Database, fit: Fit, runs: Runs) -> None:
         hide_index=True,
     )
     st.caption(
-        "The loss is not exactly a parabola in log N. Parabolas are fitted to the chinchilla surface through these "
-        "runs, at the same N and C. The bias is the difference of their optima from the optima of the surface. Noise "
-        "is not included."
+        "The loss is not exactly a parabola in log N, so the optima of parabolas can be biased. To estimate the "
+        "bias, a chinchilla surface is fitted to these runs. Parabolas are then fitted to the losses of this surface "
+        "at the N and C of the runs, and their optima are compared with the optima of the surface. Noise is not "
+        "included."
     )
 
 

@@ -26,7 +26,8 @@ OBJECTIVES = {
     "huber-log": "Huber loss of log residuals: a few outliers hardly change the fit. The usual choice.",
     "ols": "Least squares of the residuals.",
     "lad": "Absolute log residuals: outliers change the fit least.",
-    "asymmetric": "Absolute residuals with ten times the weight below the law, which then follows the best-tuned runs.",
+    "asymmetric": "Absolute residuals. Runs below the law have ten times the weight of runs above it, so the law "
+    "follows the best-tuned runs.",
     "ols-log": "Least squares of log residuals: all relative errors have the same weight.",
 }
 INTERVALS = {
@@ -225,8 +226,8 @@ def choose_curve_spec(curves: Curves, grid: GridContainer, more: DeltaGenerator)
 def _curve_details(law: Law, curves: Curves, y: str) -> FitSpec:
     smoothing = st.slider(
         "Smoothing", 0.0, 0.99, 0.6, key="smoothing", bind="query-params",
-        help="Weight of an earlier point in the smoothed curve: of the point at 5 % fewer training steps (critical "
-        "batch), or of the previous point (envelope).",
+        help="Weight of an earlier point relative to the current point. The earlier point is the one at 5 % fewer "
+        "training steps (critical batch), or the previous one (envelope).",
     )  # fmt: skip
     counted = law.name == COUNTED
     target = st.number_input(

@@ -30,10 +30,11 @@ MOST_DRAWN = 5
 LEFT_OUT = {
     "": "The largest budgets are left out in turn. The law is fitted to the other runs and predicts the runs that "
     "are left out.",
-    "envelope": "The part of every curve with the largest compute is left out in turn. The envelope of the rest "
-    "predicts the least loss there. The surface law is tested in the same way.",
+    "envelope": "For several limits of compute, all points above the limit are left out of the curves. The envelope of "
+    "the other points predicts the lowest loss above the limit. The surface law is tested in the same way.",
     "critical-batch": "The runs with the largest batches are left out in turn. The law is fitted to the other runs "
-    "and predicts their training steps. It does not describe other targets, so no target is left out.",
+    "and predicts the training steps of the runs that are left out. The law describes only one target, so no target is "
+    "left out.",
 }
 """Texts that describe which runs are held out, by the name of the law. The key "" is for all other laws."""
 
@@ -82,7 +83,7 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
     show_hints(_ranking(ranking), "Laws and baselines, the best first, with their errors and information criteria.")
     st.caption(f"{escape_markdown(ranking.sentence)} Smaller AIC and BIC are better.")
     if ranking.refused:
-        with st.expander(f"Laws that do not fit this table ({len(ranking.refused)})"):
+        with st.expander(f"Laws that cannot be fitted to this table ({len(ranking.refused)})"):
             titles = titles_of([law for law, _ in ranking.refused])
             st.markdown("\n".join(f"- {titles[law]}: {escape_markdown(why)}" for law, why in ranking.refused))
     if ranking.validation is not None:

@@ -186,4 +186,8 @@ def show_target_of_plan(db: Database, fit: Fit) -> None:
         loss = float(read.goal(parse_number(target, "target")).best)
         if math.isfinite(loss):
             y, metric = fit.spec.y, read.map.spec.y
-            st.caption(escape_markdown(f"The target is a {y} here: {metric} {target} is {y} {fit.sign * loss:.3g}."))
+            st.caption(
+                escape_markdown(
+                    f"Enter the target as a {y} here: {metric} {target} corresponds to {y} {fit.sign * loss:.3g}."
+                )
+            )

@@ -100,7 +100,7 @@ def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
             _show_map(db, fit_of(db, name))
         other = f" {plan.restated.sentence}" if plan.restated is not None else ""
         counted = f"Compute is counted by {plan.compute.text}.{other} "
-        counted += "Decades beyond are the distance from the range of the runs."
+        counted += '"Decades beyond" in a note is the distance from the range of the runs.'
         st.caption(escape_markdown(counted))
     maps = tuple(fit_of(db, name) for name in plan.maps)
     make = partial(report_plan, plan, fit, _name(plan), runs, maps)

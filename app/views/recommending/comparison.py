@@ -119,7 +119,7 @@ def show_metrics(answer: Recommendation) -> None:
         if each.binds == "sweep":
             row = rows[SETTINGS.index("K")]
             row[metric] = Hint(f"at least {row[metric].text}")
-    unknown = Hint("", "no sweep or memory determines K")
+    unknown = Hint("", "K is not determined, so its limit is not known")
     limits = {m: unknown if one.binds == "unknown" else Hint(one.binds) for m, one in answer.recipes.items()}
     show_hints([*rows, {"Setting": Hint("Limit of K")} | limits], "The recipe of every metric, side by side.")
     st.caption(_changes(answer))
@@ -134,7 +134,7 @@ def _changes(answer: Recommendation) -> str:
         if x > 0 and setting != "lr"
     ]
     if not found:
-        return "No other metric determines the same settings."
+        return "No setting can be compared between the serving metric and another metric."
     _, x, setting, metric = max(found)
     times = f"{number(x, 2)} times" if x >= 1 else f"{x:.2g} of"
     return escape_markdown(

@@ -243,7 +243,7 @@ def _describe(found: Table, built: Built, table: str, db: Database) -> None:
         st.markdown(escape_markdown(summary(found, built)))
     else:
         st.warning(
-            "No runs of this table differ only in N, the embedder share, the batch size or the extra negatives. "
+            "This table has no sweep of N, the embedder share, the batch size or the extra negatives. "
             "Choose the columns.",
             icon=":material/table:",
         )

@@ -50,7 +50,7 @@ def _printed() -> None:
         "Spearman's rank correlation of each metric with the loss, within one budget. 1 means the same order of runs "
         "from best to worst. Source: behavioural, Tables 16 and 17, with 85 to 99 runs per budget for batch-local "
         "metrics and 8 or 9 for the full catalogue. A frame marks metrics whose correlation changes sign. The paper "
-        "reports no correlations between other metrics. Choose your own runs to see these."
+        "reports only correlations with the loss. Choose your own runs to see correlations between other metrics."
     )
     draw(lambda theme: matrices.draw_regimes(panels, theme), key="regimes")
     _say(flips(found))

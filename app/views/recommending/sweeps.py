@@ -85,7 +85,7 @@ def _counted(own: Built, setting: Setting, name: str) -> None:
         names = ("Cells", "Passes over the log", *HEAD[2:])
         shown = [{name: escape_markdown(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
         st.table(shown, border="horizontal", hide_index=True, alt=f"Cells and baselines from item counts, {name}.")
-        st.caption("Cells that are no better than item counts are excluded from laws (docs/behavior_laws.md).")
+        st.caption("Cells that are no better than these baselines are excluded from laws (docs/behavior_laws.md).")
 
 
 def _swept(evidence: Evidence, own: Built, answer: Recommendation, of: str, setting: Setting) -> None:

@@ -140,7 +140,7 @@ def full_store(root: Path) -> list[Trial]:
 
 def said_full(name: str) -> str:
     """Return the expected message for the action ``name`` on a full disk."""
-    rows = "The disk of WORKSPACE is full, so finished cells do not become rows: free some space."
+    rows = "The disk of WORKSPACE is full, so finished cells are not added to their run tables: free some space."
     return rows if name == "make rows of cells" else FULL
 
 

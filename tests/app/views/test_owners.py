@@ -144,8 +144,8 @@ def test_simulate_or_repeat_opens_with_the_open_fit_and_says_which_loss_its_targ
     runs = list(csv.DictReader(path("demo/jets_grid.csv").read_text(encoding="utf-8").splitlines()))
     near = sorted(runs, key=lambda row: abs(float(row["R_top"]) - 400))[:5]
     low, high = min(float(row["loss"]) for row in near), max(float(row["loss"]) for row in near)
-    line = next(c for c in captions(at).splitlines() if c.startswith("The target is a loss here"))
-    assert r"R\_top 400 is loss" in line or "R_top 400 is loss" in line
+    line = next(c for c in captions(at).splitlines() if c.startswith("Enter the target as a loss here"))
+    assert "R_top 400 corresponds to loss" in line.replace("\\", "")
     assert low - 0.02 < float(line.rstrip(".").rpartition(" ")[2]) < high + 0.02
 
 

@@ -84,7 +84,7 @@ def test_the_money_of_the_slider_is_in_the_link(demo: Database, open_page: Open)
 @pytest.mark.parametrize("money", ["much", "-1", "1e9", "nan"])
 def test_money_that_is_not_possible_is_named(demo: Database, open_page: Open, money: str) -> None:
     at = open_page("story", story="jets", screen="4", money=money)
-    assert f"Money: {money} is not a number in " in said(at)
+    assert f"Money: {money} is not a number from " in said(at)
     assert sentence(at).startswith("A QCD rejection of 5,000 costs 4,560 EUR")
 
 
