@@ -97,9 +97,9 @@ def increasing_root(f: Callable[..., Floats], low: ArrayLike, high: ArrayLike, *
 
 
 WHOLE = {
-    "B": ("batch size", "whole number of sequences, as in 256"),
-    "L": ("sequence length", "whole number of events, as in 256"),
-    "t": ("context of the embedder", "whole number of events, as in 24"),
+    "B": ("batch size", "whole number of sequences, such as 256"),
+    "L": ("sequence length", "whole number of events, such as 256"),
+    "t": ("context of the embedder", "whole number of events, such as 24"),
 }
 
 
@@ -125,8 +125,8 @@ class TwoPart(BaseModel):
     def _sound(self) -> TwoPart:
         if not 0 <= self.s < 1:
             raise PlannerError(
-                f"The embedder share s = {self.s:g} is not a fraction of the parameters: write 0.02 for 2 %; it "
-                f"must be below 1."
+                f"The embedder share s = {self.s:g} is not a fraction of the parameters: write a number below "
+                f"1, such as 0.02 for 2 %."
             )
         if not (math.isfinite(self.h) and self.h > 0):
             raise PlannerError(

@@ -74,7 +74,7 @@ def fit_powers(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
     if singular[-1] <= TOGETHER * max(float(np.abs(np.concatenate([n, d])).max()), 1.0):
         raise PlannerError(
             "Measured C cannot be split between N and D, because they do not vary independently in these runs: "
-            "fit zeta alone, or add runs that change one of them."
+            "fit zeta alone, or add runs that change only N or only D."
         )
     (a, b), *_ = np.linalg.lstsq(centred, c - c.mean(), rcond=None)
     for name, exponent in (("N", a), ("D", b)):
@@ -100,7 +100,9 @@ def _logs(N: ArrayLike, D: ArrayLike, C: ArrayLike, fewest: int) -> tuple[Floats
     lengths = {name: x.size for name, x in columns.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{size} of {name}" for name, size in lengths.items())
-        raise PlannerError(f"A compute rule needs N, D and C of the same runs, but there are {counts} values.")
+        raise PlannerError(
+            f"A compute rule needs N, D and C of the same runs, but the numbers of values differ: {counts}."
+        )
     if lengths["C"] < fewest:
         raise PlannerError(f"A compute rule needs at least {fewest} runs with a measured C, but got {lengths['C']}.")
     for name, x in columns.items():
@@ -142,7 +144,7 @@ def measured_rule(name: str, columns: Mapping[str, ArrayLike] | None) -> Measure
     columns is missing, or if the fit is not possible.
     """
     if name not in MEASURED:
-        raise PlannerError(f"No compute rule {name!r} is fitted to measured C: use {' or '.join(MEASURED)}.")
+        raise PlannerError(f"Compute rule {name!r} cannot be fitted to measured C: use {' or '.join(MEASURED)}.")
     if columns is None:
         raise PlannerError("A rule for measured C needs the runs of the fit: choose another compute rule.")
     missing = next((axis for axis in ("N", "D", "C") if axis not in columns), None)

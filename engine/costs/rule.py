@@ -200,7 +200,7 @@ class ComputeRule(BaseModel):
                 return f"C = {self.zeta:.3g} N D"
             case "per-epoch":
                 tokens = f" n_p N U x epochs with n_p = {self.n_p:g}," if self.n_p != 1 else " N U x epochs with"
-                return f"C = {self.zeta:.3g}{tokens} epochs = {self.epochs:g}, D counting unique samples U"
+                return f"C = {self.zeta:.3g}{tokens} epochs = {self.epochs:g} and D = U, the number of unique samples"
             case "powers":
                 return f"C = {self.zeta:.3g} N^{self.a:.3g} D^{self.b:.3g}"
             case "formula":

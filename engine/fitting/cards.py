@@ -242,7 +242,7 @@ def _bare(p: _Parameter) -> bool:
 def _around(given: _Covariance, spec: FitSpec, theta: Floats) -> Floats:
     """Draw resamples (r, p) of the parameters around ``theta`` (p,), with the covariance ``given`` in a card."""
     if any(len(row) != len(given.names) for row in given.matrix):
-        raise PlannerError("The rows of 'covariance' differ in length from its names: correct the card.")
+        raise PlannerError("Each row of 'covariance' needs as many numbers as there are names: correct the card.")
     matrix = np.array(given.matrix, float).reshape(len(given.matrix), -1)
     return drawn(spec.find_law(), theta, Covariance(given.names, given.logs, matrix), spec.seed)
 

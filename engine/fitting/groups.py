@@ -101,7 +101,7 @@ class GroupedFit:
         once = {row["parameter"]: row for _, row in parts if row["parameter"] in same}
         own = [{**row, "parameter": f"{row['parameter']}[{g}]"} for g, row in parts if row["parameter"] not in once]
         heads = [f"{g}: {fit.heading}" for g, fit in self.fits.items()]
-        total = f"Together {self.n} runs, objective {self.objective:.7g}{text.chi2_per_dof(self.chi2)}"
+        total = f"All groups: {self.n} runs, objective {self.objective:.7g}{text.chi2_per_dof(self.chi2)}"
         source = next(iter(self.fits.values())).interval_source
         notes = (*filter(None, [source]), *(w.line for w in by_level(self.warnings)))
         return text.page("\n".join([*heads, total]), [*once.values(), *own], notes)
@@ -153,11 +153,11 @@ def fit_groups(
 
 def _sharable(spec: FitSpec, law: Law) -> None:
     if not spec.share:
-        raise PlannerError("No parameter is shared over the groups: name at least one, or ask for one law each.")
-    if law.estimator != "surface":
         raise PlannerError(
-            f"Law {law.name} cannot share parameters over groups: use a law of all runs, such as chinchilla."
+            "No parameter is shared over the groups: name at least one, or fit a separate law to each group."
         )
+    if law.estimator != "surface":
+        raise PlannerError(f"Law {law.name} cannot share parameters over groups: use another law, such as chinchilla.")
     for name in spec.share:
         law.param(name)
         if name in spec.fixed:

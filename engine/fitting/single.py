@@ -70,7 +70,7 @@ def _or_none(refit: Callable[[float, int], Fit], smoothing: float, r: int) -> Fi
 
 def _said(fits: Sequence[Fit]) -> str:
     shown = ", ".join(f"{s:g}" for s in sorted(fit.spec.smoothing for fit in fits))
-    return f"The intervals include the choice of smoothing: {shown} are used in equally many resamples."
+    return f"The intervals include the choice of smoothing: each of {shown} is used for the same number of resamples."
 
 
 OBJECTIVE = "objective"

@@ -106,7 +106,9 @@ def test_updates_that_rise_with_the_batch_say_no_critical_one(folder: Path, tmp_
     rows = list(csv.DictReader(table.read_text().splitlines()))
     slow = [row | {"update": f"{(8 if row['run'] == rows[-1]['run'] else 1) * float(row['update'])}"} for row in rows]
     bundle.write(table, list(rows[0]), slow)
-    said = r"The fitted values rise with batch, from [\d.]+ at 256 to [\d.]+ at the largest batch, but the law falls"
+    said = (
+        r"The values of the runs rise with batch, from [\d.]+ at 256 to [\d.]+ at the largest batch, but the law falls"
+    )
     assert re.search(said, trained.evidence(rising, "recall@10").missing["B"])
     law = "The training steps to a value of recall@10 do not follow the law S\\(B\\)."
     assert re.search(f"No B_crit of recall@10: {law} {said}", write(rising, LOG, STEM))

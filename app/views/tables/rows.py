@@ -56,7 +56,8 @@ def _exports(db: Database, table: TableInfo, where: str) -> None:
             lambda: export.runs(runs_of(db, table, where)[1]),
             f"{stem}-runs.csv",
             "text/csv",
-            "One column per role, with computed roles, after conversions and filter. Withdrawn rows are left out.",
+            "The file has one column per role, including computed roles. Conversions and the filter are applied, and "
+            "withdrawn rows are left out.",
         )
 
 

@@ -96,7 +96,8 @@ def show_agreement(db: Database, table: TableInfo, where: str) -> None:
         required=True,
         key="agree_by",
         bind="query-params",
-        help="Across all runs, compute changes all metrics together. Within one budget, metrics can disagree.",
+        help="Across all runs, metrics usually agree, because more compute improves all of them. "
+        "Within one budget, they can disagree.",
     )
     correlations = agreement(runs, by)
     marked = flips(correlations)

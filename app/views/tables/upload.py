@@ -100,14 +100,14 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
 def _paste(db: Database, key: str) -> None:
     with st.form(f"paste_{key}", border=False):
         text = st.text_area(
-            "Cells with their header row",
+            "Rows of a spreadsheet, with the header row",
             height=160,
             placeholder="N\tD\tloss\n1.0M\t20M\t3.41\n16M\t80M\t2.87",
-            help="Copy the cells in the spreadsheet and paste them here. Columns are separated by tabs or commas.",
+            help="Copy the rows in the spreadsheet and paste them here. Columns are separated by tabs or commas.",
         )
         name = st.text_input("Name of the table", "Pasted runs")
-        if st.form_submit_button("Add these cells"):
-            with sentences(), st.spinner("Reading the cells"):
+        if st.form_submit_button("Add these rows"):
+            with sentences(), st.spinner("Reading the rows"):
                 _import(db, lambda: tables.add(db, (text or "").encode(), f"{name or 'Pasted runs'}.csv"))
 
 
@@ -135,7 +135,7 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
             st.rerun()
     if not uploaded:
         st.info(
-            "The laws envelope, critical batch and overfitting threshold need training curves: one row per point, "
+            "Three laws (envelope, critical batch and overfitting threshold) need training curves: one row per point, "
             "with run, step and loss.",
             icon=":material/info:",
         )

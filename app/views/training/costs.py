@@ -124,7 +124,7 @@ def predict(queue: Queue, family: Family[Any], made: Sequence[Cell]) -> Estimate
     return forecast.estimate(queue.root, family, made, _machine(), None, earlier, records)
 
 
-@st.cache_resource(max_entries=64, show_spinner="Running short cells on this machine", ttl="1h")
+@st.cache_resource(max_entries=64, show_spinner="Running short versions of these cells", ttl="1h")
 def _measured(key: str, root: str, _queue: Queue, _family: Family[Any], _found: Preview) -> Estimate:
     return forecast.estimate(_queue.root, _family, _found.cells, _machine(), calibrate, bundled_cells(_family.name))
 

@@ -125,7 +125,7 @@ def _help(about: FieldInfo) -> str:
         about.description or "",
         f"One of {choices}." if choices else "",
         f"{span[:1].upper()}{span[1:]}.",
-        "Several values: 8, 16, 32 or 8..512 x 7." if span else "",
+        "For several values, enter 8, 16, 32, or 8..512 x 7 for seven values from 8 to 512." if span else "",
     ]
     return escape_markdown(" ".join(part for part in parts_of_help if part.strip(" .")))
 
@@ -145,7 +145,13 @@ def _more(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
             choose_files(queue.root, texts[special.DATA], lambda text: settings.change(family, {special.DATA: text}))
     grid = st.grid(4, min_column_width=210)
     with grid.cell():
-        _other(family, NAME, texts, "Name of the sweep", "Automatic: the model and the time of the launch.")
+        _other(
+            family,
+            NAME,
+            texts,
+            "Name of the sweep",
+            "Automatic: the name consists of the model and the time of the launch.",
+        )
     if not is_money(texts[SPEND]):
         with grid.cell():
             _price(family, texts)

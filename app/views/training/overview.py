@@ -33,7 +33,7 @@ MOST_BARS = 5
 """Maximum number of sweeps with a progress bar. Sweeps with unfinished cells come first, then the newest others."""
 
 
-WHERE = "Open the menu :material/more_vert: of this sweep, then Cap."
+WHERE = "Open the menu :material/more_vert: of this sweep and select Cap."
 """Where a user changes the cap of a sweep."""
 Axes = tuple[str, str]
 """Two roles of the curves: the role on the x axis, and the role that the colour shows."""

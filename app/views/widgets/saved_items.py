@@ -158,9 +158,9 @@ def manage(key: str, name: str, rename: Callable[[str], object], delete: Callabl
         if st.button("Delete", icon=":material/delete:", key=f"delete_{key}"):
             with sentences():
                 delete()
-                st.toast(f"Deleted {escape_markdown(name)}. Restore it under Deleted, further down.")
+                st.toast(f"Deleted {escape_markdown(name)}. Restore it in the list of deleted items further down.")
                 st.rerun()
-        st.caption("Deleted items can be restored under Deleted, further down.")
+        st.caption("You can restore deleted items in the list further down.")
 
 
 def deleted(what: str, gone: Mapping[str, str], restore: Callable[[str], object]) -> None:

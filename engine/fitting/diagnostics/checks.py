@@ -284,9 +284,9 @@ def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
     if falls and middles[last] > HIGH * middles[least]:
         yield FitWarning(
             RISES,
-            f"The fitted values rise with {law.axis}, from {middles[least]:.4g} at {places[least]:.4g} to "
-            f"{middles[last]:.4g} at the largest {law.axis}, but the law falls there: do not use a plateau of the law. "
-            f"Check the runs beyond {places[least]:.4g}.",
+            f"The values of the runs rise with {law.axis}, from {middles[least]:.4g} at {places[least]:.4g} to "
+            f"{middles[last]:.4g} at the largest {law.axis}, but the law falls there: do not use the floor or "
+            f"plateau of the law. Check the runs beyond {places[least]:.4g}.",
         )
 
 

@@ -269,7 +269,7 @@ def _unanswered(question: Question, offset: Offset | None, log: bool) -> FitWarn
     evidence = f" Residuals differ: {_values(offset, log)}." if offset else ""
     if question.kind == "dataset":
         what = f"{question.text} One law is fitted to all of them.{evidence}"
-        todo = "On the Data page, fit one law to each, fit only one of them, or fit one law to all"
+        todo = "On the Data page, choose one law for each value, only one value, or one law for all values"
     elif question.kind in ("split", "setting"):
         what = f"{question.text} All of them are fitted.{evidence}"
         todo = f"On the Data page, fit only {question.column} = {question.keep[0]}, or keep all"
@@ -286,7 +286,7 @@ def _differ(o: Offset, log: bool, runs: Runs) -> str:
     best = min(o.by_value, key=o.by_value.__getitem__)
     name, only = shlex.quote(o.column), option(condition(o.column, (best,), kind))
     return (
-        f"Residuals differ by column {o.column!r}: {_values(o, log)}; with an offset for each value the scatter is "
+        f"Residuals differ by column {o.column!r}: {_values(o, log)}; with one offset per value, the scatter is "
         f"{o.smaller:.0%} smaller (p = {o.p:.1g}). Fit a separate law to each value, or fit only one value (--group "
         f"{name} --each, {only} or --pool {name} in the terminal)."
     )

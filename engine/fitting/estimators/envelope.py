@@ -48,8 +48,8 @@ CHANCES = 200
 """Number of simulated envelopes for the mean selection bias. It does not depend on the number of resamples."""
 NARROW = (
     "The lowest of several noisy losses defines the envelope at each compute, so N* probably grows faster than stated. "
-    "Resampled runs have the same bias: these intervals are too narrow. Compare the law chinchilla, or repeat the best "
-    "runs."
+    "Resampled runs have the same bias: these intervals are too narrow. Compare with the law chinchilla, or repeat the "
+    "best runs."
 )
 
 
@@ -204,8 +204,8 @@ def _enough(e: Points, found: Records) -> None:
     points, sizes = int(found.on.sum()), len(np.unique(found.N[found.on]))
     if points < FEWEST or sizes < 2:
         raise PlannerError(
-            f"Of {len(e.y)} points, {points} of {sizes} model size{'s' * (sizes != 1)} are on the envelope. The "
-            f"law needs {FEWEST} points of at least two model sizes on it: add larger or smaller models."
+            f"{points} of {len(e.y)} points are on the envelope, with {sizes} model size{'s' * (sizes != 1)}. The law "
+            f"needs an envelope of at least {FEWEST} points with two model sizes: add larger or smaller models."
         )
 
 
@@ -215,7 +215,7 @@ def _about(bias: SelectionBias, corrected: float, read: float) -> FitWarning:
         "envelope-luck",
         f"The lowest of several noisy curves defines the envelope at each compute. The curves scatter by {size} "
         f"around a smooth surface. The resulting bias was simulated and subtracted: the exponent of N* is "
-        f"{corrected:.4g}, without the correction {read:.4g}.",
+        f"{corrected:.4g}; without the correction it is {read:.4g}.",
     )
 
 

@@ -353,8 +353,8 @@ def _notes(s: Sample, groups: list[Budget], found: Minima, floor: bool) -> Itera
     if thin:
         yield FitWarning(
             "thin-budget",
-            "A parabola needs three model sizes, so budgets with fewer sizes are left out (with their number of runs): "
-            f"{', '.join(thin)}.",
+            "Budgets with fewer than three model sizes have no parabola and are left out (number of runs in "
+            f"parentheses): {', '.join(thin)}.",
         )
     if not found.located.all():
         yield FitWarning(

@@ -119,7 +119,7 @@ def _labels(s: Sample) -> NDArray[np.float64]:
     bad = np.flatnonzero(~np.isin(over, (0.0, 1.0)))
     if bad.size:
         raise PlannerError(
-            f"The law threshold needs training curves, or a column that is 1 where a run overfits and 0 where not: "
+            f"The law threshold needs training curves, or a column with 1 for runs that overfit and 0 for others: "
             f"{name} is {over[bad[0]]:g} in row {s.runs.ids[bad[0]]}."
         )
     n, count = len(s), int(over.sum())

@@ -58,7 +58,7 @@ def drawn(law: Law, theta: Floats, found: Covariance, seed: int) -> Floats:
         raise PlannerError("The covariance of this card is not a symmetric matrix over the law's parameters.")
     values, vectors = np.linalg.eigh(found.matrix)
     if values[0] < -1e-9 * max(values[-1], 1e-300):
-        raise PlannerError("The covariance of this card has a negative variance: leave it out of the card.")
+        raise PlannerError("The covariance of this card has a negative variance: leave the covariance out.")
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     moved = np.random.default_rng(seed).normal(size=(DRAWS, m)) @ root.T
     out = np.tile(theta, (DRAWS, 1))

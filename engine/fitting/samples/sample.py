@@ -188,7 +188,7 @@ def _known(spec: FitSpec, law: Law) -> None:
             raise PlannerError(f"The prior of {name} has the standard deviation {sd:g}: give a number above zero.")
         if sd < max(NARROWEST * abs(mean), 1e-100):
             raise PlannerError(
-                f"The prior of {name} has the standard deviation {sd:g}, which leaves no freedom: fix it."
+                f"The prior of {name} has the standard deviation {sd:g}, which leaves no freedom: fix the parameter."
             )
     if spec.prior and not law.is_pointwise:
         raise PlannerError(
@@ -252,7 +252,7 @@ def _target(s: Sample) -> None:
         return
     if s.sign < 0:
         raise PlannerError(
-            f"Larger {name} is better, so the law describes its negative, which has no logarithm: "
+            f"Larger {name} is better, so the law describes the negative of this metric, which has no logarithm: "
             f"choose the objective ols instead of {s.spec.objective}."
         )
     bad = np.flatnonzero(y <= 0)

@@ -66,7 +66,7 @@ class OptimumLocation:
         votes = [f"{_percent(share)} {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
         why = "the runs do not differ from a constant by more than their scatter; " if self.flat else ""
         why += "the runs improve up to one end of the sweep; " if self.edge and self.place == "not located" else ""
-        how = f"resamples: {', '.join(votes)}" if votes else "by the best fit alone"
+        how = f"resamples: {', '.join(votes)}" if votes else "according to the best fit, without resamples"
         return f"{self.short} from {self.low:.4g} to {self.high:.4g} ({why}{how})"
 
 

@@ -95,7 +95,9 @@ class FitSpec(BaseModel):
             return self
         names = parse_formula(self.formula).names
         if self.y in names:
-            raise PlannerError(f"The formula contains {self.y!r}, the quantity that it predicts: remove it.")
+            raise PlannerError(
+                f"The formula contains {self.y!r}, the quantity that it predicts: use only other columns."
+            )
         columns = tuple(sorted(name for name in names if name in runs))
         return self.model_copy(update={"columns": columns, "turned": runs.roles.direction(self.y) == "max"})
 

@@ -182,8 +182,8 @@ class Comparison:
         what = "largest runs" if self.targets == "runs" else "best runs of the largest budgets"
         counts = ", ".join(str(len(c.held) if self.targets == "runs" else int(c.best.sum())) for c in v.cuts)
         return (
-            f"Error: mean relative error of {v.y} on the {what}, {counts} of "
-            f"{len(v.runs)} runs left out in turn, up to {v.furthest:.1f} decades beyond the fitted runs."
+            f"Error: mean relative error of {v.y} on the {what}, predicted by fits without these runs (in turn "
+            f"{counts} of {len(v.runs)} runs, up to {v.furthest:.1f} decades beyond the fitted runs)."
         )
 
 

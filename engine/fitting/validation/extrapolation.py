@@ -208,7 +208,7 @@ def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Val
     law = out.laws[0]
     cuts = tuple(cut for cut in out.cuts if law in cut.predicted)
     if not cuts:
-        raise PlannerError(f"Without its largest runs this table cannot be predicted: {out.missing[law]}")
+        raise PlannerError(f"The largest runs of this table cannot be predicted from the others: {out.missing[law]}")
     return replace(out, cuts=cuts)
 
 
@@ -352,7 +352,7 @@ def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = Non
             progress((i + 1) / len(limits))
     cuts = [cut for cut in cuts if keys[0] in cut.predicted]
     if not cuts:
-        raise PlannerError(f"Without its largest compute this envelope cannot be predicted: {missing[keys[0]]}")
+        raise PlannerError(f"The envelope at the largest compute cannot be predicted from the rest: {missing[keys[0]]}")
     return Validation(spec.y, "C", best, keys, tuple(cuts), relative_to(best[spec.y]), missing)
 
 

@@ -86,9 +86,10 @@ class ParabolaBias:
         """The biases of ``a`` and of N* as a sentence."""
         first, last = self.at[0], self.at[-1]
         return (
-            f"For losses of a chinchilla surface fitted to the runs, parabolas at the N and C of these runs give a = "
-            f"{self.exponent:.4f}, but the surface has {self.truth:.4f} (bias {self.bias:+.4f}): N* is off by "
-            f"{first.N:+.2%} at the largest budget ({first.C:.3g} FLOPs) and by {last.N:+.2%} at {last.C:.3g} FLOPs."
+            f"Test of the bias: a chinchilla surface is fitted to the runs and gives the losses at their N and C. "
+            f"Parabolas through these losses give a = {self.exponent:.4f}, but the surface has {self.truth:.4f} (bias "
+            f"{self.bias:+.4f}): N* is off by {first.N:+.2%} at the largest budget ({first.C:.3g} FLOPs) and by "
+            f"{last.N:+.2%} at {last.C:.3g} FLOPs."
         )
 
 

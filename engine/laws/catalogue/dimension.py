@@ -38,8 +38,8 @@ def dimension_bound(axis: str) -> Law:
     return Law(
         name="dimension-bound",
         title=f"Loss over {axis_words(axis)} (dimension bound)",
-        summary=f"A floor plus a power 4/d of {axis}, the slowest that a smooth target of d dimensions allows. Fix d "
-        "at 3 n_f - 4 (3 n_f - 5 at one collision energy) for a conservative law from few runs.",
+        summary=f"A floor plus a power of {axis} with exponent 4/d, the slowest decrease for a smooth target of d "
+        "dimensions. Fix d at 3 n_f - 4 (3 n_f - 5 at one collision energy) for a conservative law from few runs.",
         terms=(Const("K"), Smooth("X_c", axis, "d")),
         params=(
             Param("K", 0.0, np.inf, "loss", f"floor: the loss at infinite {axis}", "K"),

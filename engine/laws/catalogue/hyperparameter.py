@@ -82,8 +82,8 @@ def starvation(axis: str) -> Law:
             Param("E", 0.0, np.inf, "loss", "floor: the loss without the two costs", "E"),
             Param("a", 0.0, np.inf, "loss", f"size of the cost of too much {axis}", "a"),
             Param("b", 0.0, np.inf, "loss", f"size of the cost of too little {axis}", "b"),
-            Param("alpha", SMALLEST, 5.0, "", f"exponent of too much {axis}", r"\alpha"),
-            Param("beta", SMALLEST, 5.0, "", f"exponent of too little {axis}", r"\beta"),
+            Param("alpha", SMALLEST, 5.0, "", f"exponent of the cost of too much {axis}", r"\alpha"),
+            Param("beta", SMALLEST, 5.0, "", f"exponent of the cost of too little {axis}", r"\beta"),
         ),
         reference="Scaling laws for behavioral foundation models, eqs. 2, 6 and Tables 2, 6",
         needs=f"{axis} and loss: at least six runs at five values of {axis}, on both sides of the optimum.",
@@ -121,8 +121,8 @@ def critical_batch(axis: str) -> Law:
     return Law(
         name="critical-batch",
         title=f"Training steps over {axis_words(axis)} (critical batch size)",
-        summary=f"Training steps to a target fall as 1/{axis} to a plateau: below B_crit a larger batch saves steps, "
-        "above it, only more samples are needed. Least squares (ols) is the published fit.",
+        summary=f"The training steps to a target fall as 1/{axis} to a plateau. Below B_crit, a larger batch saves "
+        "steps. Above B_crit, it saves few steps and needs more samples. Least squares (ols) is the published fit.",
         terms=(Const("S_min"), Reciprocal("E_min", axis)),
         params=(
             Param(

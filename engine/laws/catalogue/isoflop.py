@@ -73,10 +73,10 @@ ENVELOPE = replace(
     name="envelope",
     title="Lowest loss over compute (envelope)",
     summary="The smallest loss of all runs at each compute, and power laws through the runs with this loss. "
-    "Uses training curves, or only the end of each run if there are none. At each compute, noise favours the run that "
-    "is selected: with whole curves this bias is simulated and subtracted; otherwise the intervals are too narrow.",
+    "Uses training curves, or only the end of each run if there are none. The lowest of several noisy losses is "
+    "too low: with whole curves, this bias is simulated and subtracted; without them, the intervals are too narrow.",
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.1",
-    needs="N, D, C and loss, best along training curves: several model sizes that overtake one another.",
+    needs="N, D, C and loss of several model sizes, preferably as training curves. The best size must change with C.",
     estimator="envelope",
     extra_columns=("N", "D", "C"),
 )

@@ -74,13 +74,14 @@ KAPLAN = FormulaLaw(
     "increase. For comparison with the surface that has a floor.",
     terms=(),
     params=(
-        Param("N_c", 0.0, np.inf, "parameters", "N at which the loss of infinite data equals one", "N_c"),
+        Param("N_c", 0.0, np.inf, "parameters", "N at which the loss with infinite data equals one", "N_c"),
         Param("alpha_N", SMALLEST, 5.0, "", "exponent of model size at infinite data", r"\alpha_N"),
         Param("D_c", 0.0, np.inf, "samples", "D at which the loss of an infinite model equals one", "D_c"),
         Param("alpha_D", SMALLEST, 5.0, "", "exponent of data at infinite model size", r"\alpha_D"),
     ),
     reference="Kaplan et al. 2020, arXiv:2001.08361, eq. 1.5",
-    needs="N, D and loss, with N and D varied against each other: at least five runs. The best of 64 starts.",
+    needs="N, D and loss, with N and D varied against each other: at least five runs. "
+    "The fit uses the best of 64 starts.",
     estimator="formula",
     formula=FORMULA,
     frontier=frontier,

@@ -141,7 +141,8 @@ def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
         terms=(),
         params=tuple(params),
         reference="Caballero et al. 2022, arXiv:2210.14891, eq. 1",
-        needs=f"{axis} and loss on both sides of every break: more than {len(params)} runs. The best of 64 starts.",
+        needs=f"{axis} and loss on both sides of every break: more than {len(params)} runs. "
+        "The fit uses the best of 64 starts.",
         estimator="formula",
         formula=formula,
         shown=f"a + b \\, {tex}^{{-c_0}} {shown}",
@@ -166,8 +167,8 @@ def metric_map(axis: str) -> Law:
     return Law(
         name="metric-map",
         title=f"Metric over {axis_words(axis)} (exponential map)",
-        summary=f"An exponential of {axis} plus a constant, which rises or falls throughout: "
-        f"converts a predicted {axis} into background rejection, recall or any metric.",
+        summary=f"An exponential of {axis} plus a constant; this function is monotonic. "
+        f"Converts a predicted {axis} into background rejection, recall or any metric.",
         terms=(Exponential("A", axis, "B"), Offset("C", axis)),
         params=(
             Param("A", -np.inf, np.inf, "loss", f"size of the exponential at {axis} = 0", "A"),

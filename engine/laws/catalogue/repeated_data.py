@@ -77,15 +77,16 @@ def _threshold_samples(v: Values, N: Floats) -> Floats:
 THRESHOLD = Law(
     name="threshold",
     title="Smallest model that overfits (threshold)",
-    summary="The line between models that level off and models that overfit when they repeat D unique samples: "
-    "the smallest model worth training to the end lies on it.",
+    summary="The line between models whose loss levels off and models that overfit if they repeat D unique samples. "
+    "The smallest model worth training to the end lies on this line.",
     terms=(Rising("c", "D", "lambda"),),
     params=(
         Param("c", 0.0, np.inf, "parameters", "threshold at one sample", "c"),
         Param("lambda", -np.inf, np.inf, "", "exponent: the threshold grows as D^lambda", r"\lambda"),
     ),
     reference="Neural scaling laws for boosted jet tagging, sec. 3.2 and Fig. 3",
-    needs="N, unique samples (U, else D), and training curves or a column that says 1 where a run overfits, else 0: "
+    needs="N, unique samples (U, or D if there is no U), and training curves or a column with 1 for runs that overfit "
+    "and 0 for others: "
     "at least one run on each side and two numbers of samples.",
     estimator="threshold",
     extra_columns=("N", "D"),
@@ -156,7 +157,8 @@ DATA_CONSTRAINED = FormulaLaw(
     name="data-constrained",
     title="Loss over size and repeated data (Muennighoff)",
     summary="The surface over N and D for repeated samples. The value of each further repetition falls exponentially. "
-    "The same holds for parameters that the unique samples do not need. Shows the value of more epochs.",
+    "The value of parameters beyond the best N for the unique samples falls in the same way. "
+    "Shows the value of more epochs.",
     terms=(),
     params=(
         *chinchilla.CHINCHILLA.params,
@@ -173,19 +175,19 @@ DATA_CONSTRAINED = FormulaLaw(
             1e-3,
             1e6,
             "",
-            "relative excess over the parameters that the unique samples need, after which one more parameter "
-            "is worth 1/e",
+            "relative excess of N over the best N for the unique samples, after which one more parameter is worth "
+            "1/e of a parameter below the best N",
             "R_N",
         ),
     ),
     reference="Muennighoff et al. 2023, arXiv:2305.16264, eqs. 5, 6",
     needs="N, D, U (unique samples) and loss, with runs of one epoch and of many: at least eight runs. "
-    "The best of 64 starts.",
+    "The fit uses the best of 64 starts.",
     estimator="formula",
     formula=FORMULA,
     shown=r"E + \frac{A}{N'^{\alpha}} + \frac{B}{D'^{\beta}}, \; "
     r"D' = U_D + U_D R_D \left(1 - e^{-(D/U_D - 1)/R_D}\right), \; U_D = \min(D, U), \; "
-    r"N' \text{ alike with } U_N = \min(N, N_\mathrm{opt}(U))",
+    r"N' \text{ in the same form, with } U_N = \min(N, N_\mathrm{opt}(U))",
     frontier=frontier,
     least_compute=least_compute,
     samples=samples,

@@ -72,7 +72,7 @@ class Need:
             return f"{self.axis} = {number(self.start[0], self.unit)} reaches the target"
         if self.law:
             return f"68 % interval of the law fitted to {self.law}"
-        return f"extrapolated with the exponents from the anchor at {self.axis} = {number(self.start[0], self.unit)}"
+        return f"extrapolated from the anchor at {self.axis} = {number(self.start[0], self.unit)}"
 
     @property
     def inside(self) -> bool:

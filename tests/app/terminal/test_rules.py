@@ -65,7 +65,10 @@ def test_other_sizes_of_the_same_loss_count_by_it_too(run: Run, fitted: Path, me
         (("--map-runs", "C=spent"), "--map-runs requires --rule measured"),
         (("--rule", "measured", "--runs", "TABLE"), "needs C in the table of runs: map a column to it."),
         (("--rule", "measured", "--runs", "TABLE", "--map-runs", "C=cost"), "Column 'cost' for C is not in the table"),
-        (("--rule", "measured:step", "--runs", "TABLE"), "No compute rule 'step' is fitted to measured C: use zetaND"),
+        (
+            ("--rule", "measured:step", "--runs", "TABLE"),
+            "Compute rule 'step' cannot be fitted to measured C: use zetaND",
+        ),
         (("--rule", "measured", "--n-p", "4", "--runs", "TABLE"), "Option --n-p: the rule measured does not use it"),
         (("--rule", "measured", "--runs", "nowhere.csv"), "There is no file nowhere.csv"),
     ],

@@ -30,7 +30,7 @@ def test_the_same_bytes_twice_are_one_table(db: Database, open_page: Open) -> No
 def test_a_paste_becomes_a_table(db: Database, open_page: Open) -> None:
     at = open_page("data")
     at.text_area[0].set_value("N\tD\tloss\n1e6\t2e7\t3.4\n4e6\t2e7\t3.1\n")
-    next(b for b in at.button if b.label == "Add these cells").click().run()
+    next(b for b in at.button if b.label == "Add these rows").click().run()
     assert told(at) == ""
     (table,) = tables.all(db)
     assert table.rows == 2

@@ -105,7 +105,7 @@ def test_a_table_too_small_to_validate_says_so(db: Database, open_page: Open) ->
     table = tables.add(db, few, "small.csv")
     at = press(open_page("fit", table=table.id, refits="0", law="chinchilla"), "Fit law")
     at = press(open_page("fit", fit=at.query_params["fit"], part="Validation"), "Validate")
-    assert "Without its largest runs this table cannot be predicted" in told(at)
+    assert "The largest runs of this table cannot be predicted from the others" in told(at)
     assert "correlations need refits" in text(open_page("fit", fit=results.fits(db)[0].hash, part="Correlations"))
 
 

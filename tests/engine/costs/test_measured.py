@@ -62,7 +62,7 @@ def test_the_mean_of_zeta_has_the_error_of_a_mean() -> None:
 @pytest.mark.parametrize(
     ("N", "D", "C", "why"),
     [
-        ([1e6, 1e7], [1e8], [6e14, 6e15], "same runs, but there are 2 of N, 1 of D, 2 of C values"),
+        ([1e6, 1e7], [1e8], [6e14, 6e15], "same runs, but the numbers of values differ: 2 of N, 1 of D, 2 of C"),
         ([1e6], [1e8], [6e14], "at least 2 runs with a measured C, but got 1"),
         ([1e6, 0.0], [1e8, 1e8], [6e14, 6e15], "N = 0 of run 2 is not positive"),
         ([1e6, 1e7], [1e8, 1e8], [np.nan, 6e15], "C = nan of run 1 is not positive"),

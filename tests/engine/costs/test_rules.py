@@ -135,14 +135,14 @@ def test_more_of_anything_costs_more(rule: ComputeRule, up: float) -> None:
 def test_rules_say_themselves() -> None:
     assert [rule.text for rule in CLOSED[2:]] == [
         "C = 12 N D",
-        "C = 6 n_p N U x epochs with n_p = 40, epochs = 10, D counting unique samples U",
+        "C = 6 n_p N U x epochs with n_p = 40, epochs = 10 and D = U, the number of unique samples",
         "C = 3 N^1.1 D^0.9",
         "C = 6 D (t p_e + p + 3 B L h) with p_e = 2 % of N, t = 24, B = 256, L = 256, h = 100",
         "C = D (6 p + 4 (B L + K) h) with p_e = 2 % of N, B = 256, L = 256, h = 100, K = 500000 "
         "(counted in Isoplan's trainer, not published)",
     ]
     once = ComputeRule(rule="per-epoch", epochs=3).text
-    assert once == "C = 6 N U x epochs with epochs = 3, D counting unique samples U"
+    assert once == "C = 6 N U x epochs with epochs = 3 and D = U, the number of unique samples"
 
 
 def test_epochs_multiply_the_cost_of_one_pass() -> None:

@@ -60,10 +60,10 @@ def test_stage_2_drops_the_embedder_and_scores_more_candidates() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
-        ("s", 6.0, "embedder share s = 6 is not a fraction .* write 0.02 for 2 %"),
+        ("s", 6.0, "embedder share s = 6 is not a fraction .* a number below 1, such as 0.02 for 2 %"),
         ("s", float("nan"), "embedder share s = nan"),
         ("h", 0.0, "joint embedding width h = 0"),
-        ("B", 0.5, "batch size B = 0.5 is not possible: give a whole number of sequences, as in 256"),
+        ("B", 0.5, "batch size B = 0.5 is not possible: give a whole number of sequences, such as 256"),
         ("L", float("inf"), "sequence length L = inf is not possible: give a whole number of events"),
         ("t", 0.0, "context of the embedder t = 0"),
         ("K", -1.0, "K = -1 is not a number of extra negatives"),

@@ -77,7 +77,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("prior of negative width", {"prior": {"E": (1, -2.0)}}, GOOD, "standard deviation -2: give a number above zero"),
     ("prior mean", {"prior": {"E": (float("nan"), 1.0)}}, GOOD, "prior mean of E is nan"),
     ("prior of parabolas", {"law": "isoflop", "prior": {"a": (0.5, 0.1)}}, GOOD, "isoflop does not support priors"),
-    ("prior of no width", {"prior": {"E": (1.8, 1e-300)}}, GOOD, "leaves no freedom: fix it"),
+    ("prior of no width", {"prior": {"E": (1.8, 1e-300)}}, GOOD, "leaves no freedom: fix the parameter"),
     (
         "profile of a prior",
         {"prior": {"E": (1.8, 0.1)}, "interval": "profile", "bootstrap": 30},

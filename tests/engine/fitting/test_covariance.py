@@ -66,7 +66,7 @@ def test_nothing_to_keep_is_no_covariance() -> None:
     ("change", "words"),
     [
         ({"names": ["A", "B", "alpha", "gamma"]}, "not a symmetric matrix"),
-        ({"matrix": [[1.0, 2.0]]}, "differ in length"),
+        ({"matrix": [[1.0, 2.0]]}, "as many numbers as there are names"),
         ({"matrix": (-np.eye(4)).tolist()}, "negative variance"),
         ({"matrix": [[1.0, 1, 1, 1], *np.eye(4).tolist()[1:]]}, "not a symmetric matrix"),
     ],

@@ -157,7 +157,9 @@ def test_the_envelope_is_the_record_of_least_loss() -> None:
 
 def test_what_makes_no_envelope_is_said() -> None:
     one_size = surface_curves(1, 30)
-    with pytest.raises(PlannerError, match=r"of 1 model size are on the envelope\. The law needs 3 points"):
+    with pytest.raises(
+        PlannerError, match=r"are on the envelope, with 1 model size\. The law needs an envelope of at least 3"
+    ):
         fit(SPEC, NOBODY, curves=one_size)
     with pytest.raises(PlannerError, match="has two points with compute above zero"):
         fit(SPEC, NOBODY, curves=surface_curves(5, 1))

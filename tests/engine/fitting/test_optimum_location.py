@@ -36,7 +36,7 @@ def test_shares_decide() -> None:
     assert locate_optimum(inside, [inside] * 10, 0.005, 0.5, flat=True).place == "not located"
     alone = locate_optimum(right, [], 0.005, 0.5)
     assert (alone.place, alone.shares) == ("outside right", ())
-    assert alone.text == "right of the sweep from 0.005 to 0.5 (by the best fit alone)"
+    assert alone.text == "right of the sweep from 0.005 to 0.5 (according to the best fit, without resamples)"
     assert locate_optimum(inside, [inside] * 19 + [left], 0.005, 0.5).text == (
         "inside the sweep from 0.005 to 0.5 (resamples: 95 % inside, 5 % outside left)"
     )

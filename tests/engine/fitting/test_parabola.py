@@ -201,7 +201,7 @@ def test_a_budget_with_two_runs_is_named_and_left_out() -> None:
     kept = np.r_[0, 8, 9:45]  # Keep only two runs of the first budget.
     found = fit(FitSpec(law="isoflop", bootstrap=0), make_runs({k: v[kept] for k, v in values.items()}))
     thin = next(w.text for w in found.warnings if w.code == "thin-budget")
-    assert f"left out (with their number of runs): {BUDGETS[0]:.3g} (2)." in thin
+    assert f"left out (number of runs in parentheses): {BUDGETS[0]:.3g} (2)." in thin
     full = fit(FitSpec(law="isoflop", bootstrap=0), make_runs({k: v[9:] for k, v in values.items()}))
     assert found.theta == pytest.approx(full.theta, rel=1e-9)
 

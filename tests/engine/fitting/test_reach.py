@@ -48,5 +48,5 @@ def test_what_cannot_be_left_out_is_said() -> None:
     found = lower_envelope(ENVELOPE, both)
     overtaken = found.C[found.N == found.N.max()].min()
     few = both.take(both["C"] <= 1.3 * overtaken)  # The larger model has the lower loss only at the largest compute.
-    with pytest.raises(PlannerError, match="Without its largest compute this envelope cannot be predicted"):
+    with pytest.raises(PlannerError, match="The envelope at the largest compute cannot be predicted"):
         validate_read_off(ENVELOPE, few)

@@ -89,7 +89,7 @@ def test_priors_errors_and_fixed_parameters_work_across_groups() -> None:
     best = by_scipy(runs, pulls)
     assert found.chi2 == (found.objective, 36 - 9)
     assert groups_to_json(found)["objective"]["degrees_of_freedom"] == 27
-    assert "Together 36 runs, objective" in repr(found)
+    assert "All groups: 36 runs, objective" in repr(found)
     value = {p.name: p.value for p in found.parameters}
     assert value["alpha"] == pytest.approx(best.x[0], rel=1e-5)
     assert [value[f"K[{name}]"] for name in FLOORS] == pytest.approx(best.x[1::2], rel=1e-4)

@@ -137,7 +137,7 @@ def test_what_has_no_threshold_is_said() -> None:
     N, D = np.array([1e3, 1e4, 1e5, 1e6]), np.array([1e3, 1e3, 1e4, 1e4])
     with pytest.raises(PlannerError, match="All 4 cells underfit, so no line separates them"):
         fit(SPEC, labelled(N, D, np.zeros(4)))
-    with pytest.raises(PlannerError, match=r"a column that is 1 where a run overfits and 0 where not: over is 3"):
+    with pytest.raises(PlannerError, match=r"a column with 1 for runs that overfit and 0 for others: over is 3"):
         fit(SPEC, labelled(N, D, np.array([0, 1, 3, 0])))
     with pytest.raises(PlannerError, match=r"D has one value only \(1000\)"):
         fit(SPEC, labelled(N, np.full(4, 1e3), np.array([0, 0, 1, 1])))

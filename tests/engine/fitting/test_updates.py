@@ -167,7 +167,10 @@ def test_the_interval_holds_the_choice_of_smoothing() -> None:
     for s in (0.0, 0.3, 0.8):
         other = fit(spec.model_copy(update={"smoothing": s, "bootstrap": 0}), NOBODY, curves=given_curves)
         assert plateau.ci95[0] <= other.values["S_min"] <= plateau.ci95[1]
-    said = "The intervals include the choice of smoothing: 0, 0.3, 0.6, 0.8 are used in equally many resamples."
+    said = (
+        "The intervals include the choice of smoothing: each of 0, 0.3, 0.6, 0.8 is used for the same number of "
+        "resamples."
+    )
     assert said in [w.text for w in made.warnings]
     assert len(made.resamples) == 200
     assert np.array_equal(fit(spec, NOBODY, curves=given_curves).resamples, made.resamples)

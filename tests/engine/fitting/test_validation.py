@@ -139,7 +139,9 @@ def test_too_little_to_leave_out_is_one_sentence() -> None:
     with pytest.raises(PlannerError, match="requires three values of N"):
         validate(FitSpec(law="power", axis="N"), make_runs(two))
     few = {"N": [1.0, 2, 3, 4, 5, 6], "D": [1.0, 3, 2, 4, 6, 9], "loss": [6.0, 5, 4, 3, 2, 1]}
-    with pytest.raises(PlannerError, match="Without its largest runs this table cannot be predicted: chinchilla has 5"):
+    with pytest.raises(
+        PlannerError, match="The largest runs of this table cannot be predicted from the others: chinchilla has 5"
+    ):
         validate(OLS, make_runs(few))
     with pytest.raises(PlannerError, match="There is no auc to predict"):
         validate(FitSpec(y="auc"), make_runs(budgets()))

@@ -155,7 +155,7 @@ def test_heads_divide_the_width(width: int) -> None:
     [
         ({"h": 44}, "sized by its share or by its width h: give one of them"),
         ({"share": 0.0}, "sized by its share or by its width h: give one of them"),
-        ({"share": 2.0}, "share 2 is not a fraction of the parameters: write 0.02 for 2 %"),
+        ({"share": 2.0}, "share 2 is not a fraction of the parameters: write a number below 1, such as 0.02 for 2 %"),
         ({"budget": 1e8}, "is too small for a contextualiser of this depth: raise the budget, or make the batch"),
         ({"budget": 1e10, "width": 128}, "is less than one step of .* FLOPs: raise the budget"),
         ({"width": 128, "text_layers": 0}, "text_layers is 0: the model needs at least 1"),

@@ -228,8 +228,8 @@ def test_numbers_of_a_plan_are_said_without_powers_of_ten() -> None:
 
 def test_a_size_says_which_anchor_it_comes_from() -> None:
     plan = plan_amplitude(3, of_mse(1e-5), [CHEAP, Anchor("C", 1e14, 1e-3, doubled=0.0)])
-    assert plan.D.note == "extrapolated with the exponents from the anchor at D = 10 k"
-    assert plan.C.note == "extrapolated with the exponents from the anchor at C = 10¹⁴"
+    assert plan.D.note == "extrapolated from the anchor at D = 10 k"
+    assert plan.C.note == "extrapolated from the anchor at C = 10¹⁴"
 
 
 @given(st.floats(1e-9, 1.0), st.floats(0.1, 10))
