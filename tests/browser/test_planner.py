@@ -118,7 +118,7 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
 
     enter(page, "Price of a sample", "1e-4")  # the cheapest plan now uses fewer jets than the limit
     cheapest = plan_target(law, moved, limits=Limits(unique=100e6), prices=PRICES, map=both)
-    assert "spend least money" in cheapest.sentence
+    assert "at the lowest cost, spend" in cheapest.sentence
     expect(page.get_by_role("heading", level=2).first).to_have_text(spaced(cheapest.sentence))
 
     pick(page, "Question", "Simulate or repeat")

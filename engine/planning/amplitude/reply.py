@@ -80,9 +80,12 @@ def _exponents(plan: AmplitudePlan) -> list[tuple[str, Exponent]]:
 
 
 def phase_space(plan: AmplitudePlan) -> str:
-    """Return how d (the dimension) follows from n_f: "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"."""
+    """Return how the dimension d follows from n_f: "sqrt(s) varies: d = 3 n_f - 4 with n_f = 3; the bound 4/d is 0.8".
+
+    If sqrt(s) is fixed, d is one less.
+    """
     energy, less = ("is fixed", 5) if plan.fixed_energy else ("varies", 4)
-    return f"sqrt(s) {energy}, 3 n_f - {less} for n_f = {plan.n_f}; the bound 4/d is {plan.bound:.3g}"
+    return f"sqrt(s) {energy}: d = 3 n_f - {less} with n_f = {plan.n_f}; the bound 4/d is {plan.bound:.3g}"
 
 
 def sentence(plan: AmplitudePlan) -> str:
@@ -188,8 +191,11 @@ def _why_relative(target: Precision) -> str:
     if target.relative is None:
         return "only laws of log amplitudes determine it" if target.raw else "sigma(log A) is not given"
     if target.kind != "rms":
-        return "of |A_NN / A - 1| on test points; its exponents are half of those of the loss"
-    return f"sigma(log A) sqrt(MSE) with sigma(log A) = {target.sigma:.4g}; its exponents are half of those of the loss"
+        return "of |A_NN / A - 1| on test points; the exponents of this error are half of those of the loss"
+    return (
+        f"sigma(log A) sqrt(MSE) with sigma(log A) = {target.sigma:.4g}; the exponents of this error are half of those "
+        "of the loss"
+    )
 
 
 def _size(size: Size) -> dict[str, Any]:

@@ -125,7 +125,9 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
     if anchors and law is not None:
         raise PlannerError("Anchors and a published law each fix the scale: give one of the two.")
     if law is not None and floor:
-        raise PlannerError("A published law already has a floor. Leave the floor out, or give an anchor.")
+        raise PlannerError(
+            "A published law already has a floor. Leave the floor out, or give an anchor instead of the published law."
+        )
     if law is not None and law.n_f != n_f:
         raise PlannerError(
             f"{law.process} has {law.n_f} final-state particles and the plan is for {n_f}: choose a law of the same "
@@ -140,7 +142,7 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
     if not floor >= 0:
         raise PlannerError(f"The floor {floor:g} is not an MSE. Give zero or a positive number.")
     if target.mse <= floor:
-        raise PlannerError(f"A target MSE of {target.mse:g} is below the floor {floor:g}: ask for a higher one.")
+        raise PlannerError(f"A target MSE of {target.mse:g} is below the floor {floor:g}: ask for a higher target.")
 
 
 def _notes(

@@ -67,7 +67,8 @@ class CheapestPath:
         self.axis = fit.law.axis if fit.law.axis in ("N", "D") else ""
         if not self.axis and fit.law.frontier is None:
             raise PlannerError(
-                f"The law {fit.law.name} does not determine the cost of a target: fit a law over N and D, on C or on D."
+                f"The law {fit.law.name} does not determine the cost of a target: fit a law over N and D, a law on C "
+                "or a law on D."
             )
         rates = _rates(prices, self.axis)
         self.rates = rates or COMPUTE

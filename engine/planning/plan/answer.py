@@ -164,7 +164,7 @@ def _target_sentence(plan: Plan) -> str:
     C, total, far = plan.allocation["C"], _least_money(plan), extrapolation(plan.placed, plan.y)
     if total is not None:
         use = f"{' on '.join(map(with_interval, sizes))}{_unique_text(plan)}"
-        return f"To reach {target} spend least money: {with_interval(total)} for {use}{far}.{chance}"
+        return f"To reach {target} at the lowest cost, spend {with_interval(total)} for {use}{far}.{chance}"
     if C.value is not None:
         use = f": {' on '.join(with_interval(q) for q in sizes)}" if sizes else ""
         return f"To reach {target} spend {with_interval(C)}{use}{far}.{chance}"
@@ -185,7 +185,11 @@ def reach_text(plan: Plan) -> str:
     """
     if plan.reach is None:  # a plan saved by an older version has only a probability
         p = plan.p_reach
-        return "" if p in (None, 1.0) else f"If the law holds, the floor allows it with probability {probability(p)}."
+        return (
+            ""
+            if p in (None, 1.0)
+            else f"If the law holds, the target can be reached with probability {probability(p)}."
+        )
     return "" if (plan.p_reach or 0.0) > SURE else plan.reach.text
 
 
@@ -308,7 +312,7 @@ def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
     else:
         uses = f"uses {count(float(D))} of the {count(limits.unique)} unique {unit}, each once"
     text = (
-        f"The law {fit.law.name} does not describe repeated {unit}, so epochs after the first have no effect: the "
-        f"plan {uses}. Fit data-constrained to plan with more epochs."
+        f"The law {fit.law.name} does not describe repeated {unit}, so the plan has no second epoch: it {uses}. Fit "
+        "data-constrained to plan with more epochs."
     )
     return (FitWarning(UNCREDITED, text),)

@@ -180,8 +180,8 @@ def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
         return ""
     side, limit = ("smallest", "the number of samples") if steps[0] > 0 else ("largest", "the model size")
     return (
-        f"At {count(C, 3)} FLOPs the loss has no minimum in N: the optimum is at the limit of N, the {side} "
-        f"model. Set a limit on {limit}, or fit a law with separate terms for N and D."
+        f"At {count(C, 3)} FLOPs the loss has no minimum in N: the {side} possible model is the best. "
+        f"Set a limit on {limit}, or fit a law with separate terms for N and D."
     )
 
 
@@ -192,8 +192,9 @@ def no_optimum(fit: Fit) -> str:
     """
     values = ", ".join(f"{name} = {float(v):.3g}" for name, v in fit.values.items())
     return (
-        "This fit has no compute-optimal point there, because one of its terms is zero or far out of range "
-        f"({values}): ask for less extreme numbers, add runs that vary N and D apart, or fix a parameter."
+        "This fit has no compute-optimal point for this question, because one of its terms is zero or far out of "
+        f"range ({values}): ask for less extreme numbers, add runs in which N and D vary independently, or fix a "
+        "parameter."
     )
 
 

@@ -180,7 +180,8 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
         return f"The limit of {limit} is not reached: the plan uses {100 * worth.used / worth.most:.2g} % of it."
     if not worth.ten.value:
         return (
-            f"The limit of {limit} is reached, but increasing it alone has no effect: another limit is reached with it."
+            f"The limit of {limit} is reached, but increasing it alone has no effect: another limit is reached at the "
+            "same point."
         )
     spread = f" (68 %: {between(worth.ten, worth.ten.ci68)})" if worth.ten.ci68 else ""
     if plan.question.kind == "target":
@@ -189,7 +190,11 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
         gain = f"saves {number(worth.ten)} {worth.ten.unit}{of}{spread}"
     else:
         gain = f"improves {plan.y} by {number(worth.ten)}{spread}"
-    kink = "; another limit is reached at the same point, so a decrease has another rate" if worth.one_sided else ""
+    kink = (
+        "; another limit is reached at the same point, so the rate is different if this limit decreases"
+        if worth.one_sided
+        else ""
+    )
     return f"The limit of {limit} is reached: ten per cent more {gain}{kink}."
 
 
@@ -206,7 +211,7 @@ def flatness(plan: Plan) -> list[str]:
         end = Quantity(n, spread, unit=N.unit)
         around = f" (68 %: {between(end, spread)})" if spread else ""
         ends.append(f"N = {number(end)}{around} on {number(D, d, 2)} {D.unit}")
-    return [f"Within {100 * flat.tolerance:g} % of the best {plan.y} from {ends[0]} to {ends[1]}."]
+    return [f"The {plan.y} is within {100 * flat.tolerance:g} % of the best {plan.y} from {ends[0]} to {ends[1]}."]
 
 
 SCHEMA = 1
@@ -242,7 +247,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
     found += [(line.row.quantity, line.amount) for line in plan.bill]
     for worth in plan.worth:
         limit = named(worth.limit, worth.most, plan.prices)
-        found.append((f"Ten per cent more than {limit} gains", worth.ten))
+        found.append((f"Gain from ten per cent more than {limit}", worth.ten))
     if plan.restated is not None:
         found.append((f"Compute by {plan.restated.rule.text}", plan.restated.C))
     if plan.saving is not None:

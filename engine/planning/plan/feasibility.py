@@ -176,7 +176,7 @@ def _by_law(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) 
     if known.resolved and not known.agrees(float(fit.values[known.name])):
         return _disputed(fit, known, asked, (p, float(np.mean(reached))))
     if known.resolved:
-        return _stated(p, "If the law holds, the floor allows it")
+        return _stated(p, "If the law holds, the target can be reached")
     limit = f"The floor {known.name} is below {rounded(known.upper(SURE))} (95 %)"
     if p >= SURE:
         return Reachability("reachable", None, f"{limit}, so {asked} can be reached.")
@@ -195,7 +195,7 @@ def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reacha
     within = " within the limits" if limited else ""
     if fit.confidence is None:
         return _unanimous(fit, f"{asked}{within}", reached)
-    able = f"If the law holds, {'it is reached within the limits' if limited else 'the floor allows it'}"
+    able = f"If the law holds, the target can be reached{' within the limits' if limited else ''}"
     floors = np.broadcast_to(floor(fit.law, fit.draws), len(fit.resamples))
     zero = (floors <= 0) & (np.ptp(floors) > 0) & (fit.sign > 0)
     if fit.confidence.resolved:

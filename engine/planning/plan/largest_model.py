@@ -79,12 +79,12 @@ def largest_models(fit: Fit) -> tuple[float, float] | None:
 
 
 def _better_by_little(task: Task, N: float, near: float) -> tuple[FitWarning, ...]:
-    better = f"has a loss less than {100 * SAME:g} % better"
+    better = f"improves the loss by less than {100 * SAME:g} %"
     if task.goal is not None:
         better = f"reduces the cost by less than {100 * SAME_COST:g} %"
     text = (
-        f"By the law a model of {count(N, 2)} parameters {better}, but it is far larger than the runs. The plan is "
-        f"limited to {count(near, 2)} parameters."
+        f"By the law a model of {count(N, 2)} parameters {better}, but it is far larger than the models of the "
+        f"runs. The plan is limited to {count(near, 2)} parameters."
     )
     return (FitWarning(LARGER_MODEL, text),)
 

@@ -46,7 +46,7 @@ def form_text(map: Fit, forms: Comparison) -> str:
     errors = {one.fit.law.name: one.error for one in forms.ranked}
     listed = [f"{own} {errors[map.law.name]:.1%}"] if map.law.name in errors else []
     listed += [f"{FORMS[name]} {error:.1%}" for name, error in errors.items() if name != map.law.name]
-    return f"Form: {own}. Error on the largest runs, left out in turn: {', '.join(listed)}."
+    return f"Form: {own}. Error on the largest runs, which are left out of the fit: {', '.join(listed)}."
 
 
 def form_caution(map: Fit, forms: Comparison, loss: float) -> FitWarning | None:

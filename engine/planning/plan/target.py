@@ -143,8 +143,9 @@ def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
         return ()
     total = count(float(task.cost(at)), 3)
     text = (
-        f"The plan minimises money, not compute: with {flops(float(at.C))} for {count(float(at.N), 3)} "
-        f"parameters on {count(float(at.D), 3)} {sample_unit(fit)} it would cost {total} {task.prices.currency}."
+        f"The plan minimises money, not compute. The plan with the least compute, {flops(float(at.C))} for "
+        f"{count(float(at.N), 3)} parameters on {count(float(at.D), 3)} {sample_unit(fit)}, costs {total} "
+        f"{task.prices.currency}."
     )
     return (FitWarning(LEAST_MONEY, text),)
 
@@ -221,8 +222,8 @@ def _of_minima(fit: Fit) -> tuple[FitWarning, ...]:
         return ()
     side = "high" if fit.larger_is_better else "low"
     text = (
-        f"Refits of iso-FLOP minima tend to a {bound(fit)} that is too {side}. In simulations the share of them that "
-        "reaches a target is 20 to 30 points too high near one half, so no probability is stated. Fit a surface such "
-        "as chinchilla."
+        f"Refits of iso-FLOP minima tend to a {bound(fit)} that is too {side}. In simulations, if about half of the "
+        "refits reach a target, the true probability is 20 to 30 percentage points lower. Therefore no probability is "
+        "stated. Fit a surface such as chinchilla."
     )
     return (FitWarning(plans.OPTIMISTIC, text),)

@@ -55,7 +55,7 @@ def utilisation_note(prices: Prices | None, N: float | None) -> tuple[FitWarning
     if prices is None or N is None or not prices.machine.assumed or prices.machine.utilisation >= UTILISATION:
         return ()
     text = (
-        f"Time and money count on {prices.machine.share}, the most that a model of {count(N)} parameters reaches. Give "
-        "the utilisation that you measured, if you know it."
+        f"Time and money are computed for {prices.machine.share}, the highest utilisation that a model of {count(N)} "
+        "parameters reaches. If you measured the utilisation, give it."
     )
     return (FitWarning(CODE, text),)

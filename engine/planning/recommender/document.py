@@ -162,7 +162,7 @@ def read_evidence(raw: Mapping[str, Any]) -> Evidence:
             {setting: float(x) for setting, x in raw.get("used", {}).items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PlannerError(f"This is no evidence that Isoplan wrote: {error!r} while reading it.") from error
+        raise PlannerError(f"This is not an evidence file that Isoplan wrote: {error!r} while reading it.") from error
 
 
 def _optimum(one: Optimum) -> dict[str, Any]:

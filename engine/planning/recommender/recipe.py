@@ -326,8 +326,8 @@ def _uncosted(
     return [
         FitWarning(
             NO_CURVE,
-            f"The cost of another {setting} is not known. {evidence.missing.get(setting, 'Its curve is not known.')} "
-            f"Give a sweep of {setting}.",
+            f"The cost of another {setting} is not known. "
+            f"{evidence.missing.get(setting, 'No curve of this setting is known.')} Give a sweep of {setting}.",
         )
         for setting in settings
         if others[setting] and choices[setting].value.value and not choices[setting].otherwise

@@ -220,18 +220,21 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
         note = f"optimum {count(at.x.value)} of {where}, limited by memory"
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
     if at.place == "outside left":
-        note = f"outside {where}: a K below its smallest value, {count(at.low)}, may be better, so sweep smaller K"
+        note = (
+            f"outside {where}: a K below {count(at.low)}, the smallest of the sweep, may be better, so sweep smaller K"
+        )
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if at.place != "outside right":
         note = at.why or f"not located by {where}"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap is None:
         note = (
-            f"outside {where}: K is at least {count(at.high)}, its largest value, if this K fits into the device memory"
+            f"outside {where}: the best K is at least {count(at.high)}, the largest of the sweep, if this K fits into "
+            "the device memory"
         )
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap < at.high:
-        note = f"outside {where}, which ends at {count(at.high)}; this value is the largest that fits into memory"
+        note = f"outside {where}, which ends at {count(at.high)}; K is the largest value that fits into memory"
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
     note = f"a lower limit: the runs still improve at the largest K of {where}; {count(cap)} fit into memory"
     return Quantity(at.high, unit="negatives", note=note), at.place, note, "sweep"

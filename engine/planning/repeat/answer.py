@@ -161,7 +161,7 @@ def simulate_or_repeat(
     laws = together(one_pass, repeated)
     if threshold is not None and threshold.law.estimator != "threshold":
         raise PlannerError(
-            f"The overfitting threshold is a fit of the law threshold and this one is of {threshold.law.key}."
+            f"The overfitting threshold needs a fit of the law threshold, but this fit is of {threshold.law.key}."
         )
     rule = rule or one_pass.compute
     _reachable(laws, target)
@@ -266,7 +266,8 @@ def _reachable(laws: Laws, target: float) -> None:
         floor = float(laws.best[name])
         if target <= floor and not np.any(laws.draws[name] < target):
             raise PlannerError(
-                f"A target loss of {target:g} is below the floor {rounded(floor)} of the {what}: ask for a higher one."
+                f"A target loss of {target:g} is below the floor {rounded(floor)} of the {what}: ask for a higher "
+                "target."
             )
 
 
@@ -328,7 +329,7 @@ def _answer(
     return SimulateOrRepeat(
         float(target), carrier.spec.y, rule, costs, factor or Quantity(kappa.value, unit="times", note="given"),
         first, second, q("omega", "times"), q("saving", "times"), break_even,
-        q("passes", "one-pass training costs of a sample"),
+        q("passes", "times"),
         laws.shared,
         float(np.mean(draws["rep_total"] < draws["one_total"])) if some and not small else None,
         float(np.mean(reached)) if some and laws.resolved else None,

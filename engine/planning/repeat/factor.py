@@ -47,8 +47,8 @@ def stated(kappa: float) -> Factor:
     """
     if not (math.isfinite(kappa) and kappa >= 1):
         raise PlannerError(
-            f"kappa = {kappa:g} would need less compute than the best single pass: give a factor of at least 1, "
-            "such as 10."
+            f"With kappa = {kappa:g}, repeated training would need less compute than the best single pass: give a "
+            "factor of at least 1, such as 10."
         )
     return Factor(float(kappa))
 

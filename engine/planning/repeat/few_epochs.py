@@ -69,7 +69,7 @@ def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule |
         )
     bound = float(floor(surface.law, surface.values))
     if not target > bound:
-        raise PlannerError(f"A target loss of {target:g} is not above the floor {bound:.4g}: ask for a higher one.")
+        raise PlannerError(f"A target loss of {target:g} is not above the floor {bound:.4g}: ask for a higher target.")
     rule = rule or surface.compute
     once = least_compute(surface.law, surface.values, np.asarray(float(target)), rule)
     if not math.isfinite(float(once.D)):

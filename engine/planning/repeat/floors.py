@@ -28,7 +28,7 @@ from isoplan.engine.quantities import rounded
 
 ONE_FLOOR, FLOORS_APART, NO_THRESHOLD, NO_SAVING = "one-floor", "floors-apart", "no-threshold", "no-saving"
 ONE_PASS = ("E", "A", "B", "alpha", "beta")
-REJECTED = "the runs reject one floor (95 %)"
+REJECTED = "the runs reject a common floor (95 %)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +148,8 @@ def _repeated(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
     read = fit.law.repetition
     if read is None:
         raise PlannerError(
-            f"The law of repeated samples must be repetition over unique samples, but this fit is {fit.law.key}: "
-            "fit repetition to runs trained until the loss stops falling."
+            "The law of repeated samples must be the law repetition on unique samples, but this fit is of "
+            f"{fit.law.key}: fit repetition to runs trained until the loss stops falling."
         )
     return read(fit.values), read(fit.draws)
 
@@ -194,7 +194,10 @@ def notes(
     if math.isfinite(float(best["U"])) and float(best["saving"]) < 1:
         found.append(mismatch(laws, "repeating needs more unique samples than one pass"))
     if not reached:
-        text = f"Some resamples do not reach {target:g} in both regimes: they count as infinite cost in the intervals."
+        text = (
+            f"Some resamples do not reach {target:g} in at least one of the two regimes: they count as infinite cost "
+            "in the intervals."
+        )
         found.append(FitWarning(UNCERTAIN_FLOOR, text))
     return [warning for warning in found if warning is not None]
 

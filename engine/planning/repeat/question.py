@@ -27,7 +27,8 @@ FITS = (
     FitInput("Fit of threshold, for N and epochs of repeated training.", "threshold",
              label="Overfitting threshold", laws=("threshold",), optional=True),
     FitInput("Fit of data-constrained, for the cost of a few epochs.", "surface",
-             label="A few epochs, by data-constrained", link="few_epochs", laws=("data-constrained",), optional=True),
+             label="Data-constrained law for a few epochs", link="few_epochs", laws=("data-constrained",),
+             optional=True),
 )  # fmt: skip
 INPUTS = (
     replace(FIELDS["target_loss"], help="Target loss.", link="reach", required=True),
@@ -54,6 +55,6 @@ QUESTION = PlannerQuestion(
     grouped="repeated",
     curves=CurveInput("kappa", "Training curves that determine kappa, instead of --kappa.", "Source of kappa",
                       "kappa_from", "Computed from training curves with repeated samples."),
-    more="kappa from training curves, model size and epochs, few epochs",
+    more="More inputs: training curves for kappa; threshold for model size and epochs; a few epochs",
     costs=f"{__package__}.costs",
 )  # fmt: skip

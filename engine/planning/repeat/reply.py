@@ -39,8 +39,9 @@ UNPRICED = (
     "costs of both ways."
 )
 NO_FILE = {
-    "terminal": "This format requires prices. Give --sample-price, and --flop-price or --device and --hour-price.",
-    "python": "Answer: a file contains the costs of both regimes. Give sample_price, and flop_price or a device.",
+    "terminal": "This format requires prices. Give --sample-price, and also either --flop-price or both "
+    "--device and --hour-price.",
+    "python": "Answer: a file needs the costs of both regimes. Give sample_price, and also flop_price or a device.",
 }
 
 

@@ -36,7 +36,7 @@ COMPARED = {
     "omega": "omega: samples seen once / repeated samples, at the same loss and infinite N",
     "saving": "D / U: samples of the compute-optimal single pass / repeated samples",
     "break_even": "Break-even price of a sample",
-    "break_even_passes": "Break-even price in one-pass training costs of a sample",
+    "break_even_passes": "Break-even price of a sample / cost of training on it once",
     "kappa": "kappa: compute of repeated training / compute of the single pass",
 }
 ALONE = {
@@ -113,7 +113,7 @@ def unpriced(answer: SimulateOrRepeat) -> str:
         units = {name: q.unit for name, q in (("N", one.N), ("D", one.unique), ("C", one.C))}
         return in_place(answer.support, units, away)
     if one.unique.value is None or other.unique.value is None:
-        return f"The best fits do not reach {answer.y} {answer.target:g} in both regimes."
+        return f"At least one of the two best fits does not reach {answer.y} {answer.target:g}."
     if answer.mismatched:
         return f"These two laws cannot be compared at {answer.y} {answer.target:g}."
     return (
@@ -182,8 +182,8 @@ def worth_text(worth: Worth, unit: str) -> str:
         )
     return (
         f"Your {count(worth.U, 3)} {unit} reach {worth.once.unit} {_spread(worth.once)} if each is seen once, and "
-        f"{_spread(worth.repeated)} if they are repeated. Without repetition, the second value needs "
-        f"{_spread(worth.equivalent)} {unit}{extrapolation({'U': Quantity(worth.U, beyond=worth.beyond)})}."
+        f"{_spread(worth.repeated)} if they are repeated. Without repetition, {_spread(worth.equivalent)} {unit} are "
+        f"needed to reach the second value{extrapolation({'U': Quantity(worth.U, beyond=worth.beyond)})}."
     )
 
 

@@ -109,7 +109,7 @@ LIMITS = (
           said="number of parameters", limit="parameters"),
     Field("max_epochs", "Maximum number of epochs over the unique samples.", "epochs", amounts.EPOCHS, hint="4",
           said="number of epochs", limit="epochs"),
-    Field("max_hours", "Maximum number of hours on all devices.", "hours", amounts.HOURS, hint="24",
+    Field("max_hours", "Maximum wall-clock time of the training in hours.", "hours", amounts.HOURS, hint="24",
           said="number of hours", limit="hours"),
     Field("max_memory", "Maximum memory of the training state on each device [GB].", "memory", amounts.GIGABYTES,
           hint="80", said="memory of each device", limit="memory"),

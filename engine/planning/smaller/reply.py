@@ -90,7 +90,7 @@ def _sizes(curve: SameLoss, life: Lifetime | None) -> tuple[Part, ...]:
     if not curve.plan.answers:
         return ()
     head, *rows = size_rows(curve)
-    table = Table((*head[:-1], "Note"), tuple(rows), "Models of the same loss in numbers.")
+    table = Table((*head[:-1], "Note"), tuple(rows), "Sizes and additional compute of models with the same loss.")
     dashed = "" if curve.beyond.max() <= 0.005 else "; the dashed part of the line lies beyond the runs"
     caption = f"The star is the best size for training; the tint is the 68 % interval{dashed}."
     cheapest = life.fraction.value if life is not None and life.answers else None
@@ -108,7 +108,7 @@ def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Pa
     def chart() -> Chart:
         return chart_lifetime(lifetime_curve(fit, given.loss, served, given.rule, given.prices), life)
 
-    table = tabulate(lifetime_rows(life), "The cheapest size over its life in numbers.")
+    table = tabulate(lifetime_rows(life), "Numbers of the model with the least lifetime cost.")
     return (Part(table, chart if life.total.value is not None else None, "Over its life"),)
 
 

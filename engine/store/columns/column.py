@@ -80,8 +80,8 @@ class Reading:
         if self.unit in FUNCTIONS:
             return FUNCTIONS[self.unit][1]
         if self.unit == "bits":
-            what = f"nats per token ({self.number:g} bytes per token)" if self.number else "nats for the same unit"
-            return f"as bits, times ln 2: {what}"
+            what = f"nats per token ({self.number:g} bytes per token)" if self.number else "nats (times ln 2)"
+            return f"as bits, converted to {what}"
         if (found := device(self.unit)) is not None:
             return f"as hours of {found.name} at {100 * (self.number or UTILISATION):g} % of its peak"
         name = {"pf-days": "PF-days (8.64e19 FLOPs)"}.get(self.unit, self.unit)

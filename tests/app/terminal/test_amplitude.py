@@ -25,7 +25,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     assert shares[0] == shares[1] == shares[2] != ""
     shown = run("amplitude", "--particles", 4, "--target-error", 0.01, "--sigma", 1, "--process", "Zggg")
     assert "(RMS relative error 1 %) for 4 final-state particles needs" in shown.out
-    assert "sqrt(s) varies, 3 n_f - 4 for n_f = 4; the bound 4/d is 0.5" in shown.out
+    assert "sqrt(s) varies: d = 3 n_f - 4 with n_f = 4; the bound 4/d is 0.5" in shown.out
     two = run(*AMPLITUDE, "--anchor", CHEAP, "--anchor", "D=1e5,loss=1e-4,doubled=0", "--json")
     law = object_in(two.out)
     # Beyond the largest anchor, the plan uses the bound 4/d on the exponent. The intrinsic dimension d is 8.

@@ -184,7 +184,7 @@ def test_a_plan_for_people_is_a_sentence_and_a_table(run: Run, fitted: Path) -> 
     shown = run("plan", fitted, "--budget", "200 H200 hours")
     assert shown.code == 0
     assert shown.out.startswith("With 2.85 × 10²⁰ FLOPs train ")
-    assert "Within 1 % of the best loss from N = " in shown.out
+    assert "The loss is within 1 % of the best loss from N = " in shown.out
     assert "989 TFLOP/s dense bf16 peak of H200" in shown.err
 
 

@@ -58,11 +58,11 @@ def test_a_run_of_mine_and_a_relative_error(db: Database, open_page: Open) -> No
 
 
 def test_the_page_says_whether_the_energy_varies(db: Database, open_page: Open) -> None:
-    for fixed, d, energy in (("false", "5", "varies, 3 n_f - 4"), ("true", "4", "is fixed, 3 n_f - 5")):
+    for fixed, d, energy in (("false", "5", "varies: d = 3 n_f - 4"), ("true", "4", "is fixed: d = 3 n_f - 5")):
         at = open_page("amplitude", n_f="3", fixed=fixed, **RUN)
         (row,) = (row for row in lines(at) if row[0] == "Dimension d of the phase space")
         assert row[1] == d
-        assert row[2].startswith(f"sqrt(s) {energy} for n_f = 3; the bound 4/d is")
+        assert row[2].startswith(f"sqrt(s) {energy} with n_f = 3; the bound 4/d is")
 
 
 def test_raw_targets_and_a_failing_bound_are_flagged(db: Database, open_page: Open) -> None:

@@ -69,7 +69,7 @@ def test_the_published_laws_with_prices(demo: Database, open_page: Open) -> None
         == "17.2"
     )
     assert found["omega: samples seen once / repeated samples, at the same loss and infinite N [times]"] == "2.73"
-    assert found["Break-even price in one-pass training costs of a sample"] == "9.55"
+    assert found["Break-even price of a sample / cost of training on it once"] == "9.55"
     assert found["Repeat: Model size N"] == "–"
     totals = [number(one.total) for one in (expected.one_pass, expected.repeat)]
     assert [found[f"{name}: Total, money [EUR]"] for name in ("One pass", "Repeat")] == totals
@@ -115,7 +115,7 @@ def test_without_prices_only_what_needs_none(demo: Database, open_page: Open) ->
     assert heads(at)[0] == unpriced(simulate_or_repeat(ONE, TWO, 0.5, SampleCosts(1, 1), stated(10)))
     found = {line[0] for line in lines(at)}
     assert not any("money" in name or "EUR" in name for name in found)
-    assert "Break-even price in one-pass training costs of a sample" in found
+    assert "Break-even price of a sample / cost of training on it once" in found
     assert "Enter a device, its price per hour and the price of a simulated sample" in said(at)
 
 
@@ -169,13 +169,19 @@ def test_own_fits_carry_intervals(demo: Database, jets: str, open_page: Open) ->
     [
         ({"sample_price": "0"}, "The price of one sample is 0: give a positive number"),
         ({"hour_price": "0"}, "The price of one hour of H100 is 0: give a positive number"),
-        ({"kappa": "0.5"}, "kappa = 0.5 would need less compute than the best single pass"),
+        ({"kappa": "0.5"}, "With kappa = 0.5, repeated training would need less compute"),
         ({"kappa": "many"}, "The kappa 'many' cannot be read as a number"),
-        ({"reach": "0.32"}, "A target loss of 0.32 is below the floor 0.320 of the one-pass law: ask for a higher one"),
-        ({"reach": "0.3"}, "A target loss of 0.3 is below the floor 0.320 of the one-pass law: ask for a higher one"),
+        (
+            {"reach": "0.32"},
+            "A target loss of 0.32 is below the floor 0.320 of the one-pass law: ask for a higher target",
+        ),
+        (
+            {"reach": "0.3"},
+            "A target loss of 0.3 is below the floor 0.320 of the one-pass law: ask for a higher target",
+        ),
         ({"have": "-1"}, "The number of available samples, -1, is not possible. Give zero or a positive number"),
         ({"one_pass": TWO.hash}, "The one-pass law must be a surface over N and D, but this fit is repetition"),
-        ({"repeated": ONE.hash}, "must be repetition over unique samples, but this fit is chinchilla"),
+        ({"repeated": ONE.hash}, "must be the law repetition on unique samples, but this fit is of chinchilla"),
         ({"repeated": "0123456789ab"}, "The fit 0123456789ab of this link is not in this workspace"),
     ],
 )

@@ -200,7 +200,7 @@ def test_a_resolved_floor_gives_the_probability_of_its_curve(known_floor: Fit) -
     target = curve.upper(0.7)
     plan = plan_target(known_floor, target)
     assert plan.p_reach == pytest.approx(0.7, abs=1e-6)
-    assert "If the law holds, the floor allows it with probability about 70 %." in plan.sentence
+    assert "If the law holds, the target can be reached with probability about 70 %." in plan.sentence
     with pytest.raises(PlannerError, match="out of reach"):
         plan_target(known_floor, 0.5 * curve.upper(0.5))
 

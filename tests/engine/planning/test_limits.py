@@ -135,9 +135,7 @@ def test_a_law_without_repetition_credits_no_epoch(epoch: Fit) -> None:
     assert plan.derived["passes"].value == 1.0
     assert binding(plan) == {"unique", "budget"}
     (text,) = [w.text for w in plan.warnings if w.code == "epochs-not-credited"]
-    assert text.startswith(
-        "The law chinchilla does not describe repeated tokens, so epochs after the first have no effect"
-    )
+    assert text.startswith("The law chinchilla does not describe repeated tokens, so the plan has no second epoch")
 
 
 @pytest.mark.parametrize(
@@ -306,7 +304,7 @@ def test_resamples_beyond_the_limits_count_as_never() -> None:
     assert 0.2 < plan.p_reach < 0.6
     assert plan.allocation["C"].ci68 is not None
     assert math.isinf(plan.allocation["C"].ci68[1])
-    assert "If the law holds, it is reached within the limits with probability" in plan.sentence
+    assert "If the law holds, the target can be reached within the limits with probability" in plan.sentence
     assert any("within the limits" in w.text for w in plan.warnings)
 
 

@@ -40,7 +40,8 @@ def test_a_power_law_extrapolates_to_the_truth_and_the_other_form_is_named() -> 
     made = fit(choose_form(SPEC.model_copy(update={"bootstrap": 100}), runs, forms), runs)
     truth = 350 * (0.2685 / 0.25) ** 4.5
     assert float(made.predict({"loss": 0.25})) == pytest.approx(truth, rel=0.05)
-    assert form_text(made, forms).startswith("Form: power-law map. Error on the largest runs, left out in turn: power")
+    text = "Form: power-law map. Error on the largest runs, which are left out of the fit: power"
+    assert form_text(made, forms).startswith(text)
     caution = form_caution(made, forms, 0.25)
     assert caution is not None
     assert (caution.code, caution.level) == ("form", "caution")

@@ -70,7 +70,7 @@ def test_a_plan_states_open_ends_in_every_form() -> None:
     assert C.ci68[1] == math.inf
     assert C.value is not None
     assert C.ci68[0] < C.value < 6e25
-    assert "spend least money: 73 M EUR (68 %: at least 28 M) for 1.31 T parameters" in FAR.sentence
+    assert "at the lowest cost, spend 73 M EUR (68 %: at least 28 M) for 1.31 T parameters" in FAR.sentence
     # The interval of N ends only two decades beyond the runs, so the plan states both ends.
     assert "68 %: 945 B to 2.11 T" in FAR.sentence
     exported = document(FAR)

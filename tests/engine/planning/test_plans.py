@@ -92,7 +92,7 @@ def test_how_flat_the_optimum_is(epoch: Fit) -> None:
         assert epoch.predict({"N": N, "D": D}) == pytest.approx(1.01 * best, rel=1e-9)
         assert 6 * N * D == pytest.approx(1e21, rel=1e-12)
     assert plan.flat.N[0] < float(plan.allocation["N"].value or 0) < plan.flat.N[1]
-    assert "Within 1 % of the best loss from N = " in as_text(plan)
+    assert "The loss is within 1 % of the best loss from N = " in as_text(plan)
 
 
 @settings(max_examples=25)
@@ -148,8 +148,8 @@ def test_a_target_below_the_best_fits_floor_that_some_resample_reaches_has_no_va
     assert raw["allocation"]["C"]["ci68"] == [pytest.approx(raw["allocation"]["C"]["ci95"][0]), None]
     assert codes(plan)[0] == "best-fit-fails"
     assert (
-        plan.sentence == "The best fit does not reach loss 1.7 at any cost. If the law holds, the floor allows it with "
-        "probability about 40 %."
+        plan.sentence == "The best fit does not reach loss 1.7 at any cost. If the law holds, the target can be "
+        "reached with probability about 40 %."
     )
 
 
@@ -303,7 +303,9 @@ def test_resamples_without_an_optimum_are_counted_and_left_out() -> None:
 
 def test_a_best_fit_without_an_optimum_is_refused() -> None:
     gone = make_fit((1.8, 0.0, 2000.0, 0.3, 0.3))
-    with pytest.raises(PlannerError, match=r"no compute-optimal point there, because one of its terms is .*A = 0"):
+    with pytest.raises(
+        PlannerError, match=r"no compute-optimal point for this question, because one of its terms is .*A = 0"
+    ):
         plan_budget(gone, 1e20)
     with pytest.raises(PlannerError, match="no compute-optimal point"):
         plan_target(gone, 2.5)

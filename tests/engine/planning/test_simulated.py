@@ -89,7 +89,7 @@ def test_dear_samples_are_fewer_and_seen_more_often() -> None:
     passes = [value(plan, "passes") for plan in plans]
     assert passes == sorted(passes)
     said = plans[1].sentence
-    assert said.startswith("To reach loss 2.4 spend least money: 1620 EUR")
+    assert said.startswith("To reach loss 2.4 at the lowest cost, spend 1620 EUR")
     assert said.endswith("60.9 B tokens, 7.87 B of them unique and seen 7.74 times.")
 
 

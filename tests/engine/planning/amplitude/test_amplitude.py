@@ -195,8 +195,8 @@ def test_laws_of_raw_amplitudes_carry_a_flag_and_no_relative_error() -> None:
 @pytest.mark.parametrize(
     ("fixed", "said"),
     [
-        (False, "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"),
-        (True, "sqrt(s) is fixed, 3 n_f - 5 for n_f = 3; the bound 4/d is 1"),
+        (False, "sqrt(s) varies: d = 3 n_f - 4 with n_f = 3; the bound 4/d is 0.8"),
+        (True, "sqrt(s) is fixed: d = 3 n_f - 5 with n_f = 3; the bound 4/d is 1"),
     ],
 )
 def test_a_plan_says_whether_the_energy_varies(fixed: bool, said: str) -> None:
@@ -358,7 +358,7 @@ def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None
         ),
         (
             lambda: plan_amplitude(3, of_mse(1e-3), law=published_law("Zgg"), floor=1e-5),
-            "A published law already has a floor. Leave the floor out, or give an anchor.",
+            "A published law already has a floor. Leave the floor out, or give an anchor instead of the",
         ),
         (lambda: published_law("Zbb"), "No amplitude law of 'Zbb' is published: choose one of ttH, Zg,"),
         (lambda: published_law("Zg", "N"), "No law of Zg against N with MLP-I, MSE is published"),

@@ -54,7 +54,7 @@ def test_csv_holds_every_digit(plan: Plan) -> None:
     assert float(rows["Model size N"]["high95"]) == N.ci95[1]
     assert float(rows["Total, money"]["value"]) > 0
     assert rows["Total, money"]["unit"] == "USD"
-    assert "Ten per cent more than 6.00 B unique samples gains" in rows
+    assert "Gain from ten per cent more than 6.00 B unique samples" in rows
     assert "Compute by C = 6 n_p N D with n_p = 2" in rows
 
 

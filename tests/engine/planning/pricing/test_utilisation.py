@@ -30,7 +30,7 @@ def test_a_small_model_counts_on_the_utilisation_that_it_reaches(asked: dict[str
     hours = next(x.amount.value for x in plan.bill if (x.part, x.what) == ("training", "time"))
     assert hours == pytest.approx((plan.allocation["C"].value or 0) / (machine.utilisation * machine.peak) / 3600)
     (said,) = [w.text for w in plan.warnings if w.code == CODE]
-    assert said.startswith(f"Time and money count on {machine.share}, the most that a model of ")
+    assert said.startswith(f"Time and money are computed for {machine.share}, the highest utilisation ")
     assert read_prices(prices_json(plan.prices)) == plan.prices
 
 

@@ -270,7 +270,7 @@ def test_rejected_floors_stay_apart_and_say_so() -> None:
     one, rep = tables(0, (0.0, 0.6), (0.002, 0.002))
     found = simulate_or_repeat(one, rep, 0.9, COSTS, stated(10))
     text = next(w.text for w in found.warnings if w.code == FLOORS_APART)
-    assert "and the runs reject one floor (95 %)" in text
+    assert "and the runs reject a common floor (95 %)" in text
     assert not found.shared
 
 
