@@ -100,7 +100,9 @@ def _read_anchor(anchor: Anchor | Mapping[str, Amount]) -> Anchor:
     unknown = next((name for name in anchor if name not in OF_ANCHOR), "")
     if unknown:
         raise PlannerError(f"Option anchors: {unknown} is unknown. Use {', '.join(OF_ANCHOR)}.")
-    usage = 'Option anchors: name the axis that limits the run first, and its loss: {"D": 1e4, "loss": 1e-3}.'
+    usage = (
+        'Option anchors: give the axis that limits the run, then the loss of the run, as in {"D": 1e4, "loss": 1e-3}.'
+    )
     return read_anchor({name: as_text(x) for name, x in anchor.items()}, "option anchors", usage)
 
 

@@ -91,7 +91,9 @@ def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:
     """
     if curves or (shared and runs.roles.each):
         other = "curves" if curves else "share"
-        raise PlannerError(f"Option {other}: runs with groups do not allow it. Remove {other}, share or each=True.")
+        raise PlannerError(
+            f"Option {other}: not possible for runs with groups. Remove {other}, or remove the groups (share, each)."
+        )
 
 
 def compare(

@@ -80,7 +80,9 @@ def plan(
     metric, target = _read_target(target_loss, target_metric)
     maps = _read_maps(law, metric_map, metric)
     if bool(metric) != (budget is None and bool(maps)) or (metric and len(maps) != 1):
-        raise PlannerError("Option metric_map: a target in a metric needs target_metric and one map of this metric.")
+        raise PlannerError(
+            "Option metric_map: if the target is a metric, give target_metric and exactly one metric_map."
+        )
     check_runs(runs, rule, second_rule)
     used = choose_rule(rule, n_p, runs, law)
     second_tokens = tokens_of_second(second_rule, used or law.compute)

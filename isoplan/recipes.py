@@ -153,7 +153,7 @@ def _evidence_of(table: Table, asked: Asked, options: RecipeOptions, measured: b
 
     named = options.get("map_runs", {})
     nothing = (
-        "Option runs: no runs vary N, s, B or K alone. Name the columns, as in "
+        "Option runs: no runs differ in only one of N, s, B and K. Name the columns, as in "
         'map_runs={"N": "params", "K": "negatives"}.'
     )
     how = _how_to_read(options) | {"rows": options.get("rows"), "pooled": as_tuple(options.get("pooled", ()))}

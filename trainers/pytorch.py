@@ -90,7 +90,7 @@ def describe(gpus: int) -> str:
         return f"Training: PyTorch {torch.__version__} sees {number} ({', '.join(names)})."
     if gpus:
         return (
-            f"Training: PyTorch {torch.__version__} cannot use the GPU of this machine ({gpus} listed). {BUILD}, or "
+            f"Training: PyTorch {torch.__version__} cannot use the GPUs of this machine (number: {gpus}). {BUILD}, or "
             f"set the field device of cells to cpu."
         )
     return f"Training: PyTorch {torch.__version__} sees no GPU. Cells run on the CPU."

@@ -63,7 +63,7 @@ def read_checkpoint(place: Path, device: torch.device) -> Iterator[dict[str, Any
         yield parts
         set_random_state(parts["rng"], device)
     except Exception as error:
-        raise CellError(f"The {place.name} cannot be read ({error}).") from error
+        raise CellError(f"The {place.name} cannot be used ({error}).") from error
 
 
 def make_or_resume(make: Callable[[], T], stream: RunContext) -> T:

@@ -128,7 +128,7 @@ def recipe(
             parts.append(read_evidence(table, columns, asked, how, nothing, only=setting))
     if runs is not None:
         nothing = (
-            f"--runs: no runs of {runs.name} vary N, s, B or K alone. "
+            f"--runs: no runs of {runs.name} differ in only one of N, s, B and K. "
             "Name the columns, as in --map-runs N=params,K=negatives."
         )
         columns, nothing = reading.read_map(map_runs or []), "" if is_measured(rule) else nothing

@@ -98,7 +98,7 @@ def test_what_is_no_table_is_one_sentence(table: Any, why: str) -> None:
         ({"budget": 1e21, "rule": "measured"}, "Option rule: measured needs runs with a column of C. Add runs."),
         ({"budget": 1e21, "second_rule": "zetaND:x"}, "Option second_rule: 'x' cannot be read. Write zetaND:zeta="),
         ({"target_metric": "R"}, 'Option target_metric: name one metric and its value, as in {"R": 5000}.'),
-        ({"target_metric": {"R": 5}}, "Option metric_map: a target in a metric needs target_metric and one map"),
+        ({"target_metric": {"R": 5}}, "Option metric_map: if the target is a metric, give target_metric and"),
     ],
 )
 def test_wrong_options_of_a_plan_are_one_sentence(options: dict[str, Any], why: str, one_pass: Fit) -> None:
@@ -125,9 +125,9 @@ def test_wrong_options_of_other_answers_are_one_sentence(folder: Path, one_pass:
         ip.recipe(1e18, "recall@10", where="N > 1")
     with pytest.raises(ip.PlannerError, match=r"Option instead: 'x' is not possible. Use one of 's', 'B', 'K'"):
         ip.recipe(1e18, "recall@10", instead={"x": 1})  # type: ignore[dict-item]
-    with pytest.raises(ip.PlannerError, match=r"Option runs: no runs vary N, s, B or K alone"):
+    with pytest.raises(ip.PlannerError, match=r"Option runs: no runs differ in only one of N, s, B and K"):
         ip.recipe(1e18, "recall@10", runs=pd.DataFrame({"alpha": [1, 3], "beta": [2, 4]}))
     with pytest.raises(ip.PlannerError, match=r"Options target_mse, target_error, points: give exactly one of them"):
         ip.amplitude(5)
-    with pytest.raises(ip.PlannerError, match=r"Option anchors: name the axis that limits the run first"):
+    with pytest.raises(ip.PlannerError, match=r"Option anchors: give the axis that limits the run, then the loss"):
         ip.amplitude(5, target_mse=1e-6, anchors=[{"loss": 1e-3}])

@@ -99,8 +99,8 @@ def test_gpus_are_counted_and_one_that_torch_cannot_use_is_said(monkeypatch: pyt
     fake(monkeypatch, [])
     assert pytorch.describe(0) == "Training: PyTorch 2.13.0 sees no GPU. Cells run on the CPU."
     assert pytorch.describe(1) == (
-        "Training: PyTorch 2.13.0 cannot use the GPU of this machine (1 listed). Install the build of PyTorch for this "
-        "GPU and its driver, or set the field device of cells to cpu."
+        "Training: PyTorch 2.13.0 cannot use the GPUs of this machine (number: 1). Install the build of PyTorch for "
+        "this GPU and its driver, or set the field device of cells to cpu."
     )
     pytorch.check_torch("Jets", "cpu")
     with pytest.raises(CellError, match=r"Jets run on a GPU here, but PyTorch 2\.13\.0 cannot use it\. Install the bu"):

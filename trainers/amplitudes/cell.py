@@ -57,7 +57,8 @@ class AmplitudeCell(Cell):
             le=1e5,
             json_schema_extra={ZERO: "varies"},
             title="sqrt(s)",
-            description="Fixed sqrt(s) of simulated and toy events in GeV. Varies: d is larger by one.",
+            description="Fixed sqrt(s) of simulated and toy events in GeV. Varies: sqrt(s) varies between "
+            "events, so d is larger by one.",
         ),
     ] = 0.0
     points: Annotated[
@@ -113,7 +114,7 @@ class AmplitudeCell(Cell):
         ),
     ] = 32.0
     iterations: Annotated[
-        int, Field(ge=1, le=10**9, title="Iterations", description="Training steps (used if the budget is 0).")
+        int, Field(ge=1, le=10**9, title="Iterations", description="Number of training steps (used if C is 0).")
     ] = 10_000
     budget: Annotated[
         float,
@@ -243,8 +244,8 @@ class AmplitudeCell(Cell):
         step = self.shape(facts).training_flops * self.points_a_batch
         if self.budget < step / 2:
             raise PlannerError(
-                f"The budget of {self.budget:.3g} FLOPs is less than one iteration of {step:.3g} FLOPs: raise it, or "
-                "make N or the batch smaller."
+                f"The budget of {self.budget:.3g} FLOPs is less than one iteration of {step:.3g} FLOPs: raise the "
+                "budget, or make N or the batch smaller."
             )
         return max(round(self.budget / step), 1)
 
@@ -312,7 +313,7 @@ def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
 def check(root: Path, cell: AmplitudeCell) -> None:
     """Check that the fields of ``cell`` agree and that its events are available. Raises PlannerError otherwise."""
     if not cell.layers and not cell.parameters:
-        raise PlannerError("Layers is 0 and must then be computed from N, but N is 0: set Parameters N, or set Layers.")
+        raise PlannerError("Layers is 0, so it is computed from N, but N is 0: set Parameters N, or set Layers.")
     NETWORKS[cell.network].check(cell.parametrization)
     facts = facts_of(root, cell.source)
     _ = cell.updates(facts), cell.shape(facts)

@@ -41,8 +41,8 @@ class Events:
         check_shapes(shape, {"amplitude": self.amplitude.shape, "weight": self.weight.shape})
         if self.process and shape[1] != len(PROCESSES[self.process].particles):
             raise PlannerError(
-                f"The momenta have {shape[1]} particles and {self.process} has "
-                f"{len(PROCESSES[self.process].particles)}: {PROCESSES[self.process].title}, incoming ones included."
+                f"The momenta have {shape[1]} particles, but {self.process} ({PROCESSES[self.process].title}) has "
+                f"{len(PROCESSES[self.process].particles)}, including the two incoming particles."
             )
 
     def __len__(self) -> int:
@@ -61,8 +61,8 @@ def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]
     """
     if len(momenta) != 3 or momenta[2] != 4 or momenta[1] < LEAST:
         raise PlannerError(
-            f"The momenta have the shape {momenta}: give (events, particles, 4) as (E, px, py, pz) in GeV, two "
-            "incoming particles first and two outgoing ones at least."
+            f"The momenta have the shape {momenta}: give an array (events, particles, 4) of (E, px, py, pz) in "
+            "GeV, with two incoming particles first, then at least two outgoing particles."
         )
     for name, shape in columns.items():
         if shape != momenta[:1]:
@@ -76,7 +76,8 @@ def check_process(name: str) -> None:
     """Check that ``name`` is the name of a built-in process, or "". Raises PlannerError otherwise."""
     if name and name not in PROCESSES:
         raise PlannerError(
-            f"There is no built-in process {name!r}: use {', '.join(PROCESSES)}, or no name for a process of your own."
+            f"There is no built-in process {name!r}: use {', '.join(PROCESSES)}, or an empty name for a "
+            "process of your own."
         )
 
 

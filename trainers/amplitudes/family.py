@@ -42,7 +42,7 @@ PRESETS = {
     ),
     "uncertainty": Preset(
         {"process": "ttH", "points": "1000, 10000, 100000", "objective": "mse, heteroscedastic", "iterations": "20000"},
-        "The same surrogates with and without a learned uncertainty, whose pulls are measured (amplitudes, Sec. 4.2).",
+        "Surrogates with and without a learned uncertainty, and the pulls of this uncertainty (amplitudes, Sec. 4.2).",
     ),
 }  # fmt: skip
 

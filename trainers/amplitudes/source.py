@@ -223,8 +223,8 @@ def import_file(root: Path, name: str, sent: bytes) -> None:
     """
     if not re.fullmatch(NAME, name):
         raise PlannerError(
-            f"The file {name!r} has an invalid name: use letters, digits, dots, hyphens and underscores, at most "
-            "64 signs, the first a letter or digit."
+            f"The file {name!r} has an invalid name: use at most 64 letters, digits, dots, hyphens and "
+            "underscores, and begin with a letter or digit."
         )
     format_of(Path(name))
     if len(sent) > MOST_BYTES:

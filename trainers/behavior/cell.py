@@ -45,18 +45,22 @@ class BehaviorCell(Cell):
         Field(
             pattern=NAME,
             title="Data",
-            description="Name of the event log: synthetic generates one, any other name is a folder in behavior/ "
-            "of the workspace. The folder has a file of events and optionally one of items, as CSV or "
-            "Parquet; events can also be lines of user and item.",
+            description="Name of the event log. synthetic: Isoplan generates the log. Any other name: a folder in "
+            "behavior/ of the workspace with a file of events and optionally a file of items, as CSV or Parquet. The "
+            "events can also be a text file with a user and an item in each line.",
         ),
     ] = SYNTHETIC
     items: Annotated[
         int,
-        Field(ge=40, le=10**8, title="Items", description="Number of items of a synthetic log; not used for others."),
+        Field(
+            ge=40, le=10**8, title="Items", description="Number of items of a synthetic log; not used for other logs."
+        ),
     ] = 2_000
     users: Annotated[
         int,
-        Field(ge=20, le=10**8, title="Users", description="Number of users of a synthetic log; not used for others."),
+        Field(
+            ge=20, le=10**8, title="Users", description="Number of users of a synthetic log; not used for other logs."
+        ),
     ] = 2_000
     user_events: Annotated[
         float,
@@ -72,7 +76,8 @@ class BehaviorCell(Cell):
         ),
     ] = "last"
     judge: Annotated[
-        Literal["validation", "test"], Field(title="Judged on", description="The scored set of held-out events.")
+        Literal["validation", "test"],
+        Field(title="Judged on", description="Set of held-out events on which the model is scored."),
     ] = "validation"
     stage: Annotated[
         int,
@@ -94,8 +99,8 @@ class BehaviorCell(Cell):
         Literal["mean", "joint"],
         Field(
             title="Softmax",
-            description="Used if K > 0. mean: the mean of the losses over the batch's targets and over the drawn "
-            "items; joint: one loss over both.",
+            description="Used if K > 0. mean: the mean of two losses, one with the targets of the batch as candidates "
+            "and one with the drawn items; joint: one loss with all these candidates.",
         ),
     ] = "mean"
     log_q: Annotated[
@@ -168,8 +173,8 @@ class BehaviorCell(Cell):
         int,
         Field(
             ge=1, le=9, title="Rates tried",
-            description="Number of learning rates, a factor of 2 apart and centred on the learning rate. The run "
-            "with the smallest training loss is kept.",
+            description="Number of learning rates to try. They differ by factors of 2 and are centred on the field "
+            "Learning rate. The run with the smallest training loss is kept.",
         ),
     ] = 1  # fmt: skip
     schedule: Annotated[

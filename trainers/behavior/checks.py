@@ -12,13 +12,15 @@ from isoplan.trainers.behavior.logs.log import FOLDER, Facts
 def check(root: Path, cell: BehaviorCell) -> None:
     """Check that the fields of a cell are compatible and that its log exists. Raises PlannerError otherwise."""
     if not cell.budget and not cell.width:
-        raise PlannerError("Width 0 needs a budget, which then sets the width: give a budget or a width.")
+        raise PlannerError(
+            "Width d is 0, so it is computed from the budget, but there is no budget: give a budget or a width."
+        )
     if cell.split == "last-one" and cell.judge == "validation":
         raise PlannerError("The split last-one has no validation set: judge on test, or use the split last or time.")
     if cell.negatives and cell.stage == 1 and cell.budget:
         raise PlannerError(
-            f"The step formula of stage 1 has no K = {cell.negatives:,} extra negatives: give steps and no budget, or "
-            "use stage 2."
+            f"The budget of stage 1 cannot be converted to steps with K = {cell.negatives:,} extra negatives: give "
+            "steps and no budget, or use stage 2."
         )
     if cell.data != SYNTHETIC and not (root / FOLDER / cell.data).is_dir():
         raise PlannerError(

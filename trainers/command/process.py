@@ -167,7 +167,9 @@ def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
         )
     found = said.result if said.result is not None else said.values
     if said.loss not in found:
-        raise CellError(f"The program {name} reported no {said.loss}: write it in the result of the last line.")
+        raise CellError(
+            f"The program {name} reported no {said.loss}: write it in the object result of the last JSON line."
+        )
     return found
 
 

@@ -49,7 +49,9 @@ class Shape:
             if getattr(self, name) < 1:
                 raise PlannerError(f"{name} is {getattr(self, name)}: the Transformer needs at least 1.")
         if self.width % self.heads:
-            raise PlannerError(f"Width {self.width} cannot be split over {self.heads} heads: use a multiple of them.")
+            raise PlannerError(
+                f"Width {self.width} cannot be split over {self.heads} heads: use a multiple of the number of heads."
+            )
         if not 0 <= self.dropout < 1:
             raise PlannerError(f"Dropout is {self.dropout:g}: use at least 0 and less than 1.")
 
@@ -129,9 +131,9 @@ class JetCell(Cell):
         Field(
             pattern=NAME,
             title="Data",
-            description="Name of the jets: simulated generates missing jets with Pythia, toy generates random "
-            "numbers for tests. Any other name is a folder in jets/ of the workspace with JetClass "
-            "files in its subfolders train, validation and test.",
+            description="Name of the jets. simulated: Pythia generates jets that are not yet in the workspace. toy: "
+            "random numbers for tests. Any other name: a folder in jets/ of the workspace with JetClass files in its "
+            "subfolders train, validation and test.",
         ),
     ] = SIMULATED
     inputs: Annotated[
@@ -163,8 +165,8 @@ class JetCell(Cell):
             gt=0,
             le=10,
             title="Patience",
-            description="Training ends after this many passes without a better loss, as a fraction of the passes "
-            "up to the best one.",
+            description="Number of passes without a better loss after which training ends, divided by the number of "
+            "passes up to the best pass.",
         ),
     ] = 0.5
     batch: Annotated[
@@ -216,8 +218,8 @@ class JetCell(Cell):
         int,
         Field(
             ge=0, le=20_000_000, json_schema_extra={ZERO: "none"}, title="Test jets of QCD",
-            description="Number of QCD jets for the rejections, with 1 % as many jets of each signal. None: the "
-            "validation jets are used.",
+            description="Number of QCD test jets for the rejections. Each signal class has 1 % of this number. None: "
+            "the validation jets are used.",
         ),
     ] = 0  # fmt: skip
     device: Device = "auto"

@@ -117,7 +117,9 @@ def _fill(pieces: Iterable[JetSet], place: Path) -> None:
                     _header(file, name, (0, width) if name == "features" else (0,))
                 _append(out["starts"], "starts", np.zeros(1, np.int64))
             elif piece.features.shape[1] != width:
-                raise ValueError(f"jets of {width} features, then of {piece.features.shape[1]}")
+                raise ValueError(
+                    f"all jets must have {width} features like the first jets, not {piece.features.shape[1]}"
+                )
             _append(out["features"], "features", piece.features)
             _append(out["starts"], "starts", piece.starts[1:] + particles)
             _append(out["labels"], "labels", piece.labels)
@@ -260,7 +262,7 @@ def _flat(path: Path, first: int, arrays: Any, branches: Sequence[str]) -> tuple
         jagged = name.startswith("part_")
         if values.ndim != 1 + jagged:
             what = "one list of numbers" if jagged else "one number"
-            raise PlannerError(f"Branch {name} of {path} must hold {what} a jet.")
+            raise PlannerError(f"Branch {name} of {path} must hold {what} per jet.")
         if jagged:
             own = ak.to_numpy(ak.num(values)).astype(np.int64)
             lengths = own if lengths is None else lengths
@@ -302,7 +304,9 @@ def _labels(path: Path, first: int, arrays: Any) -> NDArray[np.int64]:
     try:
         marks = np.stack([np.asarray(arrays[name]).astype(np.float64) for name in LABELS], axis=1)
     except (TypeError, ValueError):
-        raise PlannerError(f"The branches {LABELS[0]} to {LABELS[-1]} of {path} must hold one number a jet.") from None
+        raise PlannerError(
+            f"The branches {LABELS[0]} to {LABELS[-1]} of {path} must hold one number per jet."
+        ) from None
     wrong = ~np.isin(marks, (0, 1)).all(axis=1) | (marks.sum(axis=1) != 1)
     if wrong.any():
         raise PlannerError(

@@ -130,7 +130,7 @@ class Trainer:
         """Load a checkpoint. Raises CellError if it cannot be read or was written for other jets."""
         with training_loop.read_checkpoint(place, self.device) as found:
             if found["jets"] != self.jets:
-                raise CellError("the jets have changed since")
+                raise CellError("the jets have changed since it was saved")
             self.model.load_state_dict(found["model"])
             self.optimiser.load_state_dict(found["optimiser"])
             self.kept, self.state = found["kept"], State(**found["state"])

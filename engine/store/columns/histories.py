@@ -236,9 +236,15 @@ def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np
         times = {name: x for name, x in times.items() if plain(untracked(name)) in NOW}
     of, least = (names, RISING) if names is not None else (cells["N"], 0.0)
     found = next((name for name, x in times.items() if _repeat(of, cells["N"], x, least)), None)
-    how, todo = f"column {roles.run!r} repeats", "count the last row of each run on the Data page (--rows last"
+    how, todo = (
+        f"several rows have the same name (column {roles.run!r})",
+        "use only the last row of each run, on the Data page (--rows last",
+    )
     if names is None:
-        how, todo = "N repeats and no column names the runs", "map the column with their names to run (--map run=COLUMN"
+        how, todo = (
+            "several rows without run names have the same N",
+            "map the column of run names to the role run (--map run=COLUMN",
+        )
     if found is None:
         return []
     return [

@@ -49,7 +49,7 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
     check_derived(columns, roles)
     for name in roles.pooled:
         if name not in by_name:
-            raise unknown_column(name, by_name, "of the runs to fit together")
+            raise unknown_column(name, by_name, "with values to fit as one law")
     if roles.each and roles.group is None:
         raise PlannerError("Separate laws need a group: choose a column; each of its values gets its own law.")
 
@@ -185,8 +185,8 @@ def _samples(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
         return
     derive = f"D = {quoted(epochs.name)} * {quoted(roles.D)}"
     yield (
-        f"D (column {roles.D!r}): the name denotes the size of a dataset, and column {epochs.name!r} counts epochs. "
-        f"To use the samples seen in training, compute {derive} on the Data page "
+        f"D (column {roles.D!r}): the name denotes the size of a dataset, not the samples seen in all epochs (column "
+        f"{epochs.name!r}). To use the samples seen in training as D, compute {derive} on the Data page "
         f"(--derive {shlex.quote(derive)} in the terminal)."
     )
 

@@ -100,7 +100,7 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
     if np.median(D) >= 1 and (stated or (PER_PARAMETER[0] <= low and high <= PER_PARAMETER[1])):
         return ""
     return (
-        f"it cannot be computed from C (column {name!r}), whose unit is not known: in FLOPs it would give D = "
+        f"it cannot be computed from C (column {name!r}) because the unit of C is not known: FLOPs would give D = "
         f"{D.min():.2g} to {D.max():.2g} samples; {_may_be(name, unit)}, or map a column to D"
     )
 
@@ -143,7 +143,7 @@ def _nearest(per_parameter: float, powers: Mapping[str, float]) -> str:
 
 def _may_be(column: str, unit: str) -> str:
     what = OPEN[unit][0] if unit in OPEN else read_conversion(unit, column).about.removeprefix("as ")
-    return f"it may be {what}: {_convert(column, unit)}"
+    return f"the column may be {what}: {_convert(column, unit)}"
 
 
 def _unit_in_name(column: str, role: str, x: Floats) -> str:
@@ -289,8 +289,8 @@ def _stragglers(runs: Runs, rule: ComputeRule, ratio: Floats) -> list[str]:
         return []
     count = int(far.sum())
     return [
-        f"In {count:,} of {len(ratio):,} rows {_column(runs, 'C')} is a thousand times or more away from "
-        f"{rule.text.removeprefix('C = ')} while the others agree: their units may differ."
+        f"In {count:,} of {len(ratio):,} rows, {_column(runs, 'C')} differs from {rule.text.removeprefix('C = ')} by a "
+        "factor of about 1000 or more, and in the other rows it agrees: the rows may have different units."
     ]
 
 

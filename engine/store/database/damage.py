@@ -71,7 +71,8 @@ def advice(folder: Path) -> str:
     """
     fresh = (
         f"No backup of this workspace is recorded: move {FILE} and {FILE}.wal out of {folder} and start Isoplan again. "
-        "Finished cells become rows again, and uploads/ contains the original file of every imported table."
+        "Finished cells are then added to their tables again, and uploads/ contains the original file of every "
+        "imported table."
     )
     return f"{_UNTOUCHED} {_restoring(folder) or fresh}"
 

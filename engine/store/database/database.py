@@ -92,7 +92,7 @@ class Database:
         """
         self._check_open()
         if threading.current_thread().name.startswith("store-writer"):
-            raise RuntimeError("a write inside a write would wait for itself")
+            raise RuntimeError("write() must not be called inside another write, because it would wait for itself")
         with explained(self.folder):
             return self._writer.submit(self._transact, change).result()
 

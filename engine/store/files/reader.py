@@ -181,7 +181,9 @@ def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int)
     width = filled = 0
     for number, row in enumerate(sheet, 1):
         if number > SHEET_ROWS:
-            raise Refused(f"has rows beyond row {SHEET_ROWS:,}, the limit of a sheet: save it again, or as CSV.")
+            raise Refused(
+                f"has rows beyond row {SHEET_ROWS:,}, the limit of a sheet: save it again, or save it as CSV."
+            )
         used = max((i for i, cell in enumerate(row, 1) if cell is not None), default=0)
         if used == 0:
             continue
@@ -210,7 +212,10 @@ def _workbook(file: str) -> Iterator[Any]:
 
 
 def _long(rows: int) -> str:
-    return f"has more than {rows:,} rows: keep one row per run, or the points of its curve that a law needs."
+    return (
+        f"has more than {rows:,} rows: keep one row per run, or only those points of each training curve that a law "
+        "needs."
+    )
 
 
 def _literal(file: str) -> str:

@@ -23,7 +23,7 @@ SECONDS, MEGABYTES = 9, 1000
 READER = Path(__file__).with_name("reader.py")
 _UNPACKED_BYTES = 10 * MAX_UPLOAD_BYTES
 _UNREADABLE = {
-    "excel": "is not a readable Excel file (.xlsx): save it again, or as CSV.",
+    "excel": "is not a readable Excel file (.xlsx): save it again, or save it as CSV.",
     "duckdb": "is not a readable DuckDB file, or a newer DuckDB wrote it: export the table as Parquet.",
     "parquet": "is not a readable Parquet file: export it again.",
 }

@@ -41,11 +41,11 @@ _OURS = (RUN, SWEEP, *SIZES, "family", "version", "seconds", "begun", "host", "d
 _WHY = dict.fromkeys(_OURS, "How and where the cell ran.") | {
     RUN: "The name of the cell.",
     SWEEP: "The grid that the cell came from.",
-    "N": "Parameters, as the family of these cells counts them.",
-    "D": "Samples seen, as the family of these cells counts them.",
-    "U": "Unique samples, as the family of these cells counts them.",
-    "C": "Training compute in FLOPs, as the family of these cells counts it.",
-    "version": "Version of the code that trained it.",
+    "N": "Number of parameters, counted by the rule of this family of cells.",
+    "D": "Samples seen in training, counted by the rule of this family of cells.",
+    "U": "Unique samples, counted by the rule of this family of cells.",
+    "C": "Training compute in FLOPs, counted by the rule of this family of cells.",
+    "version": "Version of the code that trained the cell.",
     "seconds": "Seconds of training, measured.",
 }
 

@@ -77,7 +77,7 @@ def _checked(condition: str, columns: Sequence[str]) -> str:
     for node in tree.walk():
         _check_node(node)
     if not isinstance(tree.unnest(), _YES_OR_NO):
-        raise PlannerError(f"The condition {_short(condition)} is neither true nor false: {_HELP}.")
+        raise PlannerError(f"The value of the condition {_short(condition)} is neither true nor false: {_HELP}.")
 
     def physical(node: exp.Expr) -> exp.Expr:
         return exp.column(f"c{_resolve(node, columns)}") if isinstance(node, exp.Column) else node

@@ -134,8 +134,8 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
         return curves, np.full(len(curves), -1, dtype=np.int64)
     if "run" not in runs.labels:
         raise PlannerError(
-            f"The curves name their runs but {runs.source or 'the run table'} does not: map its column of run names to "
-            f"the role run, or leave {curves.roles.run} of the curves unmapped."
+            f"The curves have run names, but no column of {runs.source or 'the run table'} is mapped to run: map its "
+            f"column of run names, or leave column {curves.roles.run} of the curve table unmapped."
         )
     mine = pd.Index(runs.labels["run"])
     twice = mine[mine.duplicated()].unique().intersection(pd.Index(curves.names))
@@ -177,7 +177,9 @@ def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats
         ends = curves.values["step"][curves.starts[1:] - 1]
         last = _along(runs["step"], of_run) if "step" in runs else ends
         values["D"] = values["step"] * (_along(runs["D"], of_run) / np.where(last > 0, last, np.nan))[curves.of]
-        notes.append(f"D follows from step and the D of each run at its {'last step' if last is ends else 'step'}.")
+        notes.append(
+            f"D is proportional to step: it reaches the D of the run at its {'last step' if last is ends else 'step'}."
+        )
     if "epochs" not in values and {"D", "U"} <= values.keys():
         values["epochs"] = values["D"] / np.where(values["U"] > 0, values["U"], np.nan)
     if "C" not in values and {"D", "N"} <= values.keys():

@@ -101,7 +101,8 @@ def curves_within(db: Database, table_id: str) -> TableInfo:
     kept = db.folder / "uploads" / info.sha256 if db.folder else None
     if kept is None or not kept.is_file():
         raise PlannerError(
-            f"The original file of {info.name} is not in this workspace. Upload the file under Add training curves."
+            f"The original file of {info.name} is not in this workspace. Upload the file again, in the box "
+            "Add training curves."
         )
     part = info.name.partition(" · ")[2] or None
     table = add(db, kept, info.source, sheet=part, inner=part, curves_of=table_id)

@@ -62,7 +62,7 @@ def test_copies_count_once_where_that_is_asked_for(run: Run, three: Path, tmp_pa
     [
         (("--each",), "Option --each fits one law for each value of a column: add --group COLUMN."),
         (("--each", "--group", "dataset", "--share", "E"), "Option --each cannot be used with --share"),
-        (("--pool", "nowhere"), "Column 'nowhere' of the runs to fit together is not in the table"),
+        (("--pool", "nowhere"), "Column 'nowhere' with values to fit as one law is not in the table"),
     ],
 )
 def test_options_that_do_not_fit_are_one_sentence(run: Run, three: Path, options: tuple[str, ...], why: str) -> None:

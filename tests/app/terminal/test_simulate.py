@@ -55,7 +55,7 @@ def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, monkeypatch: pytest
 
     (tmp_path / "old.root").touch()
     ask("There is no class 'Hxx' of jets: use QCD, Hbb,", "--classes", "Hbb,Hxx")
-    ask("Name every class of jets once", "--classes", "Hbb,Hbb")
+    ask("Name at least one class of jets, and no class twice", "--classes", "Hbb,Hbb")
     ask("9 jets cannot be divided over 10 classes", n=9)
     ask("old.root already exists: name another file", out="old.root")
     ask("There is no folder ", out="no/jets.root")

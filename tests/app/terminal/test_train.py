@@ -136,7 +136,7 @@ def test_a_scheduler_that_is_not_safe_or_none_is_one_sentence(run: Run, root: Pa
         run("train", path, "--workspace", root, "--scheduler", "host"), "The scheduler 'host' is not an address"
     )
     far = ("--scheduler", "tcp://10.0.0.9:8786")
-    one_sentence(run("train", path, "--workspace", root, *far), "is beyond this machine and not encrypted")
+    one_sentence(run("train", path, "--workspace", root, *far), "on another machine is not encrypted")
     dry = run("train", path, "--workspace", root, *far, "--insecure", "--dry-run")
     assert dry.out.endswith("The cells run on other machines, so their time can differ from this estimate.\n")
     (root / "cluster.toml").write_text('kind = "address"\nscheduler = "tcp://10.0.0.9:8786"\ninsecure = true\n')

@@ -40,7 +40,7 @@ def test_runs_say_n_d_and_c_along_their_curves() -> None:
     assert curves["N"][:6].tolist() == [1e6] * 3 + [4e6] * 3
     assert curves["D"][:6].tolist() == [2.5e7, 5e7, 1e8, 5e7, 1e8, 2e8]
     assert curves["C"][:3].tolist() == [6 * 1e6 * d for d in (2.5e7, 5e7, 1e8)]
-    assert any("D follows from step" in note for note in curves.notes)
+    assert any("D is proportional to step" in note for note in curves.notes)
 
 
 def test_runs_say_of_which_data_set_their_curves_are() -> None:

@@ -248,7 +248,7 @@ def test_a_write_is_all_or_nothing_and_collisions_are_tried_again(db: Database) 
     assert db.write(collides) == 7
     with db.read() as cursor:
         assert cursor.execute("SELECT count(*) FROM views").fetchone() == (0,)
-    with pytest.raises(RuntimeError, match="inside a write"):
+    with pytest.raises(RuntimeError, match="inside another write"):
         db.write(lambda _: db.write(lambda cursor: None))
 
 

@@ -195,7 +195,7 @@ def test_mixed_units_are_named() -> None:
     assert "may be in units of 10^15 FLOPs" in unit_notes(peta)[0]
     sizes = [1e6, 1e7, 1e8, 1e9, 1e9]
     one = sized(sizes, [1e9] * 5, [6e9 * N for N in sizes[:4]] + [6e15])
-    assert "In 1 of 5 rows C is a thousand times or more away" in unit_notes(one)[0]
+    assert "In 1 of 5 rows, C differs from 6 N D by a factor of about 1000 or more" in unit_notes(one)[0]
     assert "N (column 'params') is at most 410" in unit_notes(sized([70, 410], [1e9, 2e9]))[0]
 
 

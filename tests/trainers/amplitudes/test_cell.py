@@ -75,8 +75,8 @@ def test_the_short_cell_asks_for_no_more_tests_than_the_cell() -> None:
     [
         ({"process": "gg"}, "The field process of the family amplitudes cannot be 'gg'"),
         ({"data": "../secret"}, "The field data of the family amplitudes cannot be '../secret'"),
-        ({"layers": 0}, "Layers is 0 and must then be computed from N, but N is 0: set Parameters N, or set Layers."),
-        ({"parameters": 5}, "N = 5 is too few for 6 invariants and 3 layers"),
+        ({"layers": 0}, "Layers is 0, so it is computed from N, but N is 0: set Parameters N, or set Layers."),
+        ({"parameters": 5}, "N = 5 is too small for an MLP with 6 invariants and 3 layers"),
         ({"budget": 1e4}, "The budget of 1e+04 FLOPs is less than one iteration of 6.54e+06 FLOPs"),
         ({"process": "ttH", "sqrt_s": 400}, "470"),
         ({"dimension_points": 50}, "The intrinsic dimension of 50 points is too uncertain"),

@@ -36,15 +36,17 @@ def test_good_events_pass_with_a_name_and_without() -> None:
 
 def test_shapes_that_do_not_fit() -> None:
     good = some().momenta
-    refused(r"shape \(6, 5, 3\): give \(events, particles, 4\)", momenta=good[:, :, :3])
-    refused(r"shape \(6, 3, 4\): .* two outgoing ones at least", momenta=good[:, :3], process="")
-    refused(r"4 particles and Zgg has 5: u ubar -> Z \+ 2 g, incoming ones included", momenta=good[:, :4])
+    refused(r"shape \(6, 5, 3\): give an array \(events, particles, 4\)", momenta=good[:, :, :3])
+    refused(r"shape \(6, 3, 4\): .* at least two outgoing particles", momenta=good[:, :3], process="")
+    refused(
+        r"4 particles, but Zgg \(u ubar -> Z \+ 2 g\) has 5, including the two incoming particles", momenta=good[:, :4]
+    )
     refused(r"amplitude has the shape \(5,\) and the momenta contain 6 events", amplitude=np.ones(5))
     refused(r"weight has the shape \(6, 1\) and", weight=np.ones((6, 1)))
 
 
 def test_an_unknown_process() -> None:
-    refused(r"no built-in process 'ggyy': use Zg, .*WWZ, or no name for a process of your own", process="ggyy")
+    refused(r"no built-in process 'ggyy': use Zg, .*WWZ, or an empty name for a process of your own", process="ggyy")
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])

@@ -123,7 +123,7 @@ def test_workers_of_several_threads_are_refused(root: Path, tmp_path: Path) -> N
         write(root, address)
         with workers(tmp_path / "dask", address, None, "--nthreads", "2"), running(root, cores=None):
             said = heard(root, "threads")
-            assert "has 2 threads, but a cell needs a process: start them with dask worker --nthreads 1" in said
+            assert "has 2 threads, but a cell needs its own process: start dask worker with --nthreads 1" in said
             assert not (root / "cells" / name / "lease.json").exists()
 
 

@@ -124,7 +124,7 @@ def test_jets_that_are_not_there_are_part_of_the_estimate(root: Path) -> None:
     assert alone.seconds is not None
     jets = 10 * (50 + 100) + 10 * 50
     assert found.seconds - alone.seconds == pytest.approx(jets / 35)
-    assert found.basis.endswith("It includes 57 s of one core to simulate the missing samples.")
+    assert found.basis.endswith("The time includes 57 s of one core to simulate the missing samples.")
     for name, parts in (("train", 2), ("validation", 1)):
         folder = root / "jets" / "simulated" / name
         folder.mkdir(parents=True)

@@ -161,8 +161,8 @@ def test_without_a_short_cell_the_finished_ones_tell_and_without_those_a_rough_d
     assert (found.flops, found.disk) == (3000.0, 0.0)
     assert found.seconds == pytest.approx(3 + 2400 / 1e9)
     assert found.basis == (
-        "Rough: no cell of this family has finished here. It assumes 1.0 GFLOP/s on each core, or 60 s for a cell "
-        "whose FLOPs are not counted."
+        "Rough: no cell of this family has finished here. The estimate assumes 1.0 GFLOP/s on each core, or 60 s for a "
+        "cell whose FLOPs are not counted."
     )
     queue = Queue(root)
     (name,) = queue.add(family, cells[:1])

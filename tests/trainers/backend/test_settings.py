@@ -93,8 +93,9 @@ def test_no_toml(tmp_path: Path) -> None:
 def test_without_encryption_only_on_this_machine_or_where_allowed(host: str) -> None:
     address = f"tcp://{host}:8786"
     sentence = (
-        f"The scheduler {address} is beyond this machine and not encrypted, so anybody on the way could run programs "
-        "here: use tls://, or allow it with insecure = true in cluster.toml or --insecure."
+        f"The connection to the scheduler {address} on another machine is not encrypted, so anybody in the network "
+        "could run programs here: use tls://, or allow the connection with insecure = true in cluster.toml or "
+        "--insecure."
     )
     with pytest.raises(PlannerError, match=re.escape(sentence)):
         at_address(address)

@@ -122,8 +122,11 @@ def test_the_short_cell_is_the_same_model_on_a_small_log() -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"width": 0}, "Width 0 needs a budget, which then sets the width: give a budget or a width."),
-        ({"negatives": 5, "budget": 1e12}, "formula of stage 1 has no K = 5 extra negatives: give steps and no budget"),
+        ({"width": 0}, "Width d is 0, so it is computed from the budget, but there is no budget: give a"),
+        (
+            {"negatives": 5, "budget": 1e12},
+            "budget of stage 1 cannot be converted to steps with K = 5 extra negatives: give",
+        ),
         ({"stage": 2, "negatives": 3000}, "K = 3,000 extra negatives are more than the 2,000 items of the catalogue"),
         ({"split": "last-one"}, "The split last-one has no validation set: judge on test, or use the split last or"),
         ({"data": "mine"}, "There is no log 'mine': put its events into behavior/mine of the workspace"),

@@ -73,7 +73,7 @@ def test_a_log_is_what_pandas_reads_and_sorts(suffix: str, tmp_path: Path, monke
     assert log.catalogue.names.tolist() == list(frame["product"].unique())
     assert log.timed
     assert log.notes[0].startswith(
-        f"In {path.name}, {backwards(frame)} of 500 events are earlier than the event before them of the same user"
+        f"In {path.name}, {backwards(frame)} of 500 events are earlier than the previous event of the same user"
     )
 
 
@@ -284,15 +284,16 @@ def test_rows_are_counted_through_blocks(tmp_path: Path, monkeypatch: pytest.Mon
 def test_items_that_are_missing_or_twice(tmp_path: Path) -> None:
     items = read_items(write(tmp_path, ITEMS, "items.csv"))
     assert fault(tmp_path, "user,item\n1,a\n1,x\n", items=items) == (
-        "Column item of events.csv names 'x' in row 2, which is missing in the item table: add the item to "
-        "the table, or remove its events."
+        "Column item of events.csv names 'x' in row 2. This item is missing in the item table: add it there, or "
+        "remove its events."
     )
     with pytest.raises(
         PlannerError, match=r"Column item of items\.csv names 'a' in row 4 and in row 1: keep one row for"
     ):
         read_items(write(tmp_path, ITEMS + "a,again,acme,1\n", "items.csv"))
-    assert "Column title of events.csv is named as text, but texts belong to the item table: name it there." in fault(
-        tmp_path, "user,item,title\n1,a,x\n1,b,x\n", Columns(text=("title",)), items
+    assert (
+        "Column title of events.csv is declared as text, but texts belong to the item table: declare it there."
+        in fault(tmp_path, "user,item,title\n1,a,x\n1,b,x\n", Columns(text=("title",)), items)
     )
     log = read_log(write(tmp_path, "user,item,title\n1,a,x\n1,b,x\n"), items=items)
     assert log.notes[0] == "Column title of events.csv is not read: only texts of the item table are used."
@@ -305,7 +306,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
     assert not log.features.category_names
     assert fault(tmp_path, text, Columns(user="e")) == "events.csv has no column 'e': name one of a, b, c, d."
     said = fault(tmp_path, text, Columns(user="a", item="b", categories=("a",)))
-    assert said == "Column a of events.csv is named twice: give it one role."
+    assert said == "Column a of events.csv has two roles: give it one role."
     named = read_log(write(tmp_path, "user,item,zip\n1,2,7\n1,2,8b\n"), Columns(categories=("zip",)))
     assert named.features.categories.tolist() == [[1], [2]]
 
@@ -336,7 +337,7 @@ def test_too_many_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("isoplan.trainers.behavior.logs.columns.MOST_CATEGORIES", 2)
     text = "user,item,url\n1,2,x\n1,2,y\n1,2,z\n"
     assert fault(tmp_path, text) == (
-        "Column url of events.csv has more than 2 different texts: name it as text, or leave the column out."
+        "Column url of events.csv has more than 2 different texts: declare it as text, or leave the column out."
     )
 
 

@@ -127,7 +127,7 @@ def test_how_events_spread_over_items_is_a_note(tmp_path: Path) -> None:
     items = read_items(write(tmp_path, "item\n" + "".join(f"{item}\n" for item in range(25)), "items.csv"))
     log = read_log(write(tmp_path, "user,item\n" + body), items=items)
     assert log.notes[-1].startswith(
-        "The most popular tenth of 20 items that have events, of 25, has 62 % of the events"
+        "The most popular tenth of 20 items with events (of 25 items in the catalogue) has 62 % of the events"
     )
     few = read_log(write(tmp_path, "user,item\n" + "".join(f"1,{item}\n" for item in range(9))))
     assert not any("most popular" in note for note in few.notes)

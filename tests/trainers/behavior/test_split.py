@@ -55,7 +55,9 @@ LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=8)
 def test_the_last_event_is_tested_and_the_one_before_it_validated(lengths: list[int]) -> None:
     log = make(lengths)
     if max(lengths) < 3:
-        with pytest.raises(PlannerError, match="No user has 3 events, so that the validation set is empty: split by"):
+        with pytest.raises(
+            PlannerError, match="No user has 3 or more events, so the validation set is empty: split by"
+        ):
             leave_last_out(log)
         return
     split = leave_last_out(log)
@@ -81,7 +83,7 @@ def test_a_moment_cuts_every_user(lengths: list[int], times: list[int], at: int,
     if not all(sets.values()):
         empty = next(name for name, count in sets.items() if not count)
         with pytest.raises(
-            PlannerError, match=f"The {empty} set has no event with an earlier event of the same user if"
+            PlannerError, match=f"no event of the {empty} set follows an earlier event of the same user"
         ):
             by_time(log, at, at + more)
         return
@@ -159,16 +161,17 @@ def test_shares_of_the_events() -> None:
 
 def test_splits_that_are_none() -> None:
     log = make([4, 4], [1.0, 2, 3, 4, 1, 2, 3, 4])
-    with pytest.raises(PlannerError, match="The log has no column of time: leave the last events of each user out"):
+    with pytest.raises(PlannerError, match="The log has no column of time: hold out the last events of each user"):
         by_time(make([4, 4]), 2, 3)
     with pytest.raises(PlannerError, match="The test set begins at 2, before the validation set at 3: swap them"):
         by_time(log, 3, 2)
     said = (
-        "The test set has no event with an earlier event of the same user if the log, from 1 to 4, is cut at 5: cut it"
+        "The log has times from 1 to 4. If it is cut at 5, no event of the test set follows an earlier event of the "
+        "same user: cut the log"
     )
     with pytest.raises(PlannerError, match=said + " earlier"):
         by_time(log, 3, 5)
-    with pytest.raises(PlannerError, match=r"The training set has no event .* is cut at 1: cut it later"):
+    with pytest.raises(PlannerError, match=r"cut at 1, no event of the training set .*: cut the log later"):
         by_time(log, 1, 3)
 
 

@@ -333,5 +333,5 @@ def test_a_damaged_checkpoint_or_backbone_is_passed_over(tmp_path: Path, capsys:
     found, _ = run(TWO, tmp_path / "whole", resume=tmp_path / "checkpoint")
     assert found == whole
     said = capsys.readouterr().out
-    assert "The checkpoint cannot be read" in said
+    assert "The checkpoint cannot be used" in said
     assert "Stage 1 is trained again." in said

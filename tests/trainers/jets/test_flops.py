@@ -100,7 +100,7 @@ def test_counting_needs_no_torch() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"width": 100, "heads": 3}, "Width 100 cannot be split over 3 heads: use a multiple of them"),
+        ({"width": 100, "heads": 3}, "Width 100 cannot be split over 3 heads: use a multiple of the number of heads"),
         ({"width": 200}, "Width 200 cannot be split over 3 heads"),
         ({"width": 0}, "width is 0: the Transformer needs at least 1"),
         ({"width": 4, "layers": 0}, "layers is 0"),

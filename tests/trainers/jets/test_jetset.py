@@ -71,7 +71,7 @@ def test_a_writer_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["jets"]
     with pytest.raises(PlannerError, match="There are no jets to write"):
         write([jets([])], tmp_path / "other")
-    with pytest.raises(ValueError, match="2 features, then of 3"):
+    with pytest.raises(ValueError, match="2 features like the first jets, not 3"):
         write([jets([1]), jets([1], 3)], tmp_path / "other")
     assert [p.name for p in tmp_path.iterdir()] == ["jets"]
 

@@ -196,9 +196,9 @@ def test_numbers_that_are_none(tmp_path: Path) -> None:
 
 def test_branches_of_another_shape(tmp_path: Path) -> None:
     path = tmp_path / "x.root"
-    said = "Branch part_charge of FILE must hold one list of numbers a jet."
+    said = "Branch part_charge of FILE must hold one list of numbers per jet."
     assert fault(path, part_charge=np.zeros(3)) == said
-    assert fault(path, jet_pt=ak.Array([[1.0], [1.0], [1.0]])) == "Branch jet_pt of FILE must hold one number a jet."
+    assert fault(path, jet_pt=ak.Array([[1.0], [1.0], [1.0]])) == "Branch jet_pt of FILE must hold one number per jet."
     assert fault(path, part_charge=ak.Array([[1.0, 2, 3], [1, 2], [1, 1]])) == (
         "Jet 1 of FILE has 1 particles in part_px and 2 in part_charge: write the file again."
     )

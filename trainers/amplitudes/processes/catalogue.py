@@ -64,7 +64,9 @@ def colour_orders(lines: Lines, gluons: tuple[int, ...]) -> tuple[tuple[int, ...
         ((bar, psi),) = lines
         return tuple((bar, *order, psi) for order in permutations(gluons))
     if len(lines) != 2 or gluons:
-        raise ValueError("Colour orders are known for one quark line with gluons, or for two without.")
+        raise ValueError(
+            "Colour orders are known for one quark line with gluons, or for two quark lines without gluons."
+        )
     (outer_bar, outer_psi), (bar, psi) = lines
     return ((outer_bar, bar, psi, outer_psi),)
 

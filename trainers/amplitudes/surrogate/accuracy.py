@@ -181,7 +181,8 @@ def _one(points: Floats) -> float:
     different = np.unique(points, axis=0)
     if len(different) < LEAST:
         raise PlannerError(
-            f"Only {len(different):,} of {len(points):,} points differ: this is too few for the intrinsic dimension."
+            f"Only {len(different):,} of {len(points):,} points remain without duplicates: this is too few for the "
+            "intrinsic dimension."
         )
     near = NearestNeighbors(n_neighbors=3).fit(different).kneighbors(different)[0][:, 1:]
     return float(TwoNN(dist=True).fit(near).dimension_)

@@ -76,8 +76,8 @@ def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, rati
     low = Shape(inputs, max(math.floor(widths[depth]), 1), depth, outputs)
     if replace(low, width=1).parameters > 2 * N:
         raise PlannerError(
-            f"N = {N:g} is too few for {inputs} invariants and {depth} layers, which have {low.parameters:,} "
-            "parameters at width 1: raise N or use fewer layers."
+            f"N = {N:g} is too small for an MLP with {inputs} invariants and {depth} layers, which has "
+            f"{low.parameters:,} parameters even at width 1: raise N or use fewer layers."
         )
     return min(low, replace(low, width=low.width + 1), key=lambda one: abs(one.parameters - N))
 

@@ -199,7 +199,7 @@ class Trainer:
         """
         with training_loop.read_checkpoint(place, self.device) as found:
             if not (torch.equal(found["x"], self.x[:1]) and torch.equal(found["y"], self.y.sum())):
-                raise CellError("the events have changed since")
+                raise CellError("the events have changed since it was saved")
             self.model.theta.copy_(found["theta"])
             self.adam.mean.copy_(found["mean"])
             self.adam.square.copy_(found["square"])

@@ -203,7 +203,11 @@ def _tend(upkeep: Upkeep, pool: Pool) -> str:
     if upkeep.failed >= TRIES:
         raise ClusterError(f"{TRIES} jobs ended before their workers connected: read their output in {upkeep.folder}.")
     if gone:
-        log.warning("submitting %s again: %s gone", ", ".join(gone), ", ".join(jobs[name] for name in gone))
+        log.warning(
+            "submitting %s again, because the batch system no longer lists %s",
+            ", ".join(gone),
+            ", ".join(jobs[name] for name in gone),
+        )
         try:
             cluster.sync(_submit_again, cluster, gone)
         except (RuntimeError, OSError, ValueError) as error:

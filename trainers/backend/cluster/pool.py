@@ -27,7 +27,7 @@ PACKAGES = ("isoplan", "python", "dask", "distributed", "cloudpickle", "msgpack"
 
 Versions of other packages do not change the result of a training run.
 """
-THREADS = "start them with dask worker --nthreads 1 and as many --nworkers as they have cores"
+THREADS = "start dask worker with --nthreads 1 and --nworkers equal to the number of cores"
 WAIT = 20.0
 """Timeout in seconds for an answer of the scheduler, and of new workers during their check."""
 
@@ -111,7 +111,7 @@ def _version(said: Mapping[str, Any], name: str) -> str:
 def _threads(workers: Mapping[str, Any]) -> str:
     for address, said in workers.items():
         if said["nthreads"] != 1:
-            return f"The worker {address} has {said['nthreads']} threads, but a cell needs a process: {THREADS}."
+            return f"The worker {address} has {said['nthreads']} threads, but a cell needs its own process: {THREADS}."
     return ""
 
 

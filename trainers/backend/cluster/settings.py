@@ -62,8 +62,9 @@ class Address(_Kind):
         parts = urlsplit(self.scheduler)
         if parts.scheme == "tcp" and not self.insecure and not _is_here(parts.hostname or ""):
             raise ValueError(
-                f"The scheduler {self.scheduler} is beyond this machine and not encrypted, so anybody on the way could "
-                "run programs here: use tls://, or allow it with insecure = true in cluster.toml or --insecure."
+                f"The connection to the scheduler {self.scheduler} on another machine is not encrypted, so anybody in "
+                "the network could run programs here: use tls://, or allow the connection with insecure = true in "
+                "cluster.toml or --insecure."
             )
         given = [name for name in ("ca", "cert", "key") if getattr(self, name) is not None]
         if given and len(given) < 3:

@@ -363,7 +363,7 @@ def _simulated(seconds: float | None, cells: Sequence[Cell]) -> str:
     if seconds is None:
         simulated = any(getattr(cell, "data", "") == "simulated" for cell in cells)
         return " The time to simulate missing samples is not included." if simulated else ""
-    return f" It includes {duration(seconds)} of one core to simulate the missing samples." if seconds else ""
+    return f" The time includes {duration(seconds)} of one core to simulate the missing samples." if seconds else ""
 
 
 def _assumed(family: Family[Any]) -> Speeds:
@@ -374,7 +374,7 @@ def _assumed(family: Family[Any]) -> Speeds:
         return UNCOUNTED if C is None else START + C / ASSUMED / max(cell.threads, 1)
 
     speed = f"{si(ASSUMED, 2)}FLOP/s on each core, or {duration(UNCOUNTED)} for a cell whose FLOPs are not counted"
-    basis = f"Rough: no cell of this family has finished here. It assumes {speed}."
+    basis = f"Rough: no cell of this family has finished here. The estimate assumes {speed}."
     return Speeds(seconds, 0.0, basis, "rough")
 
 

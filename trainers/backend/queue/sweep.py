@@ -124,7 +124,7 @@ class CellPolicy:
 NO_SWEEP = CellPolicy()
 NO_ORDER = SweepOrder(
     held=True,
-    why="The orders of this sweep are damaged (order.json): resume the sweep, with a new cap if it had a cap.",
+    why="The file order.json of this sweep is damaged: resume the sweep, and set its cap again if it had one.",
 )
 """Orders of a sweep whose file ``order.json`` is unreadable: the sweep waits until a user resumes it."""
 _ORDERS, _SWEEPS = TypeAdapter(SweepOrder), TypeAdapter(Sweep)

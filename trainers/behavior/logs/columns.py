@@ -25,7 +25,7 @@ Clock = Literal["number", "date", "zoned date"]
 """Format of a column of times: numbers, dates, or dates with a time zone."""
 WRITTEN = {"date": "date like 2024-05-31 12:30:00", "zoned date": "date with a zone like 2024-05-31 12:30:00+02:00"}
 
-AS_CATEGORY = "name the column as a category"
+AS_CATEGORY = "declare the column as a category"
 LARGEST = float(np.finfo(np.float32).max)
 """Largest accepted number. Features are stored in single precision, which has no larger numbers."""
 WORD = re.compile(r"\w+")
@@ -276,8 +276,8 @@ class Column:
             _refuse_mixed(self.table, batch, self.name, is_number, AS_CATEGORY)
         if len(self.coder.codes) > MOST_CATEGORIES:
             raise PlannerError(
-                f"Column {self.name} of {self.table.name} has more than {MOST_CATEGORIES:,} different texts: name it "
-                f"as text, or leave the column out."
+                f"Column {self.name} of {self.table.name} has more than {MOST_CATEGORIES:,} different texts: "
+                f"declare it as text, or leave the column out."
             )
         self.parts.append(np.maximum(codes, UNKNOWN))
 

@@ -129,7 +129,7 @@ def describe_spread(found: Popularity) -> list[str]:
     """
     if found.seen < FEWEST:
         return []
-    of = "" if found.seen == len(found.counts) else f" that have events, of {len(found.counts):,},"
+    of = "" if found.seen == len(found.counts) else f" with events (of {len(found.counts):,} items in the catalogue)"
     return [
         f"The most popular tenth of {found.seen:,} items{of} has {100 * found.head(SHARE):.0f} % of the events; Zipf "
         f"exponent {found.zipf:.2f}, Gini coefficient {found.gini:.2f}."

@@ -107,8 +107,8 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
     if items is not None and role.text:
         if columns.text:
             raise PlannerError(
-                f"Column {role.text[0]} of {table.name} is named as text, but texts belong to the item table: "
-                f"name it there."
+                f"Column {role.text[0]} of {table.name} is declared as text, but texts belong to the item table: "
+                f"declare it there."
             )
         notes.append(f"Column {role.text[0]} of {table.name} is not read: only texts of the item table are used.")
         role = replace(role, text=())
@@ -118,7 +118,7 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
         notes.append(f"{table.name} has no column of time: the events of a user are used in the order of the file.")
     if late:
         notes.append(
-            f"In {table.name}, {late:,} of {len(raw.users):,} events are earlier than the event before them of the "
+            f"In {table.name}, {late:,} of {len(raw.users):,} events are earlier than the previous event of the "
             f"same user: the events of each user are sorted by {role.time}, and events of the same time stay in the "
             f"order of the file."
         )
@@ -187,8 +187,8 @@ def _first_rows(codes: Codes, before: int) -> NDArray[np.int64]:
 def _refuse_unknown(table: Table, batch: Batch, column: str, codes: Codes) -> NoReturn:
     row = int(np.argmax(codes < 0))
     raise PlannerError(
-        f"Column {column} of {table.name} names {batch.columns[column][row].as_py()!r} in row {batch.first + row}, "
-        "which is missing in the item table: add the item to the table, or remove its events."
+        f"Column {column} of {table.name} names {batch.columns[column][row].as_py()!r} in row {batch.first + row}. "
+        "This item is missing in the item table: add it there, or remove its events."
     )
 
 
@@ -259,7 +259,7 @@ def roles(table: Table, columns: Columns, *, events: bool) -> Roles:
         if name not in table.columns:
             raise PlannerError(f"{table.name} has no column {name!r}: name one of {_listed(table.columns)}.")
         if named.count(name) > 1:
-            raise PlannerError(f"Column {name} of {table.name} is named twice: give it one role.")
+            raise PlannerError(f"Column {name} of {table.name} has two roles: give it one role.")
     free = [name for name in table.columns if name not in named]
     user = (columns.user or _needed(table, free, "user", USER)) if events else ""
     item = columns.item or _needed(table, free, "item", ITEM)

@@ -88,7 +88,7 @@ def leave_last_out(log: Log) -> Split:
     many = (stop - first >= FEWEST).astype(np.int64)
     if not many.any():
         raise PlannerError(
-            f"No user has {FEWEST} events, so that the validation set is empty: split by time, or give a longer log."
+            f"No user has {FEWEST} or more events, so the validation set is empty: split by time, or give a longer log."
         )
     return Split(first, stop - 2 * many, stop - many, stop)
 
@@ -110,7 +110,7 @@ def by_time(log: Log, validation: float, test: float) -> Split:
     has no event to predict, or if the log has no times.
     """
     if not log.timed:
-        raise PlannerError("The log has no column of time: leave the last events of each user out instead.")
+        raise PlannerError("The log has no column of time: hold out the last events of each user instead.")
     if not validation <= test:
         raise PlannerError(f"The test set begins at {test:g}, before the validation set at {validation:g}: swap them.")
     cuts = [_before(log, moment) for moment in (validation, test)]
@@ -123,8 +123,9 @@ def by_time(log: Log, validation: float, test: float) -> Split:
     ):
         if not found.any():
             raise PlannerError(
-                f"The {name} set has no event with an earlier event of the same user if the log, from {low:.10g} to "
-                f"{high:.10g}, is cut at {moment:.10g}: cut it {other}, or hold out the last events of each user."
+                f"The log has times from {low:.10g} to {high:.10g}. If it is cut at {moment:.10g}, no event of the "
+                f"{name} set follows an earlier event of the same user: cut the log {other}, or hold out the last "
+                "events of each user."
             )
     return split
 

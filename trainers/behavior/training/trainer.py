@@ -213,7 +213,7 @@ class Trainer:
         """Load a checkpoint. Raises CellError if the checkpoint cannot be read or belongs to another log."""
         with training_loop.read_checkpoint(place, self.device) as found:
             if found["data"] != self.data.fingerprint:
-                raise CellError("the log has changed since")
+                raise CellError("the log has changed since it was saved")
             self._take(found)
             self.kept = found["kept"]
 

@@ -59,7 +59,7 @@ class Request:
         if unknown:
             raise PlannerError(f"There is no class {unknown[0]!r} of jets: use {', '.join(NAMES)}.")
         if len(set(self.kinds)) < len(self.kinds) or not self.kinds:
-            raise PlannerError("Name every class of jets once, and at least one.")
+            raise PlannerError("Name at least one class of jets, and no class twice.")
         if self.n < len(self.kinds):
             raise PlannerError(f"{self.n} jets cannot be divided over {len(self.kinds)} classes: request more jets.")
         if self.seed < 0:

@@ -112,7 +112,7 @@ def test_steps_without_a_name_of_runs_are_named(step: str, write: Write) -> None
     runs = read_runs(write(**history().drop(columns="run").rename(columns={"step": step})))
     assert len(runs) == 180
     (note,) = [n for n in runs.notes if "training curves" in n]
-    assert f"N repeats and no column names the runs while '{step}' changes" in note
+    assert f"several rows without run names have the same N while '{step}' changes" in note
     assert "--map run=COLUMN" in note
 
 
@@ -124,7 +124,9 @@ def test_a_grid_whose_runs_are_named_by_their_size_is_no_history(
     for more in ({}, {"steps": (RUNS.D / 1e6).round()}):
         runs = read_runs(write(**RUNS, **more, **{run: names}))
         (note,) = runs.notes
-        assert note.startswith(f"Each row counts as a run, although column '{run}' repeats while ")
+        assert note.startswith(
+            f"Each row counts as a run, although several rows have the same name (column '{run}') while "
+        )
         assert "--rows last" in note
         check(runs, right)
     assert len(read_runs(write(**RUNS, **{run: names}), rows="last")) == 6

@@ -94,7 +94,9 @@ def test_the_size_of_the_data_set_times_epochs_is_proposed(name: str, write: Wri
     refused(path, f"--derive 'D = {formula}'")
     check(read_runs(path, derived={"D": formula}), right)
     (note,) = [n for n in read_runs(path, {"D": name}).notes if n.startswith("D (column")]
-    assert note.startswith(f"D (column {name!r}): the name denotes the size of a dataset, and column 'epochs' counts")
+    assert note.startswith(
+        f"D (column {name!r}): the name denotes the size of a dataset, not the samples seen in all epochs"
+    )
     assert f"--derive 'D = {formula}' in the terminal" in note
 
 

@@ -44,7 +44,7 @@ def test_no_law_reads_compute_below_one_sample(unit: str, with_samples: bool, wr
 def test_compute_alone_that_is_small_for_flops_is_named(write: Write) -> None:
     runs = read_runs(write(loss=RUNS.loss, compute=C / 86400e15))
     assert any(
-        "which is too small for FLOPs; it may be in PF-days" in n and "--convert compute:pf-days" in n
+        "which is too small for FLOPs; the column may be in PF-days" in n and "--convert compute:pf-days" in n
         for n in runs.notes
     )
     assert not read_runs(write(loss=RUNS.loss, compute=C)).notes

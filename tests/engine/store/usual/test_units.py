@@ -95,7 +95,7 @@ def test_pf_days_are_recognised(name: str, write: Write, right: dict[str, float]
 def test_compute_in_an_unknown_unit_gives_no_samples(unit: float, write: Write, right: dict[str, float]) -> None:
     path = write(N=RUNS.N, loss=RUNS.loss, compute=6 * RUNS.N * RUNS.D / unit)
     assert "D" not in read_runs(path)
-    refused(path, "it cannot be computed from C (column 'compute'), whose unit is not known")
+    refused(path, "it cannot be computed from C (column 'compute') because the unit of C is not known")
     check(read_runs(path, agreed=(f"compute:{unit:g}",)), right)
 
 

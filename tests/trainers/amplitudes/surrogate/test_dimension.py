@@ -64,7 +64,7 @@ def test_what_says_nothing_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> N
         two_nn(flat(2), 20)
     with pytest.raises(PlannerError, match=r"and tests is 2,000, .* nearly the same points: set tests to 2,002"):
         two_nn(flat(2), 1001)
-    with pytest.raises(PlannerError, match="Only 1 of 500 points differ"):
+    with pytest.raises(PlannerError, match="Only 1 of 500 points remain without duplicates"):
         two_nn(np.ones((1000, 3)), 500)
     monkeypatch.setattr(accuracy, "find_spec", lambda name: None)
     with pytest.raises(

@@ -77,7 +77,7 @@ def test_width_and_depth_grow_together() -> None:
 
 
 def test_too_few_parameters_are_one_sentence() -> None:
-    with pytest.raises(PlannerError, match="N = 10 is too few for 21 invariants and 3 layers"):
+    with pytest.raises(PlannerError, match="N = 10 is too small for an MLP with 21 invariants and 3 layers"):
         of_parameters(10, 21, layers=3)
     with pytest.raises(PlannerError, match="width is 0: the surrogate needs at least 1"):
         Shape(3, 0)

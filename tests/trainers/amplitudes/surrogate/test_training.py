@@ -99,7 +99,7 @@ def test_events_that_changed_begin_again(shared: Path, tmp_path: Path, capsys: p
         run(shared, SMALL, tmp_path, end=100, saved=91)
     other = SMALL.model_copy(update={"process": "WZ"})
     rest, stream = run(shared, other, tmp_path, resume=tmp_path / "checkpoint")
-    assert "(the events have changed since). The cell begins again" in capsys.readouterr().out
+    assert "(the events have changed since it was saved). The cell begins again" in capsys.readouterr().out
     assert rest == run(shared, other, tmp_path / "whole")[0]
     assert stream.said[-1][0] == 300
 
