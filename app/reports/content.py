@@ -18,7 +18,6 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.format import COLUMNS, as_row, cell_texts, cells
 from isoplan.engine.planning.answer.provenance import Source, list_sources
-from isoplan.engine.planning.answer.standing import standing_of
 from isoplan.engine.planning.drawing.cost_curve import CostCurve
 from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.picture import plan_curve
@@ -26,6 +25,7 @@ from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.document import document
 from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.reliability import reliability
 from isoplan.engine.planning.plan.saving import saving_rows
 from isoplan.engine.planning.plan.variations import variation_rows, vary
 from isoplan.engine.planning.questions.answer import Answer
@@ -58,9 +58,9 @@ class Section:
 class Report:
     """A report: ``title``, the answer as a ``document``, further sections, and at the end the sources.
 
-    ``standing`` states in a few words how far the answer lies from the runs. ``assumed``, printed
-    directly below the answer, states the assumed prices and the source of the runs. ``made`` states the version of
-    Isoplan and the date.
+    ``standing`` states in a few words how far the answer lies from the runs, and how precise it is. ``assumed``,
+    printed directly below the answer, states the assumed prices and the source of the runs. ``made`` states the version
+    of Isoplan and the date.
     """
 
     title: str
@@ -122,7 +122,7 @@ def report_plan(
         sections.append(
             _table("Comparison with your plan", cell_texts(saving_rows(shown.saving)), shown.saving.sentence)
         )
-    return make_report(title, document(shown), (fit, *metrics), sections, standing_of(shown).label)
+    return make_report(title, document(shown), (fit, *metrics), sections, reliability(shown))
 
 
 def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> Report:
@@ -176,7 +176,7 @@ def report_story(story: Story) -> Report:
         for one in story.screens
     ]
     told = document(story.plan.shown)
-    made = make_report(story.title, told, story.fits, sections, standing_of(story.plan.shown).label)
+    made = make_report(story.title, told, story.fits, sections, reliability(story.plan.shown))
     return replace(made, assumed=story.assumed)
 
 

@@ -36,6 +36,7 @@ from isoplan.engine.planning.plan.document import (
 )
 from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.reliability import sureness_of
 from isoplan.engine.planning.plan.saving import saving_rows
 from isoplan.engine.planning.plan.support import Support
 from isoplan.engine.planning.plan.variations import variation_rows, vary
@@ -48,7 +49,8 @@ def show(db: Database, fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Ru
     """Show a plan: sentence, chip with its reliability, figure, short table, warnings, and plans for other budgets."""
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
-        st.markdown(chip(standing_of(plan)))
+        sure = sureness_of(plan)
+        st.markdown(f"{chip(standing_of(plan))} {escape_markdown(sure[:1].upper() + sure[1:])}".rstrip())
         if reason := unknown_time(plan):
             colour, icon = LEVELS[Level.CAUTION]
             st.markdown(f":{colour}[:material/{icon}:] {readable(reason)}")

@@ -27,6 +27,7 @@ from isoplan.engine.planning.plan.parts import (
     read_saving,
     read_worth,
 )
+from isoplan.engine.planning.plan.reliability import reliability
 from isoplan.engine.planning.plan.support import read_support
 from isoplan.engine.planning.scenario.limits import KINDS, Limits, Question, named, read_limits
 from isoplan.engine.planning.scenario.prices_json import prices_json, read_prices
@@ -161,7 +162,8 @@ def as_text(plan: Plan) -> str:
     notes = [f"\n{w.line}" for w in by_level(plan.warnings)]
     lines = (*rows(plan), *bill_rows(plan))
     body = [*table(lines), ""] if lines else []
-    return "\n".join([plan.sentence, "", *body, *flatness(plan), *beside(plan), *notes])
+    sure = [f"Reliability: {reliability(plan)}."] if plan.answers and not plan.fails else []
+    return "\n".join([plan.sentence, "", *body, *sure, *flatness(plan), *beside(plan), *notes])
 
 
 def beside(plan: Plan) -> list[str]:

@@ -15,6 +15,7 @@ from isoplan.engine.planning.drawing.cheapest_path import Bought
 from isoplan.engine.planning.drawing.cost_curve import Mark
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.parts import LEAST_SAVING
+from isoplan.engine.planning.plan.reliability import GOOD, sureness
 from isoplan.engine.quantities import count, power10
 from isoplan.engine.schema import Runs
 
@@ -25,13 +26,6 @@ DIGITS = 3
 SMALL = 5e-5
 """Smallest value that is written with decimals. A smaller value is written with a power of ten."""
 CENT = 0.01
-SURE = {0.03: "a precise estimate", 0.1: "a good estimate", 0.3: "a rough estimate"}
-"""Words for the reliability of a number. Each key is the largest half-width of the 68 % interval, divided by the
-number, for which the words are used.
-"""
-UNSURE = "an uncertain estimate"
-GOOD = ("a precise estimate", "a good estimate")
-"""Words that do not apply to an extrapolated answer."""
 TIMES = {2.0: "two times", 3.0: "three times", 4.0: "four times", 5.0: "five times", 10.0: "ten times"}
 SEEN = 0.005
 """Smallest distance from the runs, in decades, that a sentence mentions."""
@@ -183,7 +177,7 @@ def answer(words: Words, plan: Plan, spent: Quantity, one: Bought, far: str = ""
         return buy(words, spent, one, far)
     interval = "" if spent.ci68 is None or spent.note == "given" else f" (68 %: {_between(spent)})"
     use = _use(words, {name: plan.allocation[name] for name in ("N", "D")})
-    sure = f", {judge(one.value, spent, far)}" if interval else _and_far(far)
+    sure = f", {judge(spent, None, far)}" if interval else _and_far(far)
     target = f"{_first(_a(words.quantity))} of {plan.question.value:,g}"
     return f"{target} costs {price(spent)}{interval}{sure}{': ' + use if use else ''}."
 
@@ -273,27 +267,10 @@ def _and_far(far: str) -> str:
 def judge(value: Quantity, cost: Quantity | None, far: str) -> str:
     """Return words for the precision of an answer, or its distance from the runs ``far``, or both.
 
-    An extrapolated answer is not called precise or good, because its interval assumes that the law is correct there.
+    An extrapolated answer is not called precise or good (see ``GOOD``).
     """
     sure = sureness(value, cost)
     return _and_far(far).removeprefix(", ") if far and sure in GOOD else f"{sure}{_and_far(far)}"
-
-
-def sureness(value: Quantity, cost: Quantity | None = None) -> str:
-    """Return words for the precision of an answer, from the wider of the 68 % intervals of its value and its ``cost``.
-
-    A cost that the user gave, or that has no interval, is ignored.
-    """
-    counted = [value] if cost is None or cost.note == "given" or cost.ci68 is None else [value, cost]
-    half = max(map(_half_width, counted))
-    return next((words for most, words in SURE.items() if half <= most), UNSURE)
-
-
-def _half_width(q: Quantity) -> float:
-    """Return the half-width of the 68 % interval divided by the value; infinite if the interval is not known."""
-    if q.value is None or q.ci68 is None or not all(map(math.isfinite, q.ci68)) or not q.value:
-        return math.inf
-    return (q.ci68[1] - q.ci68[0]) / 2 / abs(q.value)
 
 
 def _use(words: Words, sizes: Mapping[str, Quantity]) -> str:

@@ -22,14 +22,12 @@ from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from isoplan.engine.planning.story.screens import TITLES, RunsPicture, Story, tell
 from isoplan.engine.planning.story.sentences import (
     MOST_WORDS,
-    UNSURE,
     Stated,
     Words,
     judge,
     name_parts,
     outside,
     state_law,
-    sureness,
 )
 from tests.engine.fitting.tables import make_runs
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
@@ -183,34 +181,6 @@ def test_a_published_law_has_no_interval() -> None:
 def test_a_plan_that_the_runs_do_not_support_has_no_story(epoch: Fit) -> None:
     with pytest.raises(PlannerError, match="Story: the runs do not support this plan"):
         tell(epoch, plan_budget(epoch, 1e30))
-
-
-@pytest.mark.parametrize(
-    ("q", "words"),
-    [
-        (Quantity(10.0, (9.9, 10.1)), "a precise estimate"),
-        (Quantity(10.0, (9.2, 10.8)), "a good estimate"),
-        (Quantity(10.0, (8.0, 12.0)), "a rough estimate"),
-        (Quantity(10.0, (2.0, 22.0)), UNSURE),
-        (Quantity(10.0, (2.0, float("inf"))), UNSURE),
-        (Quantity(10.0), UNSURE),
-    ],
-)
-def test_an_interval_in_words(q: Quantity, words: str) -> None:
-    assert sureness(q) == words
-
-
-@pytest.mark.parametrize(
-    ("cost", "words"),
-    [
-        (Quantity(10.0, (9.9, 10.1)), "a precise estimate"),
-        (Quantity(10.0, (8.0, 12.0)), "a rough estimate"),
-        (Quantity(10.0, (2.0, 22.0), note="given"), "a precise estimate"),
-        (Quantity(10.0), "a precise estimate"),
-    ],
-)
-def test_the_wider_interval_decides_the_word(cost: Quantity, words: str) -> None:
-    assert sureness(Quantity(10.0, (9.9, 10.1)), cost) == words
 
 
 @pytest.mark.parametrize(
