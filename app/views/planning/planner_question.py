@@ -10,7 +10,7 @@ import streamlit as st
 from isoplan.app.figures.plans.chart import draw_chart
 from isoplan.app.reports.content import report_answer
 from isoplan.app.views.planning import limiting, pricing
-from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank
+from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank, typed_budget
 from isoplan.app.views.planning.fit_choice import choose_fits, show_target_of_plan
 from isoplan.app.views.widgets.cache import curves_of, runs_of
 from isoplan.app.views.widgets.inputs import blank, blanks, words
@@ -29,6 +29,7 @@ from isoplan.app.views.widgets.state import choose_fit, keep_possible
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import floor_of
+from isoplan.engine.planning.plan.money import is_money
 from isoplan.engine.planning.questions.answer import Part
 from isoplan.engine.planning.questions.declaration import CurveInput, PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
@@ -75,6 +76,7 @@ def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given
     """
     fit = next(iter(fits.values()))
     line = st.container()
+    near = st.container() if question.losses and is_money(typed_budget(fit)) else None
     chosen: list[Field] = []
     if question.limits:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -86,7 +88,7 @@ def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given
         own = {field.name: _blank(field, sample_unit(fit)) for field in question.own if field.label}
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
     optional, curves = _more(db, question)
-    prices = pricing.widgets() if question.prices else {}
+    prices = pricing.widgets(near) if question.prices else {}
     if question.losses and not any(loss.values()):
         return None
     if curves is not None and question.curves is not None:

@@ -28,10 +28,10 @@ CHOICES: dict[str, Sequence[str]] = {
 LISTED = ("precision", "currency")
 
 
-def widgets() -> dict[str, str]:
-    """Show the input fields for machine and prices in an expander; return the entered texts by field name."""
+def widgets(near: DeltaGenerator | None = None) -> dict[str, str]:
+    """Show ``fields`` in an expander; return the entered texts by field name."""
     with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
-        return fields()
+        return fields(near)
 
 
 def fields(near: DeltaGenerator | None = None) -> dict[str, str]:

@@ -17,10 +17,11 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.optimum.constrained import money as total
 from isoplan.engine.planning.optimum.frontier import paid
 from isoplan.engine.planning.plan.solve import Task, solve
+from isoplan.engine.planning.plan.utilisation import with_reached_utilisation
 from isoplan.engine.planning.scenario.fields import FIELDS, Place
-from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
+from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
-from isoplan.engine.quantities import LONGEST, count
+from isoplan.engine.quantities import LONGEST, Reading, count, parse_flops
 
 LEAST = 1.0
 """Lower end, in FLOPs, of the search for the budget that costs a given amount of money."""
@@ -75,6 +76,30 @@ def flops_for_money(
     return root if math.isfinite(root) else most  # no root: the limits prevent the plan from spending all of the money
 
 
+def in_compute(
+    fit: Fit, question: Question, prices: Prices | None, rule: ComputeRule | None = None
+) -> tuple[Question, Prices | None]:
+    """Return a budget in money as the budget in FLOPs of ``flops_for_money``, and the prices of this budget.
+
+    The money pays for training and samples, not for queries. If the user gave no utilisation, the prices have the
+    utilisation that the compute-optimal model of the budget reaches. Any other question is returned unchanged, with
+    its prices. Raises PlannerError under the conditions of ``flops_for_money``.
+    """
+    if question.money is None or prices is None:
+        return question, prices
+    money, limits, rule = question.money, question.limits, rule or fit.compute
+
+    def compute(some: Prices) -> float:
+        return flops_for_money(fit, money, some, rule, limits)
+
+    def size(some: Prices) -> float:
+        return float(Task(rule, {"budget": compute(some), **limits.given}, prices=some).best(fit).N)
+
+    alone = replace(prices, inference=None)
+    reached = with_reached_utilisation(alone, size) or alone
+    return replace(question, value=compute(reached)), replace(reached, inference=prices.inference)
+
+
 def _total(fit: Fit, C: Floats, prices: Prices, rule: ComputeRule | None, limits: Limits) -> Floats:
     """Return the total cost of the plans for ``C`` FLOPs, in the shape of ``C``."""
     most = {name: np.full(np.shape(C), limit) for name, limit in limits.given.items()}
@@ -96,6 +121,20 @@ def _check_pays(fit: Fit, money: float, prices: Prices, rule: ComputeRule | None
             f"{count(money, 3)} {prices.currency} do not pay for any training at these prices of samples and queries: "
             "give more money, or lower these prices."
         )
+
+
+def read_budget(text: str, prices: Prices | None, limits: Limits, place: Place) -> tuple[Question, Reading | None]:
+    """Read a budget in FLOPs, device hours or money, and return the question and how the text was interpreted.
+
+    The second result is None for money. The value of the question is then the largest compute that the money can buy.
+    Raises PlannerError if the text is wrong, and under the conditions of ``read_money``.
+    """
+    if is_money(text):
+        money = read_money(text, prices, place)
+        C = math.nan if prices is None else money / prices.rates.flop
+        return Question("budget", C, limits, money=money), None
+    reading = parse_flops(text, FIELDS["budget"].called(place))
+    return Question("budget", reading.value, limits), reading
 
 
 def read_money(text: str, prices: Prices | None, place: Place) -> float:

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.plan.money import read_budget
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.scenario.fields import EUR, QUERIES, Field, Place, Texts
 from isoplan.engine.planning.scenario.limits import Question
+from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.planning.scenario.typed_prices import read_inference, read_limits, read_prices
 
 CURVES = "curves"
@@ -21,22 +23,32 @@ def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
     stated = [field for field in question.losses if texts.get(field.name)]
     if question.losses and len(stated) != 1:
         raise PlannerError(_which(question, place))
-    limits, asked, notes = read_limits(texts, place), None, []
-    for field in stated:
-        value = field.value(texts[field.name], place)
-        if field.name == "budget":
-            notes += value.notes(texts["budget"])
-            value = value.value
-        asked = Question("budget" if field.name == "budget" else "target", value, limits)
+    limits = read_limits(texts, place)
     values = {field.name: _own_value(question, field, texts, place) for field in question.own}
-    given = Given(asked, limits, values=values, notes=tuple(notes), place=place)
+    given = Given(limits=limits, values=values, place=place)
     if question.costs:
-        return replace(given, costs=question.read_costs(texts, place, values))
+        given = replace(given, costs=question.read_costs(texts, place, values))
+    else:
+        given = replace(given, prices=_prices(texts, place), queries=read_inference(texts, place))
+    for field in stated:
+        asked, notes = _read_loss(field, texts[field.name], given)
+        given = replace(given, asked=asked, notes=notes)
+    return given
+
+
+def _prices(texts: Texts, place: Place) -> Prices | None:
     # The page has one form for the machine and the queries. In the terminal and in Python, queries do not require a
     # machine: without a machine the cost of queries is stated in FLOPs.
     apart = () if place == "page" else [field.name for field in QUERIES]
-    prices = read_prices({name: text for name, text in texts.items() if name not in apart}, place)
-    return replace(given, prices=prices, queries=read_inference(texts, place))
+    return read_prices({name: text for name, text in texts.items() if name not in apart}, place)
+
+
+def _read_loss(field: Field, text: str, given: Given) -> tuple[Question, tuple[str, ...]]:
+    """Return the question of the budget or target ``text``, and notes on how the text was interpreted."""
+    if field.name != "budget":
+        return Question("target", field.value(text, given.place), given.limits), ()
+    asked, reading = read_budget(text, given.prices, given.limits, given.place)
+    return asked, () if reading is None else tuple(reading.notes(text))
 
 
 def _own_value(question: PlannerQuestion, field: Field, texts: Texts, place: Place) -> Any:

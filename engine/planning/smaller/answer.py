@@ -28,6 +28,7 @@ from isoplan.engine.planning.plan.bill import PRICE, machines, small_model, unkn
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.support import ANSWERED, Support, support
 from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.plan.utilisation import utilisation_note
 from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices
 from isoplan.engine.planning.smaller.iso_loss import iso_loss
@@ -171,9 +172,12 @@ def same_loss(
 def _plan(fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None) -> Plan:
     """Return the plan of the best size for training alone: the plan of least compute without inference."""
     prices = replace(prices, inference=None) if prices is not None else None
-    if question.kind == "budget":
-        return plan_budget(fit, question.value, rule, limits=question.limits, prices=prices)
-    return plan_target(fit, question.value, rule, limits=question.limits, prices=prices, aim=COMPUTE)
+    if question.kind == "target":
+        return plan_target(fit, question.value, rule, limits=question.limits, prices=prices, aim=COMPUTE)
+    plan = plan_budget(
+        fit, question.value, rule, limits=question.limits, prices=prices, money=question.money
+    )  # fmt: skip
+    return replace(plan, warnings=(*plan.warnings, *utilisation_note(prices, plan.allocation["N"].value)))
 
 
 def _beyond(fit: Fit, at: Point) -> Floats:

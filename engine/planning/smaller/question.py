@@ -18,8 +18,8 @@ QUESTION = PlannerQuestion(
     fields=(
         replace(
             BUDGET,
-            help="Budget of compute, such as 1e20 or 3 ZFLOP. The target is the lowest loss that it reaches.",
-            after="FLOPs at its best",
+            help="Budget, such as 1e20, 3 ZFLOP or '500 EUR'. The target is the lowest loss that it reaches.",
+            after="in FLOPs, device hours or money",
         ),
         replace(TARGET, help="Target loss, instead of a budget."),
         *QUERIES,

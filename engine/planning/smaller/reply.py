@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.format import between, number
+from isoplan.engine.planning.plan.money import in_compute
 from isoplan.engine.planning.questions.answer import Answer, Part, Table, tabulate
 from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Colour, Curve, Label, Marker, Shade
 from isoplan.engine.planning.questions.given import Given
@@ -61,6 +62,8 @@ class Smaller(Answer):
 
 def answer(fit: Fit, given: Given) -> Smaller:
     """Return the models that reach the requested loss. Raises PlannerError under the conditions of ``same_loss``."""
+    asked, prices = in_compute(fit, given.loss, given.prices, given.rule)
+    given = replace(given, asked=asked, prices=prices)
     curve, served = same_loss(fit, given.loss, given.rule, given.prices), given.queries
     life = None
     if served is not None and curve.plan.answers:
@@ -81,7 +84,7 @@ def answer(fit: Fit, given: Given) -> Smaller:
 
 def _name(curve: SameLoss) -> str:
     asked = curve.plan.question
-    of = f"of {power10(asked.value)} FLOPs" if asked.kind == "budget" else f"{asked.value:.4g}"
+    of = f"of {asked.budget(curve.plan.prices)}" if asked.kind == "budget" else f"{asked.value:.4g}"
     return f"{curve.plan.y} {of}"
 
 

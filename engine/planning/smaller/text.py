@@ -266,6 +266,7 @@ def _script(curve: SameLoss, served: Inference | None, fit: str, group: str) -> 
         given.append(f"prices=read_prices({literal(prices_json(plan.prices))})")
     asked = [repr(plan.question.kind), repr(plan.question.value)]
     asked += [limits_literal(plan.question.limits)] if plan.question.limits.given else []
+    asked += [f"money={plan.question.money!r}"] if plan.question.money is not None else []
     body = [
         f"fit = {reading(fit, group)}",
         f"question = Question({', '.join(asked)})",

@@ -102,3 +102,14 @@ def test_the_page_states_how_a_budget_was_read(demo: Database, jets: str, open_p
     assert told(at) == ""
     (note,) = parse_flops(typed).notes(typed)
     assert note in [shown(caption.value) for caption in at.caption]
+
+
+def test_a_budget_in_money_asks_for_device_and_price_next_to_it(demo: Database, jets: str, open_page: Open) -> None:
+    at = open_page("plan", question=ASKED, fit=jets, budget="50 EUR")
+    assert told(at) == "The budget '50 EUR' is money: give the machine and the price of a device hour with it."
+    at.selectbox(key="device").select("H100").run()
+    at.text_input(key="hour_price").set_value("2.5").run()
+    at.text_input(key="utilisation").set_value("0.5 %").run()
+    assert told(at) == ""
+    C = float(Machine(find_device("H100"), utilisation=0.005).flops(20.0))
+    assert shown(at.header[0].value) == half_sentence(same_loss(results.fit(demo, jets), Question("budget", C)))

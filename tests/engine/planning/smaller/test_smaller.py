@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -17,10 +18,14 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.plan.bill import SMALL_MODEL
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.document import to_json as plan_json
+from isoplan.engine.planning.plan.money import in_compute
 from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.questions.reading import read_given
 from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
+from isoplan.engine.planning.smaller.question import QUESTION
+from isoplan.engine.planning.smaller.reply import answer
 from isoplan.engine.planning.smaller.text import (
     document,
     half_sentence,
@@ -298,3 +303,44 @@ def test_laws_of_the_frontier_alone_are_refused() -> None:
         lifetime(fit, Question("budget", 1e20), Inference(queries=1e9))
     with pytest.raises(PlannerError, match="A target R does not determine the loss: ask for a target loss"):
         same_loss(make_fit(EPOCH), Question("target", 20.0, metric="R"))
+
+
+H200 = Machine(find_device("H200"), price=3.0)
+
+
+@pytest.mark.parametrize("machine", [H200, replace(H200, assumed=True)])
+def test_a_budget_in_money_is_the_compute_optimal_plan_that_costs_this_money(machine: Machine) -> None:
+    """The money pays for training and samples. The queries are not part of it, but remain in the prices."""
+    fit = make_fit(EPOCH, scattered(EPOCH, 100), ranges={"N": (1e4, 1e7), "D": (1e5, 1e10), "C": (6e9, 6e17)})
+    prices = Prices(machine, Simulation(price=2e-8), Inference(queries=3e10))
+    asked, reached = in_compute(fit, Question("budget", math.nan, money=0.5), prices)
+    assert reached is not None
+    assert reached.inference == prices.inference
+    plan = plan_budget(fit, asked.value, prices=replace(reached, inference=None))
+    total = next(line.amount.value for line in plan.bill if (line.part, line.what) == ("total", "money"))
+    N, D, C = (plan.allocation[name].value or 0.0 for name in ("N", "D", "C"))
+    assert total == pytest.approx(0.5) if total else N < machine.device.least
+    assert float(reached.machine.money(C)) + 2e-8 * D == pytest.approx(0.5)
+    share = 0.4 * math.sqrt(min(N / machine.device.least, 1.0)) if machine.assumed else 0.4
+    assert reached.machine.utilisation == pytest.approx(share, rel=0.01)
+
+
+def test_a_question_in_compute_is_not_converted(epoch: Fit) -> None:
+    for question in (Question("budget", 1e20), Question("target", 2.2)):
+        assert in_compute(epoch, question, PAID) == (question, PAID)
+
+
+def test_an_answer_for_money_states_the_money(epoch: Fit) -> None:
+    texts = {"budget": "500 EUR", "device": "H200", "hour_price": "3"}
+    given = read_given(QUESTION, texts, "terminal")
+    assert given.loss.money == 500
+    reply = answer(epoch, given)
+    C = 500 / 3 * 3600 * find_device("H200").peak_at("bf16") * 0.4
+    assert reply.result.plan.allocation["C"].value == pytest.approx(C)
+    plain = answer(epoch, read_given(QUESTION, {"budget": f"{C!r}"}, "terminal"))
+    assert reply.result.overhead == pytest.approx(plain.result.overhead)
+    assert reply.name == "loss of 500 EUR"
+    assert reply.file.body["question"] == {"budget": pytest.approx(C), "money": 500}
+    assert "money=500.0)" in reply.file.script
+    with pytest.raises(PlannerError, match=r"The option --budget '500 EUR' is money: give the option --device"):
+        read_given(QUESTION, {"budget": "500 EUR"}, "terminal")
