@@ -66,6 +66,7 @@ def fit(
     """
     from isoplan.engine.fitting import fit as fit_runs
     from isoplan.engine.fitting import fit_groups
+    from isoplan.engine.planning.plan.map_form import with_form
     from isoplan.engine.schema import Role
 
     check_options(options, OPTIONS, fit)
@@ -80,7 +81,7 @@ def fit(
         return fit_groups(spec, runs, where=runs.where).with_notes(runs.notes)
     training = _read_training(curves, runs, map_curves or {}, y, extra)
     made = fit_runs(spec, runs, curves=training, where=runs.where, suggested=objective is None)
-    return made.with_notes(runs.notes)
+    return with_form(made, runs).with_notes(runs.notes)
 
 
 def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:

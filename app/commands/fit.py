@@ -58,6 +58,7 @@ def fit(
     """Fit a law to a table of runs."""
     from isoplan.engine.fitting import fit as fit_runs
     from isoplan.engine.fitting import fit_groups
+    from isoplan.engine.planning.plan.map_form import with_form
 
     if card != "refits" and not as_json:
         raise PlannerError("Option --card requires --json. Add it, or leave --card out.")
@@ -97,6 +98,7 @@ def fit(
             training = reading.read_training(curves, runs, roles, (column, direction), extra)
         with progress(f"Fitting {len(runs):,} runs", len(runs)) as tell:
             made = fit_runs(spec, runs, curves=training, where=where, progress=tell, suggested=objective is None)
+            made = with_form(made, runs)
         _show(made, runs, as_json, card)
 
 

@@ -16,7 +16,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.validation.comparison import Comparison
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.map_form import FORMS, compare_forms, form_caution, form_text
+from isoplan.engine.planning.plan.map_form import FORMS, compare_forms, form_caution, form_text, usual_spec
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
@@ -41,8 +41,7 @@ def forms_of(db: Database, map: Fit) -> Comparison | None:
     runs = runs_behind(db, map) if map.law.name in FORMS else None
     if runs is None:
         return None
-    usual = FitSpec(law="metric-map", y=map.spec.y, axis=map.spec.axis)
-    return compared(usual, runs, map.data.snapshot, map.data.where, map.data.group)
+    return compared(usual_spec(map), runs, map.data.snapshot, map.data.where, map.data.group)
 
 
 def caption(db: Database, map: Fit) -> str:

@@ -28,6 +28,7 @@ NOTES = frozenset(
         "curves",
         "least-money",
         "left-out",
+        "map-form",
         "no-budget",
         "objective",
         "one-floor",

@@ -6,8 +6,12 @@ outside the runs needs the form that extrapolates better.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.fitting.types.spec import FitSpec
@@ -20,6 +24,8 @@ FORMS = {"metric-map": "exponential map", "metric-power": "power-law map"}
 """Names of the forms of a map for use within a sentence, keyed by the name of the law."""
 FORM = "form"
 """Code of the caution that the forms of a map predict different metrics."""
+FORM_NOTE = "map-form"
+"""Code of the note that names the form of a map and the errors of all forms."""
 RULED_OUT = 10.0
 """The runs rule out a form if its AIC exceeds the best AIC by more than this number (Burnham and Anderson 2002, Sec.
 2.6).
@@ -38,15 +44,46 @@ def choose_form(spec: FitSpec, runs: Runs, forms: Comparison) -> FitSpec:
     return suggest(spec.model_copy(update={"law": best}), runs)[0]
 
 
+def usual_spec(map: Fit) -> FitSpec:
+    """Return the specification with which the forms of ``map`` are compared, whatever its own options are."""
+    return FitSpec(law="metric-map", y=map.spec.y, axis=map.spec.axis)
+
+
+def with_form(map: Fit, runs: Runs) -> Fit:
+    """Return ``map`` with a note of ``form_text``; ``runs`` are the runs of the fit.
+
+    A fit of another law is returned unchanged, and so is a map whose forms cannot be compared.
+    """
+    if map.law.name not in FORMS:
+        return map
+    try:
+        forms = compare_forms(usual_spec(map), runs)
+    except PlannerError:
+        return map
+    if forms.validation is None:
+        return map
+    return replace(map, warnings=(*map.warnings, FitWarning(FORM_NOTE, form_text(map, forms))))
+
+
+def form_notes(maps: Iterable[Fit]) -> tuple[FitWarning, ...]:
+    """Return the notes on the forms of ``maps`` that ``with_form`` added."""
+    return tuple(w for map in maps for w in map.warnings if w.code == FORM_NOTE)
+
+
 def form_text(map: Fit, forms: Comparison) -> str:
-    """Return a sentence that names the form of ``map`` and the errors of all forms on left-out runs."""
+    """Return a text that names the form of ``map`` and the errors of all forms on left-out runs.
+
+    If another form has the smallest error, the text names the law to fit.
+    """
     own = FORMS[map.law.name]
     if forms.validation is None:
         return f"Form: {own}."
     errors = {one.fit.law.name: one.error for one in forms.ranked}
     listed = [f"{own} {errors[map.law.name]:.1%}"] if map.law.name in errors else []
     listed += [f"{FORMS[name]} {error:.1%}" for name, error in errors.items() if name != map.law.name]
-    return f"Form: {own}. Error on the largest runs, which are left out of the fit: {', '.join(listed)}."
+    best = next((name for name, error in errors.items() if np.isfinite(error)), map.law.name)
+    advice = "" if best == map.law.name else f" The {FORMS[best]} predicts them better: fit the law {best}."
+    return f"Form: {own}. Error on the largest runs, which are left out of the fit: {', '.join(listed)}.{advice}"
 
 
 def form_caution(map: Fit, forms: Comparison, loss: float) -> FitWarning | None:

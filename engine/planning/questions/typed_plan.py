@@ -12,8 +12,9 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.largest_model import limit_model
+from isoplan.engine.planning.plan.map_form import form_notes
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.money import is_money, read_money, spendable
+from isoplan.engine.planning.plan.money import read_budget, spendable
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.solve import Task, task_of
 from isoplan.engine.planning.plan.target import plan_target
@@ -22,7 +23,7 @@ from isoplan.engine.planning.scenario.fields import FIELDS, Place
 from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
-from isoplan.engine.quantities import Reading, parse_flops, parse_number
+from isoplan.engine.quantities import Reading, parse_number
 
 OURS = ("our_params", "our_samples")
 """Fields of the user's own plan. The answer is compared with this plan."""
@@ -53,13 +54,9 @@ def read_question(texts: Mapping[str, str], place: Place, *, target: str = "", m
     """
     limits, prices = read_limits(texts, place), read_prices(texts, place)
     ours = read_ours(texts, place)
-    if "budget" in texts and is_money(texts["budget"]):
-        money = read_money(texts["budget"], prices, place)
-        C = money / prices.rates.flop if prices is not None else math.nan
-        return Asked(Question("budget", C, limits, money=money), prices, None, ours)
     if "budget" in texts:
-        reading = parse_flops(texts["budget"], FIELDS["budget"].called(place))
-        return Asked(Question("budget", reading.value, limits), prices, reading, ours)
+        question, reading = read_budget(texts["budget"], prices, limits, place)
+        return Asked(question, prices, reading, ours)
     value = parse_number(texts.get("target_loss", ""), target or FIELDS["target_loss"].called(place))
     return Asked(Question("target", value, limits, metric), prices, None, ours)
 
@@ -89,7 +86,8 @@ def answer_question(
             fit, question.value, rule, limits=question.limits, prices=prices, other=other, map=map
         )  # fmt: skip
     if plan.answers:
-        plan = replace(plan, warnings=(*plan.warnings, *utilisation_note(prices, plan.allocation["N"].value)))
+        notes = (*utilisation_note(prices, plan.allocation["N"].value), *form_notes(one.map for one in maps))
+        plan = replace(plan, warnings=(*plan.warnings, *notes))
     if asked.ours is None:
         return plan
     return replace(plan, saving=save_against(fit, plan, *asked.ours))

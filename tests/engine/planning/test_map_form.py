@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.planning.plan.map_form import choose_form, compare_forms, form_caution, form_text
+from isoplan.engine.planning.plan.map_form import (
+    choose_form,
+    compare_forms,
+    form_caution,
+    form_notes,
+    form_text,
+    with_form,
+)
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.questions.typed_plan import answer_question, read_question
 from isoplan.engine.schema import Metric, Runs
 from tests.engine.fitting.tables import make_runs
 
@@ -57,3 +66,27 @@ def test_forms_that_agree_have_no_caution() -> None:
     alike = [float(loss) for loss in np.linspace(0.3, 0.5, 81) if form_caution(made, forms, float(loss)) is None]
     assert alike
     assert form_caution(fit(SPEC.model_copy(update={"bootstrap": 0}), runs), forms, 0.25) is None
+
+
+def test_a_fitted_map_names_the_better_form_and_a_plan_repeats_it() -> None:
+    runs = runs_of("metric-power")
+    spec = SPEC.model_copy(update={"bootstrap": 0})
+    own, better = (
+        with_form(fit(spec.model_copy(update={"law": law}), runs), runs) for law in ("metric-map", "metric-power")
+    )
+    (note,) = form_notes([own])
+    assert (note.code, note.level) == ("map-form", "note")
+    assert note.text == form_text(own, compare_forms(SPEC, runs))
+    assert note.text.startswith("Form: exponential map. Error on the largest runs, which are left out of the fit: exponential map ")
+    assert note.text.endswith(" The power-law map predicts them better: fit the law metric-power.")
+    assert "predicts them better" not in form_notes([better])[0].text
+    law = fit(FitSpec(law="chinchilla", bootstrap=0), runs)
+    assert with_form(law, runs) is law
+    plan = answer_question(law, read_question({"budget": "1e9"}, "python"), maps=(through(law, own),))
+    assert note in plan.warnings
+
+
+def test_forms_that_cannot_be_compared_add_no_note() -> None:
+    runs = runs_of("metric-power")
+    made = fit(SPEC.model_copy(update={"bootstrap": 0}), runs)
+    assert with_form(made, runs.take(np.arange(2))) is made
