@@ -11,11 +11,16 @@ from typing import Any, get_args
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from isoplan.app.views.widgets.markdown import escape_markdown
 from isoplan.app.views.widgets.scopes import belong
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware import DEVICES, Precision
+from isoplan.engine.planning.plan.utilisation import measured_utilisation
 from isoplan.engine.planning.scenario.fields import FIELDS, PRICES, Field
 from isoplan.engine.planning.scenario.prices import Currency, Prices
 from isoplan.engine.quantities import as_typed
+from isoplan.engine.schema import Runs
 
 OF_DEVICE = {"hour_price": "", "power": "", "utilisation": FIELDS["utilisation"].start, "precision": None}
 """Fields that are stored separately for each device, with their initial values."""
@@ -50,6 +55,32 @@ def fields(near: DeltaGenerator | None = None) -> dict[str, str]:
     devices = grid.number_input(count.label, 1, 1_000_000, 1, key=count.name, bind="query-params")
     chosen = {"device": device, "devices": f"{devices}"} | {name: _choose(grid, name) for name in LISTED} | early
     return chosen | {field.name: _typed(grid, field) for field in PRICES if field.name not in chosen}
+
+
+def offer_measured(runs: Runs | None, rule: ComputeRule, prices: Prices | None) -> None:
+    """Show the utilisation that the runs reached on the chosen device, with a button that fills in this value.
+
+    Nothing is shown without a device, or if the runs have no measured times. ``rule`` counts the compute of the runs.
+    """
+    if runs is None or prices is None:
+        return
+    try:
+        share = measured_utilisation(runs, rule, prices.machine)
+    except PlannerError as error:
+        st.caption(escape_markdown(str(error)))
+        return
+    if share is None:
+        return
+    text = f"{100 * share:.2g} %"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        device = escape_markdown(prices.machine.device.name)
+        st.caption(f"Utilisation as measured in your runs: {text} of the peak of one {device}.", width="content")
+        if st.session_state.get("utilisation") != text:
+            st.button(f"Use {text}", key="use_measured", on_click=_fill, args=("utilisation", text))
+
+
+def _fill(name: str, text: str) -> None:
+    st.session_state[name] = text
 
 
 def _choose(grid: Any, name: str) -> str:

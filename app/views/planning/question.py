@@ -92,6 +92,7 @@ def _ask(db: Database, fit: Fit) -> None:
         rule, second = rules.widgets(fit, runs)
         expected = st.container()
         prices = pricing.fields(near)
+        measured = st.container()
         if lacking := missing_device(prices, "page"):
             st.warning(escape_markdown(f"{lacking} The plan is shown without money."), icon=":material/warning:")
             prices = {}
@@ -112,6 +113,8 @@ def _ask(db: Database, fit: Fit) -> None:
     used, other = rules.read(fit, runs, rule, second)
     with slider:
         asked = _read(fit, typed, {**prices, **limiting.drop_empty(typed.limits)}, maps, used)
+    with measured:
+        pricing.offer_measured(runs, used, asked.prices)
     plan = map_forms.with_cautions(db, answer_question(fit, asked, used, other, maps), maps)
     top = st.container()
     with st.expander("Compare with your plan", icon=":material/compare_arrows:", key="our_plan"):

@@ -1,4 +1,4 @@
-"""Utilisation of a machine that a plan assumes if the user gives none.
+"""Utilisation of a machine: assumed if the user gives none, or measured from the times of the runs.
 
 A small model does not reach the usual utilisation. The assumed utilisation is then the largest that the planned model
 reaches.
@@ -10,16 +10,25 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
-from isoplan.engine.hardware import UTILISATION
+from isoplan.engine.hardware import UTILISATION, Machine
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.quantities import count
+from isoplan.engine.schema import Runs
 
 ROUNDS, SETTLED = 12, 0.01
 """The plan is solved repeatedly to find its utilisation. ``ROUNDS`` is the maximum number of solutions. The repetition
 ends if N changes by less than the fraction ``SETTLED``.
 """
 CODE = "utilisation"
+LARGEST, FEWEST = 0.25, 4
+"""Fraction of the runs, those with the most compute, that determine the measured utilisation; smallest number of runs
+with a measured time.
+"""
 
 
 def with_reached_utilisation(prices: Prices | None, size: Callable[[Prices], float]) -> Prices | None:
@@ -59,3 +68,28 @@ def utilisation_note(prices: Prices | None, N: float | None) -> tuple[FitWarning
         "parameters reaches. If you measured the utilisation, give it."
     )
     return (FitWarning(CODE, text),)
+
+
+def measured_utilisation(runs: Runs, rule: ComputeRule, machine: Machine) -> float | None:
+    """Return the fraction of the peak of one device of ``machine`` that the largest runs reached.
+
+    The result is the median of C / (seconds * peak) over the quarter of the runs with the most compute. C is computed
+    from N and D by ``rule``; runs without N or D need a column of C. The result is None if fewer than ``FEWEST`` runs
+    have a measured time and a compute. Raises PlannerError if the median exceeds 1.
+    """
+    sized = "N" in runs and "D" in runs
+    if runs.seconds is None or not (sized or "C" in runs):
+        return None
+    C = rule.flops_anywhere(runs["N"], runs["D"]) if sized else runs["C"]
+    known = np.isfinite(C) & np.isfinite(runs.seconds) & (C > 0) & (runs.seconds > 0)
+    C, seconds = C[known], runs.seconds[known]
+    if len(C) < FEWEST:
+        return None
+    largest = np.argsort(C, kind="stable")[-math.ceil(LARGEST * len(C)) :]
+    share = float(np.median(C[largest] / (seconds[largest] * machine.peak)))
+    if share > 1:
+        raise PlannerError(
+            f"Utilisation: the runs reach {float(f'{share:.2g}'):,g} times the peak of one {machine.device.name}. "
+            "Choose the device that trained them."
+        )
+    return share
