@@ -41,7 +41,10 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
     values = _values(curve)
     hover = f"%{{x:.3~g}} {curve.unit}<br>{_name(curve)}  %{{y:.4~g}}<extra>law</extra>"
     law = [*_band(curve, values), *_law(theme, curve, hover)] if curve.law else []
-    traces = [*law, *_runs(theme, curve), *_plan(theme, curve, curve.plan), *_others(theme, curve)]
+    known = [*law, *_runs(theme, curve)]
+    if curve.others:  # the legend has one line: it names only the points that are compared
+        known = [part | {"showlegend": False} for part in known]
+    traces = [*known, *_plan(theme, curve, curve.plan), *_others(theme, curve)]
     above = legend(theme)
     above["legend"] |= {"itemclick": False, "itemdoubleclick": False, "traceorder": "normal"}
     if theme.width is not None:

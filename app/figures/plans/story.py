@@ -28,12 +28,18 @@ def draw(picture: CostCurve | RunsPicture, theme: Theme = STAGE, height: float =
 
 
 def rename(drawing: Drawing, picture: RunsPicture) -> None:
-    """Set the titles of the D axis and the colour bar to the names used in the sentences of the story."""
+    """Set the titles of the D axis and the colour bar to the names used in the sentences of the story.
+
+    Only the label of the largest budget contains the unit, because a label must not cover the runs of another budget.
+    """
     layout = drawing.figure.layout
     for one in (layout.xaxis, layout.yaxis):
         if picture.samples and one.title.text == title("D"):
             one.title.text = f"Training {literal(picture.samples)} <i>D</i>"
     for trace in drawing.figure.data:
+        if trace.mode == "text" and trace.text:
+            *smaller, largest = trace.text
+            trace.text = [*(text.removesuffix(" FLOPs") for text in smaller), largest]
         bar = trace.marker.colorbar.title
         if picture.label and bar.text:
             bar.text = bar.text.replace(literal(picture.y), literal(picture.label))

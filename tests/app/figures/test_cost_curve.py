@@ -10,7 +10,7 @@ import pytest
 
 from isoplan.app.figures.plans.cost_curve import draw
 from isoplan.app.figures.style.theme import DARK, WEB, Theme, paper
-from isoplan.engine.planning.drawing.cost_curve import cost_curve
+from isoplan.engine.planning.drawing.cost_curve import Mark, cost_curve
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.schema import Runs
 from tests.app.figures.conftest import MakeFit
@@ -46,3 +46,12 @@ def test_the_target_has_a_label_on_a_linear_and_on_a_logarithmic_axis(
 def test_without_runs_and_plan_only_the_law_is_drawn(make_fit: MakeFit) -> None:
     drawing = draw(cost_curve(make_fit(draws=0)))
     assert {t.name for t in drawing.figure.data} == {"law", "extrapolated"}
+
+
+def test_a_figure_that_compares_points_names_only_these_in_the_legend(make_fit: MakeFit, runs: Runs) -> None:
+    fit = make_fit()
+    curve = cost_curve(fit, plan_budget(fit, 1e20), runs=runs)
+    drawing = draw(replace(curve, others=(("twice the model", Mark(1e20, 2.6)), ("ten times more", Mark(1e21, 2.4)))))
+    shown = [trace.name for trace in drawing.figure.data if trace.showlegend is not False]
+    assert shown == ["plan", "twice the model", "ten times more"]
+    assert {"law", "runs"} <= {trace.name for trace in drawing.figure.data}

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from isoplan.app.views.planning.saved import link
+from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
-from tests.app.views.conftest import Open, told
+from isoplan.engine.store.tables import snapshots, tables
+from tests.app.views.conftest import Open, grid, told, written
 from tests.app.views.test_plan import PRICED, same, shown
 
 
@@ -144,3 +146,25 @@ def test_what_is_entered_for_a_budget_stays_for_a_target(jets: str, open_page: O
     assert at.text_input(key="max_unique").value == "1e8"
     assert at.text_input(key="sample_price").value == "1e-4"
     assert at.selectbox(key="device").value == "H100"
+
+
+def test_the_measured_utilisation_fills_the_field(demo: Database, open_page: Open) -> None:
+    """The runs of 6 N D FLOPs reach 3.1 % of the peak of an H100. Without a device, nothing is stated."""
+    peak = find_device("H100").peak_at("bf16")
+    head, *lines = grid().decode().splitlines()
+    sizes = [[float(x) for x in line.split(",")[:2]] for line in lines]
+    timed = [f"{line},{6 * N * D / (0.031 * peak):.9g}" for line, (N, D) in zip(lines, sizes, strict=True)]
+    table = tables.add(demo, "\n".join([f"{head},seconds", *timed]).encode(), "timed.csv")
+    snapshot = snapshots.take(demo, table.id)
+    made = fit(FitSpec(bootstrap=0), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+    key = results.save_fit(demo, made, name="Timed", table_id=table.id)
+    at = open_page("plan", fit=key, budget="1e18")
+    assert "Utilisation as measured" not in written(at)
+    at.selectbox(key="device").select("H100").run()
+    assert "Utilisation as measured in your runs: 3.1 % of the peak of one H100." in written(at)
+    at.button(key="use_measured").click().run()
+    assert at.text_input(key="utilisation").value == "3.1 %"
+    assert "use_measured" not in {button.key for button in at.button}
+    prices = shown(at).prices
+    assert prices is not None
+    assert (prices.machine.utilisation, prices.machine.assumed) == (pytest.approx(0.031), False)
