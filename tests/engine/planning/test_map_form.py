@@ -77,7 +77,9 @@ def test_a_fitted_map_names_the_better_form_and_a_plan_repeats_it() -> None:
     (note,) = form_notes([own])
     assert (note.code, note.level) == ("map-form", "note")
     assert note.text == form_text(own, compare_forms(SPEC, runs))
-    assert note.text.startswith("Form: exponential map. Error on the largest runs, which are left out of the fit: exponential map ")
+    assert note.text.startswith(
+        "Form: exponential map. Error on the largest runs, which are left out of the fit: exponential map "
+    )
     assert note.text.endswith(" The power-law map predicts them better: fit the law metric-power.")
     assert "predicts them better" not in form_notes([better])[0].text
     law = fit(FitSpec(law="chinchilla", bootstrap=0), runs)
