@@ -96,8 +96,11 @@ CSS = """<style>
 @media (min-width: 1201px) {
   [data-testid="stTable"] td:not(:first-child):not(:last-child) * { white-space: nowrap; }
 }
-[data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"] * {
+[data-testid="stBaseButton-primary"]:enabled, [data-testid="stBaseButton-primary"]:enabled * {
   color: light-dark(#ffffff, #0f171c) !important;
+}
+[data-testid="stBaseButton-primary"]:disabled, [data-testid="stBaseButton-primary"]:disabled * {
+  color: light-dark(#5c6b74, #a3b4bd) !important;
 }
 [class*="st-key-card_"] p { font-size: 0.9rem; }
 [class*="st-key-card_"] [class*="st-key-value_"] p { font-size: 1.3rem; font-weight: 600; }
