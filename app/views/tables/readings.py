@@ -22,7 +22,9 @@ from isoplan.engine.store.columns.column import (
     GPU_HOURS,
     LOGARITHM,
     OPEN,
+    RUN_NEEDS,
     Column,
+    leave_out_label,
     read_conversion,
 )
 from isoplan.engine.store.columns.guess import with_guesses
@@ -53,12 +55,16 @@ def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -
     ``save(**changes)`` stores changes of the mapping.
     """
     columns = with_guesses(columns)
-    waiting = [c for c in columns if _waits(c, roles)]
+    open_columns = [c for c in columns if _waits(c, roles)]
+    words = [c for c in open_columns if c.words]
+    waiting = [c for c in open_columns if not c.words]
     proposals = {} if table.read_only else derive.proposals(columns, roles)
     if waiting:
         title = "this column" if len(waiting) == 1 else f"these {len(waiting)} columns"
         _conversions(table, roles, waiting, save, f"**Convert {title}?** Nothing is converted until you agree.")
-    loss_waits = any(c.guess is Role.LOSS for c in waiting)
+    for column in words:
+        _words(table, roles, column, save)
+    loss_waits = any(c.guess is Role.LOSS for c in open_columns)
     no_loss = roles.loss is None and "loss" not in roles.derived and not (loss_waits or table.read_only)
     asked = dict.fromkeys([*proposals, *(["loss"] if no_loss else [])])
     for role in asked:
@@ -66,7 +72,29 @@ def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -
     if not table.read_only:
         _unique_or_seen(table, roles, columns, save)
     needed = [role for role in asked if role in proposals or not roles.metrics]
-    return bool(waiting) + len(needed)
+    return bool(waiting) + len(words) + len(needed)
+
+
+def _words(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
+    """Ask whether to leave out the runs whose cell in ``column`` is a word such as "diverged" instead of a number."""
+    assert column.conversion is not None
+    count, kind, runs = column.words, column.conversion.kind, _leaves_out(table, roles, column)
+    with st.container(border=True, key=f"words_{table.id}_{column.name}"):
+        question = f"Leave out {'this run' if count == 1 else f'these {count:,} runs'}?" if runs else ""
+        st.markdown(f"**{escape_markdown(column.name)}**: {escape_markdown(column.describe_words())}. {question}")
+        label = leave_out_label(count, runs)
+        if st.button(label, key=f"leave_{table.id}_{column.name}", disabled=table.read_only):
+            save(**_agreed(roles, column, kind))
+            st.rerun()
+
+
+def _leaves_out(table: TableInfo, roles: Roles, column: Column) -> bool:
+    """Return whether a run without a number in ``column`` is left out of fits.
+
+    Otherwise only the cell is empty: another row of the run is used, or D is computed from C.
+    """
+    filled = column.guess is Role.D and (roles.C is not None or "C" in roles.derived)
+    return table.kind == "runs" and roles.rows == "all" and column.guess in RUN_NEEDS and not filled
 
 
 def _missing(table: TableInfo, roles: Roles, columns: Sequence[Column], role: str, formula: str, save: Save) -> None:
@@ -134,7 +162,7 @@ def edit(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]
 
 def _waits(column: Column, roles: Roles) -> bool:
     """Return whether a role needs the proposed conversion of ``column``, but the user has not answered yet."""
-    known = column.conversion is not None and column.conversion.needed and column.guess is not Role.UNUSED
+    known = column.conversion is not None and column.conversion.needed and column.guess in NUMERIC_ROLES
     return known and column.name not in roles.conversions
 
 
@@ -169,9 +197,12 @@ def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
         _either(table, roles, column, save, key)
         return
     st.session_state[key] = column.name in roles.conversions
-    kind = column.conversion.kind
+    kind, text = column.conversion.kind, column.conversion.text
+    if column.words:
+        way = leave_out_label(column.words, _leaves_out(table, roles, column))
+        text = escape_markdown(f"{way}: {column.describe_words()}.")
     st.checkbox(
-        f"**{escape_markdown(column.name)}**: {column.conversion.text}",
+        f"**{escape_markdown(column.name)}**: {text}",
         key=key,
         disabled=table.read_only,
         on_change=lambda: save(**_agreed(roles, column, kind if st.session_state[key] else None)),

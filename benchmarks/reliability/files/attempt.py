@@ -218,10 +218,13 @@ def _names(db: Database, table_id: str) -> list[str]:
 def _convert(at: AppTest, key: str, how: str) -> None:
     """Select the conversion ``how`` of a column.
 
-    The page shows a checkbox, a choice between two interpretations, or a list of units.
+    The page shows a checkbox, a button that leaves out cells without a number, a choice between two interpretations,
+    or a list of units.
     """
     if any(box.key == f"convert_{key}" for box in at.checkbox):
         at.checkbox(key=f"convert_{key}").check().run()
+    elif any(box.key == f"leave_{key}" for box in at.button):
+        at.button(key=f"leave_{key}").click().run()
     elif any(box.key == f"convert_{key}" for box in at.button_group):
         at.button_group(key=f"convert_{key}").set_value(how).run()
     elif any(box.key == f"unit_{key}" for box in at.selectbox):

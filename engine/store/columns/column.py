@@ -23,6 +23,8 @@ from isoplan.engine.hardware.machine import Machine
 from isoplan.engine.schema import Role
 
 Kind = Literal["number", "text", "bool", "date"]
+RUN_NEEDS = (Role.N, Role.D, Role.LOSS, Role.WEIGHT)
+"""Roles that every fitted run needs: a run whose cell is empty in such a column is left out."""
 TextKind = Literal["suffix", "comma", "point", "thousands"]
 TEXT_KINDS: tuple[TextKind, ...] = get_args(TextKind)
 AS_IS = "as-is"
@@ -205,6 +207,12 @@ class Conversion:
         return f"Read as {how}{doubt}: {self.changes:,} cells change{bad}."
 
     @property
+    def words(self) -> int:
+        """Number of cells that are words such as "diverged", if all other cells are plain numbers; otherwise 0."""
+        plain = text_kind(self.kind) is not None and not (self.changes or self.ambiguous or self.about)
+        return self.fails if plain else 0
+
+    @property
     def either(self) -> tuple[TextKind, TextKind]:
         """The two possible number formats of an ambiguous column."""
         return ("comma", "point") if text_kind(self.kind) == "comma" else ("comma", "thousands")
@@ -243,6 +251,20 @@ class Column:
         return repr(self.examples[0]) if self.examples else ""
 
     @property
+    def words(self) -> int:
+        """Number of cells that are words such as "diverged", if all other cells are plain numbers; otherwise 0."""
+        return self.conversion.words if self.conversion is not None else 0
+
+    def describe_words(self, of: str = "") -> str:
+        """Return a phrase for the cells that are words: "1 cell is not a number ('diverged' in row 3)".
+
+        ``of`` is inserted after the number of cells.
+        """
+        if self.words == 1:
+            return f"1 cell{of} is not a number ({self.cell})"
+        return f"{self.words:,} cells{of} are not numbers ({self.cell}, ...)"
+
+    @property
     def two_readings(self) -> str:
         """The two possible numbers of an ambiguous cell: "'1,584' may be 1.584 or 1584".
 
@@ -271,6 +293,10 @@ class Column:
     @property
     def way_to_numbers(self) -> str:
         """Instruction to the user: what to do so that the column is read as numbers."""
+        if self.words:
+            them = "it" if self.words == 1 else "them"
+            way = leave_out_label(self.words, self.guess in RUN_NEEDS).lower()
+            return f"correct {them}, or {way} on the Data page ({self.convert_option} in the terminal)"
         tick = f"tick its conversion on the Data page ({self.convert_option} in the terminal)"
         if self.two_readings:
             tick = f"choose its reading on the Data page ({self.convert_option} in the terminal): {self.two_readings}"
@@ -278,6 +304,15 @@ class Column:
             return tick
         cells = f"{self.conversion.fails:,} such cell{'' if self.conversion.fails == 1 else 's'}"
         return f"correct it, or {tick}, which leaves {cells} empty"
+
+
+def leave_out_label(words: int, runs: bool) -> str:
+    """Return the action that accepts ``words`` cells without a number: "Leave out 1 run" or "Leave 1 cell empty".
+
+    ``runs`` is true if a run without this number cannot be fitted.
+    """
+    s = "" if words == 1 else "s"
+    return f"Leave out {words:,} run{s}" if runs else f"Leave {words:,} cell{s} empty"
 
 
 def convert_options(name: str, hows: tuple[str, ...]) -> str:

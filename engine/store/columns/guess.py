@@ -197,6 +197,8 @@ def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
 
 def why_not(column: Column) -> str:
     """Return a phrase that explains why a column is not read without its proposed conversion, and what to do then."""
+    if column.words:
+        return f"{column.describe_words(f' of column {column.name!r}')}; {column.way_to_numbers}"
     if column.conversion is None or column.conversion.about == "" or column.kind == "text":
         return f"column {column.name!r} holds text such as {column.cell}; {column.way_to_numbers}"
     return f"column {column.name!r} looks like {column.guess} {column.conversion.about}; {column.way_to_numbers}"

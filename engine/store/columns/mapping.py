@@ -109,6 +109,9 @@ def _check_number(column: Column, role: str, roles: Roles) -> None:
     what = "dates" if column.kind == "date" else "text"
     example = f" such as {column.cell}" if column.cell else ""
     way = f"{column.way_to_numbers}, or choose another column" if column.conversion else "choose a column of numbers"
+    if column.words:
+        cells = column.describe_words(f" of column {column.name!r}")
+        raise PlannerError(f"{role}: {cells}. {way[0].upper()}{way[1:]}.")
     raise PlannerError(f"Column {column.name!r} holds {what}{example} and {role} needs numbers: {way}.")
 
 

@@ -47,7 +47,7 @@ RUNS = {
         b"N,loss\n1e6,3\nlarge,2.9\n5e6,2.8\n",
         "",
         "huber-log",
-        "'N' holds text such as 'large' in row 1",
+        "1 cell of column 'N' is not a number ('large' in row 1)",
     ),
     "negative loss": (grid().replace(b"1.", b"-1."), "", "huber-log", "logarithm"),
     "constant N": (b"N,D,loss\n" + b"".join(b"1e6,%de8,%f\n" % (i, 3 - i / 10) for i in range(1, 9)), "", "ols", "N"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, told, written
@@ -49,6 +51,53 @@ def test_a_unit_is_converted_only_after_a_choice(db: Database, open_page: Open) 
     assert told(at) == ""
     assert tables.roles(db, table.id).conversions == {"Params (M)": "millions", "Tokens (B)": "billions"}
     assert (tables.roles(db, table.id).N, tables.roles(db, table.id).D) == ("Params (M)", "Tokens (B)")
+
+
+@pytest.mark.parametrize(
+    ("words", "asked", "button"),
+    [
+        (
+            {3: "diverged"},
+            "**loss**: 1 cell is not a number ('diverged' in row 3). Leave out this run?",
+            "Leave out 1 run",
+        ),
+        (
+            {1: "oom", 3: "diverged"},
+            "**loss**: 2 cells are not numbers ('oom' in row 1, ...). Leave out these 2 runs?",
+            "Leave out 2 runs",
+        ),
+    ],
+)
+def test_a_loss_with_words_asks_whether_to_leave_out_these_runs(
+    db: Database, open_page: Open, words: dict[int, str], asked: str, button: str
+) -> None:
+    rows = "".join(f"{i + 1}e6,1e8,{words.get(i, 3 - i / 10)}\n" for i in range(6))
+    table = tables.add(db, f"N,D,loss\n{rows}".encode(), "words.csv")
+    at = open_page("data", table=table.id)
+    assert asked in written(at).replace("\\", "")
+    assert "Convert this column" not in written(at)
+    assert at.button(key="fit_law").disabled
+    leave = at.button(key=f"leave_{table.id}_loss")
+    assert leave.label == button
+    leave.click().run()
+    assert told(at) == ""
+    assert tables.roles(db, table.id).loss == "loss"
+    assert len(snapshots.runs(db, snapshots.take(db, table.id))) == 6 - len(words)
+    assert not at.button(key="fit_law").disabled
+    undo = at.checkbox(key=f"convert_{table.id}_loss")
+    assert undo.label.startswith(f"**loss**: {button}: ")
+    undo.uncheck().run()
+    assert tables.roles(db, table.id).loss is None
+
+
+def test_a_word_in_another_column_leaves_its_cell_empty(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N,D,C,loss\n1e6,1e8,6e14,3\n2e6,1e8,?,2.9\n4e6,1e8,24e14,2.8\n", "words.csv")
+    at = open_page("data", table=table.id)
+    assert "1 cell is not a number ('?' in row 1)." in written(at).replace("\\", "")
+    leave = at.button(key=f"leave_{table.id}_C")
+    assert leave.label == "Leave 1 cell empty"
+    leave.click().run()
+    assert snapshots.runs(db, snapshots.take(db, table.id))["C"].tolist() == [6e14, 12e14, 24e14]
 
 
 def test_a_logarithm_of_two_possible_bases_asks_for_its_base(db: Database, open_page: Open) -> None:

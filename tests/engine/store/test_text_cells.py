@@ -36,13 +36,15 @@ def test_a_loss_that_was_not_guessed_says_which_cell_is_in_the_way(file: Path) -
     with pytest.raises(PlannerError) as error:
         fit(SPEC, read_runs(file))
     assert str(error.value) == (
-        "The loss is missing: column 'loss' holds text such as 'abc' in row 5; correct it, or tick its conversion "
-        "on the Data page (--convert loss in the terminal), which leaves 1 such cell empty."
+        "The loss is missing: 1 cell of column 'loss' is not a number ('abc' in row 5); correct it, or leave out 1 run "
+        "on the Data page (--convert loss in the terminal)."
     )
 
 
 def test_a_mapping_to_it_names_the_bad_cell_and_no_good_one(file: Path) -> None:
-    with pytest.raises(PlannerError, match=r"Column 'loss' holds text such as 'abc' in row 5 and loss needs numbers"):
+    with pytest.raises(
+        PlannerError, match=r"loss: 1 cell of column 'loss' is not a number \('abc' in row 5\). Correct it"
+    ):
         read_runs(file, {"loss": "loss"})
 
 
