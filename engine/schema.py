@@ -169,6 +169,10 @@ class Category:
         return {name: n for name, n in zip((*self.values, ""), (*found[1:], found[0]), strict=True) if n}
 
 
+NOT_TRAINED = "that did not train"
+"""Start of the reason why a run is left out that a column such as ``untrained`` marks."""
+
+
 @dataclass(frozen=True, eq=False)
 class LeftOut:
     """Rows that no fit uses: their row ids, run names and reasons, each (k,).
@@ -179,6 +183,11 @@ class LeftOut:
     ids: Ints
     names: NDArray[np.str_]
     why: NDArray[np.str_]
+
+    @property
+    def untrained(self) -> int:
+        """Number of rows that are left out because their models did not train."""
+        return int(np.char.startswith(self.why, NOT_TRAINED).sum())
 
 
 NOBODY = LeftOut(np.empty(0, np.int64), np.empty(0, np.str_), np.empty(0, np.str_))

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.elements.lib.grid_container import GridContainer
 
 from isoplan.app import workspace
-from isoplan.app.views.fits import history, result
+from isoplan.app.views.fits import history, left_out, result
 from isoplan.app.views.fits.fitting import REQUESTED, make_fit
 from isoplan.app.views.fits.history import OPENED, fill_form
 from isoplan.app.views.fits.spec_form import choose_curve_spec, choose_curves, choose_spec
@@ -47,10 +47,14 @@ def choose_and_fit(table: TableInfo, grid: GridContainer) -> None:
     """Show the form for a fit to the runs of ``table``, and the button that fits the law.
 
     The predicted quantity and the law are shown in ``grid``, and all other settings below the button. If the user
-    opened this page with the button "Fit law" of the page Data, the law is fitted once without a click.
+    opened this page with the button "Fit law" of the page Data, the law is fitted once without a click. If no run
+    is left, only the reason is shown.
     """
     where = filter_note(table)
     snapshot, runs = runs_of(db, table, where)
+    left_out.warn(db, table, runs)
+    if len(runs) == 0:
+        return
     questions.ask(db, table, runs)
     curves = choose_curves(db, table, snapshot, runs)
     main = st.container()

@@ -34,7 +34,9 @@ def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> D
     """
     axes = _axes(runs, y)
     if len(axes) < 2:
-        return _nothing(theme)
+        return _nothing(
+            theme, "Map two of N, D, C and loss to see the runs." if len(runs) else "Every run is left out."
+        )
     across, up = axes
     shown = dots.drawn(runs, most)
     grouped = colouring(runs) is not None
@@ -106,8 +108,7 @@ def _noted(theme: Theme, shown: Runs, runs: Runs, shared: int) -> list[Part]:
     return found
 
 
-def _nothing(theme: Theme) -> Drawing:
-    text = "Map two of N, D, C and loss to see the runs."
+def _nothing(theme: Theme, text: str) -> Drawing:
     words = marks.note(theme, text, x=0.5, y=0.5, xanchor="center", yanchor="middle", xref="paper", yref="paper")
     hidden = {"visible": False}
     figure = compose(theme, HEIGHT, "runs", [], notes=[words], xaxis=hidden, yaxis=hidden)

@@ -18,6 +18,7 @@ from isoplan.app.views.training.standing import Group, Look
 from isoplan.app.views.widgets.parts import draw, escape_markdown, plural, sentences
 from isoplan.app.views.widgets.state import newest_fit
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.samples.sample import SMALLER_RATE, TRAIN_LONGER
 from isoplan.engine.quantities import count, duration
 from isoplan.engine.store.database.cell_index import table_of
 from isoplan.engine.store.tables import tables
@@ -53,7 +54,8 @@ def _show(queue: Queue, group: Group, family: Family[Any], axes: Axes, working: 
         fit_button(queue, family)
         if not line.wrong:
             st.caption(escape_markdown(line.text))
-    if group.key in look.groups and (reasons := rowless(look.cells(look.groups[group.key]), family.loss)):
+    shown = look.cells(look.groups[group.key]) if group.key in look.groups else []
+    if reasons := " ".join(filter(None, (rowless(shown, family.loss), untrained(shown)))):
         st.warning(escape_markdown(reasons), icon=":material/warning:")
     for one in _shown(look):
         _bar(queue, look, one, may)
@@ -76,7 +78,22 @@ def rowless(cells: Sequence[Record], loss: str) -> str:
         return ""
     named = ", ".join(lost[:NAMED]) + (f" and {len(lost) - NAMED} more" if len(lost) > NAMED else "")
     many = f"{len(lost)} of {plural(len(done), 'finished cell')}"
-    return f"{many} cannot be fitted, because the {loss} is not finite: {named}."
+    return f"{many} cannot be fitted, because the {loss} is not finite: {named}. {SMALLER_RATE}"
+
+
+def untrained(cells: Sequence[Record]) -> str:
+    """Return a sentence about the finished cells that did not train; "" if there are none.
+
+    The family marks these cells with the metric ``untrained``: their models are no better than guessing.
+    """
+    done = [record for record in cells if record.state == "done"]
+    count = sum(bool(dict((one.result or {}).get("metrics") or {}).get("untrained")) for one in done)
+    if not count:
+        return ""
+    verb = "is" if count == 1 else "are"
+    return (
+        f"{count:,} of {plural(len(done), 'finished cell')} did not train and {verb} left out of fits. {TRAIN_LONGER}"
+    )
 
 
 def _shown(look: Look) -> list[Group]:

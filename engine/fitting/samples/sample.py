@@ -12,12 +12,16 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.expression import FormulaLaw
 from isoplan.engine.laws.terms import Const
-from isoplan.engine.schema import Role, Runs
+from isoplan.engine.schema import NOT_TRAINED, Role, Runs
 
 NARROWEST = 1e-9
 """Smallest accepted standard deviation of a prior, relative to its mean."""
 PROPORTIONAL = 1 - 1e-9
 """Largest correlation of the logarithms of two axes at which runs can separate the effects of the axes."""
+TRAIN_LONGER = "Train longer, or with a larger learning rate."
+"""What to do about runs that did not train: their models are no better than guessing."""
+SMALLER_RATE = "Use a smaller learning rate."
+"""What to do about runs whose loss is not finite."""
 SCALES = ("N", "D", "U", "C")
 """Axes on which a value of zero is an error. On other axes, a sweep may start at zero."""
 
@@ -102,7 +106,10 @@ def no_run(runs: Runs) -> PlannerError:
     if len(runs) == 0 and len(runs.left_out.why):
         reasons, counts = np.unique(runs.left_out.why, return_counts=True)
         text = f"{counts.max():,} row{'' if counts.max() == 1 else 's'} {reasons[counts.argmax()]}"
-        return PlannerError(f"No run is left: the table has {text}. Correct these values, or map other columns.")
+        way = "Correct these values, or map other columns."
+        if reasons[counts.argmax()].startswith(NOT_TRAINED):
+            way = TRAIN_LONGER
+        return PlannerError(f"No run is left: the table has {text}. {way}")
     return PlannerError("No run is selected: use a wider filter, or give at least one run a weight above zero.")
 
 

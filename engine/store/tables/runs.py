@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.mixtures import COPIED, is_yes
-from isoplan.engine.schema import Category, LeftOut, Roles, Runs
+from isoplan.engine.schema import NOT_TRAINED, Category, LeftOut, Roles, Runs
 from isoplan.engine.store.columns.categories import UNTRAINED, find_budgets, totals
 from isoplan.engine.store.columns.names import plain
 from isoplan.engine.store.columns.units import below_a_sample, reading_notes, unit_notes, unknown_compute
@@ -224,7 +224,7 @@ def _usable(
         leave(every, "without any metric")
     for name, category in categories.items():
         if plain(name) in UNTRAINED and name not in values and name not in roles.pooled:
-            leave(is_yes(category), f"that did not train (column {name!r})")
+            leave(is_yes(category), f"{NOT_TRAINED} (column {name!r})")
     if "weight" in values:
         leave(~np.isfinite(values["weight"]), "without a weight")
         leave(values["weight"] <= 0, "with zero weight")

@@ -165,6 +165,8 @@ class TestRuns:
         drawing = overview.draw(Runs(np.arange(2), values, Roles(), {}))
         assert "Map two of N, D, C and loss" in drawing.alt
         assert len(drawing.data) == 0
+        none = Runs(np.empty(0, np.int64), {name: np.empty(0) for name in ("N", "D", "loss")}, Roles(), {})
+        assert overview.draw(none).alt == "Every run is left out."
 
     def test_one_run_and_holes(self) -> None:
         one = Runs(np.array([1]), {"N": np.array([1e6]), "D": np.array([1e9]), "loss": np.array([np.nan])}, Roles(), {})

@@ -231,5 +231,52 @@ def test_finished_cells_without_a_finite_loss_are_named() -> None:
         return Record(name, "jets", {}, "", Order(), 1, results={1: {"state": "done", "metrics": {"loss": loss}}})
 
     cells = [finished("aa", 1.0), finished("bb", np.nan), finished("cc", np.inf)]
-    assert rowless(cells, "loss") == "2 of 3 finished cells cannot be fitted, because the loss is not finite: bb, cc."
+    assert rowless(cells, "loss") == (
+        "2 of 3 finished cells cannot be fitted, because the loss is not finite: bb, cc. Use a smaller learning rate."
+    )
     assert rowless(cells[:1], "loss") == ""
+
+
+TRAIN_LONGER = "Train longer, or with a larger learning rate."
+UNTRAINED_ROW = {"number": 1, "state": "done", "sizes": {"N": 12.0, "D": 512.0, "C": 8192.0}}
+
+
+@pytest.mark.parametrize(
+    ("marks", "on_train", "on_fit"),
+    [
+        (
+            (1, 1, np.nan),
+            f"2 of 3 finished cells did not train and are left out of fits. {TRAIN_LONGER}",
+            "No run is left: the table has 2 rows that did not train (column 'untrained'). Train longer, or with a "
+            "larger learning rate. 1 finished cell has no finite loss and no row. Use a smaller learning rate.",
+        ),
+        (
+            (0, 1, 0),
+            f"1 of 3 finished cells did not train and is left out of fits. {TRAIN_LONGER}",
+            "1 of 3 runs did not train and is left out of fits. Train longer, or with a larger learning rate.",
+        ),
+        ((0, 0, 0), "", ""),
+    ],
+)
+def test_cells_that_did_not_train_are_counted_before_the_fit(
+    open_page: Open, root: Path, db: Database, marks: tuple[float, ...], on_train: str, on_fit: str
+) -> None:
+    """A mark of 1 is a cell that did not train, and NaN is a cell without a finite loss."""
+    made = sweep.launch(root, typed_grid(EXAMPLE, {"width": "8, 16, 32", "samples": "512"}), EXAMPLE)
+    queue = queue_of(root)
+    for name, mark in zip(made.cells, marks, strict=True):
+        metrics = {"loss": 2.3} | ({"loss": "nan"} if np.isnan(mark) else {"untrained": mark})
+        files.write_json(
+            result_of(queue.folder(name), queue.lease(name, "here")), {**UNTRAINED_ROW, "metrics": metrics}
+        )
+    ingest(db, queue)
+    at = open_page("train")
+    assert told(at) == ""
+    warned = "\n".join(str(one.value) for one in at.warning).replace("\\", "")
+    assert on_train in warned
+    assert bool(on_train) == bool(warned)
+    at = open_page("fit", table=table_of(EXAMPLE.name))
+    assert told(at) == ""
+    warned = "\n".join(str(one.value) for one in at.warning).replace("\\", "")
+    assert warned == on_fit
+    assert bool([b for b in at.button if b.key == "fit_law"]) == (min(marks) == 0)
