@@ -8,7 +8,7 @@ import streamlit as st
 
 from isoplan.app import workspace
 from isoplan.app.views.fits.fitting import REQUESTED
-from isoplan.app.views.tables import growing, questions, rows, runs, upload
+from isoplan.app.views.tables import combining, growing, questions, rows, runs, upload
 from isoplan.app.views.tables.mapping import ask_readings, edit_mapping, show_roles
 from isoplan.app.views.tables.upload import add_table
 from isoplan.app.views.widgets.cache import runs_of
@@ -116,7 +116,7 @@ def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None
         link = {"table": table.id} | ({"where": where} if where else {})
         st.switch_page("views/fit.py", query_params=link)
     if not ready:
-        st.caption("No column is read as the loss. Choose it above.")
+        st.caption("No column is read as the loss. Answer the question above.")
     elif unread:
         st.caption("Answer the question above first, so that the law can use these columns.")
     elif mixed:
@@ -186,6 +186,7 @@ if table is not None:
     show(table, columns, where, found)
     with st.expander("Change columns and units", icon=":material/edit:"):
         edit_mapping(db, table, columns)
+    combining.offer(db, table)
     with st.expander("Filter runs", expanded=bool(recall("where")), icon=":material/filter_alt:"):
         rows.edit_filter(table, columns, problem)
     details(table, columns, where)

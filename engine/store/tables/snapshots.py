@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Roles, Runs
+from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Category, Curves, Roles, Runs
 from isoplan.engine.store.columns import categories, derive
 from isoplan.engine.store.columns.column import Column, Reading, read_conversion
 from isoplan.engine.store.columns.guess import withheld
@@ -115,10 +115,27 @@ def get(db: Database, hash: str) -> Snapshot:
     return Snapshot(row[0], row[1], roles, filter, row[4], row[5], _unpack(row[6]))
 
 
-def runs(db: Database, snapshot: Snapshot) -> Runs:
-    """Return the runs of a snapshot. Missing values are derived, and rows that no fit can use are left out."""
-    info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
-    ids = snapshot.ids
+@dataclass(frozen=True, eq=False)
+class MappedRows:
+    """The rows of a snapshot, one row per run, before any value is derived and before unusable rows are left out.
+
+    ``ids`` (n,) are ascending row ids. ``cells`` are numbers (n,) by role or column name, with units converted and
+    formulas computed. ``labels`` are texts (n,) by role. ``categories`` are the columns with few values. ``seconds`` is
+    a pair: the name of the column of run durations, and the durations (n,) in seconds. ``notes`` state which row of a
+    run was selected.
+    """
+
+    ids: Ints
+    cells: dict[str, Floats]
+    labels: dict[str, NDArray[np.str_]]
+    categories: dict[str, Category]
+    seconds: tuple[str, Floats] | None
+    notes: tuple[str, ...]
+
+
+def mapped_rows(db: Database, snapshot: Snapshot) -> MappedRows:
+    """Return the rows of a snapshot, with units converted and one row per run."""
+    known, ids = catalog.columns(db, snapshot.table_id), snapshot.ids
     with db.read() as cursor:
         cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, ids)
         few = categories.read(cursor, snapshot.table_id, known, snapshot.roles, ids)
@@ -129,15 +146,25 @@ def runs(db: Database, snapshot: Snapshot) -> Runs:
         cells = {name: x[chosen] for name, x in cells.items()}
         few = {name: category.take(chosen) for name, category in few.items()}
         took = took and (took[0], took[1][chosen])
-    others = {name: cells.pop(name) for name in formula_columns(snapshot.roles) if name not in _named(snapshot.roles)}
+    return MappedRows(ids, cells, labels, few, took, tuple(points))
+
+
+def runs(db: Database, snapshot: Snapshot) -> Runs:
+    """Return the runs of a snapshot. Missing values are derived, and rows that no fit can use are left out."""
+    info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
+    rows = mapped_rows(db, snapshot)
+    named, extra = _named(snapshot.roles), formula_columns(snapshot.roles)
+    others = {name: x for name, x in rows.cells.items() if name in extra and name not in named}
+    cells = {name: x for name, x in rows.cells.items() if name not in others}
     reasons = withheld(known, snapshot.roles)
     formulas = derive.proposals(known, snapshot.roles)
     reasons |= {role: _to_derive(role, text) for role, text in formulas.items() if role not in reasons}
-    built = build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others, few, took, reasons)
+    built = build(rows.ids, cells, rows.labels, snapshot.roles, info.name, info.sha256, others, rows.categories,
+                  rows.seconds, reasons)  # fmt: skip
     if "C" in reasons and "N" in built and "D" not in built:
         reasons["D"] = reasons["C"]
     unused = [f"C is not read: {reasons['C']}."] if "C" in reasons and "C" in built else []
-    notes = (*points, *choice_notes(known, snapshot.roles), *built.notes, *unused)
+    notes = (*rows.notes, *choice_notes(known, snapshot.roles), *built.notes, *unused)
     return replace(built, withheld={**built.withheld, **reasons}, notes=notes)
 
 

@@ -155,7 +155,7 @@ def test_a_table_without_a_loss_says_what_is_missing(db: Database, open_page: Op
     table = tables.add(db, b"N,D,width\n1e6,1e9,2\n1e7,1e9,3\n", "half.csv")
     at = open_page("data", table=table.id)
     assert at.button(key="fit_law").disabled
-    assert "No column is read as the loss. Choose it above." in written(at)
+    assert "No column is read as the loss. Answer the question above." in written(at)
     assert "**Loss**: no column" in written(at)
 
 
@@ -294,3 +294,27 @@ def test_a_tab_of_an_older_link_opens_the_present_tab_without_a_message(db: Data
     at = open_page("data", table=table.id, show="Runs")
     assert said(at) == ""
     assert "Rows 1 to 25 of 25" in written(at)
+
+
+def test_the_runs_of_another_table_are_added_in_a_new_table(db: Database, open_page: Open) -> None:
+    own = tables.add(db, grid(), "grid.csv")
+    at = open_page("data", table=own.id)
+    assert not [b for b in at.button if b.label == "Combine tables"]
+    other = tables.add(db, b"params,tokens,loss\n1e6,1e8,3.2\n2e6,1e8,3.1\n3e6,1e8,3\n", "more.csv")
+    at.run()
+    at.selectbox(key=f"other_table_{own.id}").set_value(other.id).run()
+    at.button(key=f"combine_{own.id}").click().run()
+    assert told(at) == ""
+    made = tables.get(db, at.query_params["table"])
+    assert (made.name, made.rows) == ("grid.csv + more.csv", 28)
+    assert "Column 'table' has 2 values: grid.csv 25, more.csv 3 runs." in written(at).replace("\\", "")
+    at.button(key=f"each_{made.id}_table").click().run()
+    assert (tables.roles(db, made.id).group, tables.roles(db, made.id).each) == ("table", True)
+
+
+def test_tables_that_cannot_be_combined_are_refused_in_one_sentence(db: Database, open_page: Open) -> None:
+    own, other = tables.add(db, grid(), "grid.csv"), tables.add(db, b"width,loss\n1,3\n2,2\n", "width.csv")
+    at = open_page("data", table=own.id)
+    at.button(key=f"combine_{own.id}").click().run()
+    assert told(at) == ("Sizes: grid.csv has N and D and C, and width.csv has no size. Map N, D or C in both tables.")
+    assert {t.id for t in tables.all(db)} == {own.id, other.id}
