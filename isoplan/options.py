@@ -72,13 +72,6 @@ def single(fit: Fit | GroupedFit, option: str) -> Fit:
     return fit
 
 
-def read_budget(budget: Amount) -> float:
-    """Return a budget in FLOPs. Raises PlannerError with the name of the option, ``budget``."""
-    from isoplan.engine.quantities import parse_flops
-
-    return parse_flops(as_text(budget), "option budget").value
-
-
 def file_name(fit: Fit) -> str:
     """Return the name of the file in which a saved script looks for ``fit``."""
     return f"fit-{fit.hash}.json"

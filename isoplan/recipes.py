@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from isoplan.engine.planning.scenario.typed_rules import is_measured, refuse_alone
-from isoplan.options import Amount, as_text, as_tuple, check_choice, check_options, read_budget, single, texts_of
+from isoplan.options import Amount, as_text, as_tuple, check_choice, check_options, single, texts_of
 from isoplan.rules import choose_rule
 from isoplan.tables import as_source, python_names, read_curves, read_table, with_python_names
 
@@ -36,7 +36,7 @@ class TableOptions(TypedDict, total=False):
 
 
 class RecipeOptions(TableOptions, total=False):
-    """Options for reading tables and for the training of stage 2.
+    """Options for reading tables, for the training of stage 2, and for a budget in money.
 
     ``width`` is h, the width of the embeddings. ``length`` is the number of events of a sequence.
     """
@@ -47,6 +47,9 @@ class RecipeOptions(TableOptions, total=False):
     length: int
     precision: str
     chunk: int | None
+    hour_price: Amount
+    utilisation: Amount
+    currency: str
     bootstrap: int
     seed: int
 
@@ -72,7 +75,7 @@ def recipe(
     Parameters
     ----------
     budget : number or str
-        Compute budget in FLOPs.
+        FLOPs, device hours or money: 1e18, "200 H200 hours", or "500 EUR" with device and hour_price.
     metric : str
         The metric that the model is used for, such as "recall@10".
     runs : table or several
@@ -90,7 +93,8 @@ def recipe(
     published : bool
         Use published evidence for settings that the runs do not determine.
     **options : of stage 2 and of tables
-        device, devices, width, length, precision, chunk (None: all candidates at once); map_runs {"N": "params",
+        device, devices, width, length, precision, chunk (None: all candidates at once); hour_price, utilisation and
+        currency ("EUR" or "USD") of a budget in money; map_runs {"N": "params",
         "K": "negatives"}, curves, map_curves, convert, derive, rows, where, pooled, bootstrap (refits) and seed.
 
     Raises
@@ -103,6 +107,7 @@ def recipe(
     from isoplan.engine.planning.recommender.document import reply
     from isoplan.engine.planning.recommender.own_runs import Asked, combine
     from isoplan.engine.planning.recommender.recipe import OTHERWISE
+    from isoplan.engine.planning.recommender.spending import read_budget
     from isoplan.engine.planning.recommender.typed_settings import SETTINGS, read_settings
 
     check_options(options, RecipeOptions.__annotations__, recipe)
@@ -115,8 +120,9 @@ def recipe(
         check_choice("instead", setting, OTHERWISE)
     chunk = {"chunk": 0} if options.get("chunk", 0) is None else {}
     typed: dict[str, Any] = {**options, **chunk, "batch_size": batch_size, "rate": rate, "rate_batch": rate_batch}
-    settings = read_settings(texts_of({name: typed.get(name) for name in SETTINGS}), others, "python")
-    C, asked = read_budget(budget), Asked(metric, options.get("bootstrap", REFITS), options.get("seed", 0))
+    texts = texts_of({name: typed.get(name) for name in SETTINGS})
+    settings = read_settings(texts, others, "python")
+    asked = Asked(metric, options.get("bootstrap", REFITS), options.get("seed", 0))
     measured, notes = is_measured(rule), list[str]()
     fits = Evidence(batch=_read_fits(batch or {}, "batch"), allocation=_read_fits(allocation or {}, "allocation"))
     own = combine([fits, *(_evidence_of(table, asked, options, measured, notes) for table in tables)], "python")
@@ -126,7 +132,9 @@ def recipe(
         from isoplan.data.recommender import published_evidence
 
         printed = published_evidence()
-    return replace(reply(C, metric, own, printed, settings, used), notes=tuple(notes))
+    read = read_budget(as_text(budget), texts, metric, own, printed, used, "python")
+    spent = " ".join(read.notes(as_text(budget)))
+    return replace(reply(read.value, metric, own, printed, settings, used, spent), notes=tuple(notes))
 
 
 def _as_texts(value: Amount | Sequence[Amount]) -> list[str]:

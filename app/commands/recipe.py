@@ -32,6 +32,7 @@ from isoplan.engine.planning.recommender.columns import printed_name
 from isoplan.engine.planning.recommender.document import reply
 from isoplan.engine.planning.recommender.own_runs import Asked, combine, evidence_of, roles_of
 from isoplan.engine.planning.recommender.recipe import OTHERWISE
+from isoplan.engine.planning.recommender.spending import read_budget
 from isoplan.engine.planning.recommender.typed_settings import SETTINGS, read_settings
 from isoplan.engine.planning.scenario.typed_rules import is_measured, refuse_alone
 from isoplan.engine.schema import Curves, Runs
@@ -64,7 +65,9 @@ SweepMap = Annotated[
 
 @with_fields(SETTINGS.values(), before="rule")
 def recipe(
-    budget: Annotated[str, typer.Option(help="FLOPs to spend: 1e18, 3 EFLOP, 200 H200 hours.")],
+    budget: Annotated[
+        str, typer.Option(help="FLOPs, device hours or money to spend: 1e18, 3 EFLOP, 200 H200 hours, '500 EUR'.")
+    ],
     metric: Annotated[str, typer.Option(help="Metric that the model is used for.")],
     allocation: Fits = None,
     batch: Fits = None,
@@ -112,8 +115,9 @@ def recipe(
     _check_alone("runs", runs, {"map_runs": map_runs, "curves": curves})
     _check_alone("curves", curves, {"map_curves": map_curves})
     _check_alone("runs", runs or share or negatives, of_tables)
-    settings = read_settings(as_texts(texts), _others(instead), "terminal")
-    C, asked, how = reading.read_budget(budget), Asked(metric, bootstrap, seed), _how_to_read(**of_tables)
+    typed = as_texts(texts)
+    settings = read_settings(typed, _others(instead), "terminal")
+    asked, how = Asked(metric, bootstrap, seed), _how_to_read(**of_tables)
     parts = [Evidence(batch=_fits(batch, "batch"), allocation=_fits(allocation, "allocation"))]
     swept: tuple[tuple[Setting, str, Path | None, str, list[str] | None], ...] = (
         ("s", "share", share, share_column, map_share),
@@ -140,7 +144,10 @@ def recipe(
         from isoplan.data.recommender import published_evidence
 
         printed = published_evidence()
-    answer = reply(C, metric, combine(parts, "terminal"), printed, settings, used)
+    own = combine(parts, "terminal")
+    read = read_budget(budget, typed, metric, own, printed, used, "terminal")
+    note(read.notes(budget))
+    answer = reply(read.value, metric, own, printed, settings, used, " ".join(read.notes(budget)))
     say_as("json" if as_json else form, answer.text, answer.file, answer.warnings)
 
 

@@ -30,8 +30,12 @@ from isoplan.engine.planning.plan.saving import saving_rows
 from isoplan.engine.planning.plan.variations import variation_rows, vary
 from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.planning.questions.chart import Chart
+from isoplan.engine.planning.recommender import ranking
 from isoplan.engine.planning.recommender.cards import CARDS, Card, Cards
 from isoplan.engine.planning.recommender.evidence import Evidence
+from isoplan.engine.planning.recommender.joint import join_metrics, joint_table
+from isoplan.engine.planning.recommender.ranking import cost_table
+from isoplan.engine.planning.recommender.text import JOINT
 from isoplan.engine.planning.story.screens import RunsPicture, Story
 from isoplan.engine.schema import Runs
 
@@ -139,7 +143,7 @@ def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> 
 
 
 def report_recipe(reply: Answer, cards: Cards, evidence: Evidence) -> Report:
-    """Return the report of a recipe: a table of the settings, a figure of N and D against compute, and all numbers."""
+    """Return the report of a recipe: tables of settings and costs, a figure of N and D, and all numbers."""
     shown = [card for setting in CARDS for card in cards[setting]]
     metrics = tuple(dict.fromkeys(card.metric for card in shown))
     many = len(metrics) > 1
@@ -152,7 +156,10 @@ def report_recipe(reply: Answer, cards: Cards, evidence: Evidence) -> Report:
             if (fit := kind.get(name)) is not None}  # fmt: skip
     law = next((fit for fit in fits.values() if fit in evidence.allocation.values()), None)
     drawn = [] if law is None else [Section("N and D over compute", draw=partial(_path, law))]
-    return make_report(reply.name, reply.file, fits.values(), [_table("Settings", rows), *drawn])
+    joint = joint_table(join_metrics(cards))
+    tables = [_table("Settings", rows), *([_table(JOINT, joint)] if joint else [])]
+    tables.append(_table(ranking.TITLE, cost_table(reply.result.recipes[metric] for metric in metrics), ranking.UNITS))
+    return make_report(reply.name, reply.file, fits.values(), [*tables, *drawn])
 
 
 def _notes(card: Card) -> str:

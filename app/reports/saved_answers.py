@@ -15,11 +15,11 @@ from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.document import LABELS, document, read_plan
-from isoplan.engine.planning.recommender.text import LABELS as SETTINGS
+from isoplan.engine.planning.recommender.choice import LABELS as SETTINGS
 
 WRITERS = {".html": html_report, ".pdf": pdf_report}
 """Function that converts a report to a file, for each ending of the file name."""
-PARTS = {"allocation", "derived", "choices", "recipes", "regimes"}
+PARTS = {"allocation", "derived", "choices", "recipes", "regimes", "costs", "joint"}
 """Keys of an answer in JSON that group numbers. The labels of these numbers do not contain the keys."""
 UNLISTED = {"question", "prices", "warnings", "picture", "laws", "evidence", "between", "support", "compute", "bill"}
 """Keys of an answer whose values do not belong to the numbers of its report."""
@@ -56,6 +56,10 @@ def _read_document(raw: Mapping[str, Any]) -> Document:
 
 def _lines(value: Any, path: tuple[str, ...]) -> Iterator[Line]:
     """Yield the label and the quantity of each number inside a JSON value; ``path`` are the keys that lead to it."""
+    if isinstance(value, list):
+        for one in value:
+            if isinstance(one, Mapping) and "label" in one:
+                yield from _lines({name: x for name, x in one.items() if name != "label"}, (*path, str(one["label"])))
     if not isinstance(value, Mapping):
         return
     if {"value", "ci68", "ci95", "unit"} <= value.keys():

@@ -5,7 +5,7 @@ The settings depend on the budget and on the metrics that are served.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
@@ -17,15 +17,18 @@ from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.data.recommender import published_evidence
 from isoplan.engine.hardware import DEVICES
+from isoplan.engine.planning.plan.money import is_money
 from isoplan.engine.planning.recommender import Evidence, Settings, with_fallback
 from isoplan.engine.planning.recommender.builder import Built
 from isoplan.engine.planning.recommender.cards import make_cards
 from isoplan.engine.planning.recommender.columns import metric_names
 from isoplan.engine.planning.recommender.document import reply
 from isoplan.engine.planning.recommender.recipe import OTHERWISE
-from isoplan.engine.planning.recommender.typed_settings import SETTINGS, read_settings
+from isoplan.engine.planning.recommender.spending import read_budget
+from isoplan.engine.planning.recommender.typed_settings import PRICE, SETTINGS, read_settings
 from isoplan.engine.planning.scenario.fields import Field
-from isoplan.engine.quantities import parse_flops, power10
+from isoplan.engine.planning.scenario.prices import Currency
+from isoplan.engine.quantities import power10
 
 START = "recall@10"
 EXPERT = ("width", "length", "precision", "chunk", "rate", "rate_batch", "batch_size")
@@ -64,20 +67,34 @@ def ask_metrics(own: Built, printed: Evidence, usual: str) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def ask_budget() -> tuple[str, Settings]:
-    """Show the input fields for budget, devices and further settings; return the typed budget and the settings."""
+def ask_budget() -> tuple[str, dict[str, str]]:
+    """Show the input fields for budget and devices; return the typed budget and the texts of the other fields.
+
+    A budget in money also needs the price of a device hour.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        budget = blank("Budget in FLOPs", "1e18", "flops", labelled=True)
+        budget = blank("Budget [FLOPs or money]", "1e18", "flops", labelled=True)
         names = [device.name for device in DEVICES]
         device = st.selectbox("Device", names, names.index("H200"), key="device", bind="query-params", width=150)
         devices = st.number_input("Number of devices", 1, 100_000, 1, key="devices", bind="query-params", width=150)
-    return budget, settings({"device": str(device), "devices": str(devices)})
+        prices = {field.name: _price(field) for field in PRICE} if is_money(budget) else {}
+    return budget, {"device": str(device), "devices": str(devices), **prices}
+
+
+def _price(field: Field) -> str:
+    """Show the field of a price, at its initial value, and return its text. Plan uses the same names in its link."""
+    if field.name == "currency":
+        return st.selectbox("Currency", get_args(Currency), key=field.name, bind="query-params", width=100)
+    return st.text_input(
+        field.label, field.start, key=field.name, bind="query-params", max_chars=100, width=150,
+        placeholder=field.hint or None, help=field.tip,
+    ) or ""  # fmt: skip
 
 
 def settings(machine: dict[str, str]) -> Settings:
     """Show an expander for memory, learning rate and values to compare with the optimum; return all settings.
 
-    ``machine`` contains the texts of the device and of the number of devices.
+    ``machine`` contains the texts of the device, of the number of devices and of the prices.
     """
     with st.expander("More: memory, learning rate, other choices", icon=":material/tune:"):
         grid = st.grid(3, min_column_width=160)
@@ -127,12 +144,14 @@ evidence, shown = with_fallback(own.evidence, printed), None
 with question.container(border=True, height="stretch", key="question"):
     metrics = ask_metrics(own, printed, usual)
     with sentences():
-        budget, given = ask_budget()
+        budget, machine = ask_budget()
+        given = settings(machine)
         if budget:
-            reading = parse_flops(budget)
+            reading = read_budget(budget, machine, ",".join(metrics), own.evidence, printed, None, "page")
             if reading.note:
                 st.caption(f"Read as {power10(reading.value)} FLOPs: {escape_markdown(reading.note)}.")
-            made = reply(reading.value, ",".join(metrics), own.evidence, printed, given, None)
+            spent = " ".join(reading.notes(budget))
+            made = reply(reading.value, ",".join(metrics), own.evidence, printed, given, None, spent)
             shown = made.result
 own_table.describe(db, asked, printed.metrics)
 if shown is not None:

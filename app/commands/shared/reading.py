@@ -12,7 +12,7 @@ from typing import Any
 from isoplan.app.commands.shared.output import note
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.quantities import parse_flops, parse_number
+from isoplan.engine.quantities import parse_number
 from isoplan.engine.schema import Curves, Runs
 from isoplan.engine.store.columns.directions import with_direction, with_metric
 
@@ -161,13 +161,6 @@ def read_named(text: str, option: str) -> tuple[str, str]:
     if not equals or not name.strip():
         raise PlannerError(f"{option} cannot read {text!r}: write NAME=VALUE, as in {option} R=5000.")
     return name.strip(), value
-
-
-def read_budget(option: str) -> float:
-    """Return the FLOPs of --budget. For an ambiguous text, print on standard error which meaning is used."""
-    reading = parse_flops(option, "option --budget")
-    note(reading.notes(option))
-    return reading.value
 
 
 def read_training(

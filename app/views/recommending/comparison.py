@@ -13,8 +13,8 @@ from isoplan.engine.planning.answer.format import between
 from isoplan.engine.planning.answer.format import number as of
 from isoplan.engine.planning.recommender import Recommendation, recommend
 from isoplan.engine.planning.recommender.builder import Built
-from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
-from isoplan.engine.planning.recommender.text import LABELS, shown, source
+from isoplan.engine.planning.recommender.choice import LABELS, SETTINGS, Choice, Setting
+from isoplan.engine.planning.recommender.text import shown, source
 from isoplan.engine.quantities import number, power10
 
 SHOWN: tuple[Setting, ...] = ("s", "B", "N", "D", "K")

@@ -11,8 +11,8 @@ from isoplan.app.views.recommending import comparison, evidence_form, regimes, s
 from isoplan.app.views.widgets.parts import Hint, escape_markdown, powers, readable, sentences, show_hints
 from isoplan.engine.planning.recommender import Evidence, Recommendation
 from isoplan.engine.planning.recommender.builder import Built
-from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
-from isoplan.engine.planning.recommender.text import LABELS, binding, source
+from isoplan.engine.planning.recommender.choice import LABELS, SETTINGS, Choice, Setting
+from isoplan.engine.planning.recommender.text import binding, source
 from isoplan.engine.store.database.database import Database
 
 SWEEPS: dict[str, Setting] = {"Share": "s", "Batch": "B", "Model and events": "N", "Negatives": "K"}

@@ -18,12 +18,12 @@ from isoplan.engine.planning.answer.format import between, number
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.optimum.frontier import frontier
 from isoplan.engine.planning.plan.support import MARKED
-from isoplan.engine.planning.recommender.choice import FAILED, NOT_LOCATED, SETTINGS, Choice, Setting
+from isoplan.engine.planning.recommender.choice import FAILED, LABELS, NOT_LOCATED, Choice, Setting
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.recipe import Recipe, Recommendation, lender
 from isoplan.engine.planning.recommender.settings import LearningRate
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget
-from isoplan.engine.planning.recommender.text import LABELS, shown
+from isoplan.engine.planning.recommender.text import shown
 from isoplan.engine.quantities import count, power10
 from isoplan.engine.quantities import number as plain_number
 
@@ -154,48 +154,6 @@ def differing(cards: Sequence[Card]) -> tuple[tuple[Card, ...], ...]:
     for card in cards:
         groups.setdefault((card.text, card.source, card.complaint), []).append(card)
     return tuple(tuple(group) for group in groups.values())
-
-
-def differences(cards: Cards) -> str:
-    """Return one sentence for each metric after the first. It names the settings with another value.
-
-    Values with overlapping 68 % intervals count as equal. The text is empty if there is only one metric.
-    """
-    said = []
-    metrics = [card.metric for card in cards[CARDS[0]]]
-    for i, metric in enumerate(metrics[1:], start=1):
-        parts = [
-            f"{setting} {cards[setting][i].text}"
-            for setting in SETTINGS
-            if _apart(cards, setting, i) and cards[setting][i].value.value is not None
-        ]
-        lost = [
-            setting
-            for setting in SETTINGS
-            if cards[setting][i].value.value is None and cards[setting][0].value.value is not None
-        ]
-        unknown = f" Not known for {metric}: {', '.join(lost)}." if lost else ""
-        if parts:
-            said.append(f"For {metric}: {', '.join(parts)}.{unknown}")
-        else:
-            same = all(cards[setting][i].text == cards[setting][0].text for setting in SETTINGS if setting not in lost)
-            equal = "equal" if same else "equal within their 68 % intervals"
-            said.append(f"For {metric}: {'the other values are' if lost else 'all values are'} {equal}.{unknown}")
-    return " ".join(said)
-
-
-def _apart(cards: Cards, setting: Setting, i: int) -> bool:
-    """Return whether the values of ``setting`` for the first and the ``i``-th metric differ by more than noise.
-
-    For a learning rate without an interval, the batch sizes are compared.
-    """
-    first, other = cards[setting][0], cards[setting][i]
-    if setting == "lr" and other.value.ci68 is None:
-        return first.text != other.text and _apart(cards, "B", i)
-    mine, theirs = first.value.ci68, other.value.ci68
-    if first.text == other.text or mine is None or theirs is None:
-        return first.text != other.text
-    return mine[1] < theirs[0] or theirs[1] < mine[0]
 
 
 def _card(answer: Recommendation, recipe: Recipe, setting: Setting, evidence: Evidence, own: Evidence) -> Card:

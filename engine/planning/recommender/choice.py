@@ -10,6 +10,15 @@ from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity
 
 Setting = Literal["s", "B", "N", "D", "K", "lr"]
 SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
+LABELS: dict[Setting, str] = {
+    "s": "Embedder share s",
+    "B": "Batch size B",
+    "N": "Model size N",
+    "D": "Training events D",
+    "K": "Extra negatives K",
+    "lr": "Learning rate",
+}
+"""Names of the settings on pages and in tables."""
 FAILED = "Your runs do not determine"
 """First words of a remark which states that the user's runs of a setting cannot be fitted."""
 NOT_LOCATED = "Your sweep does not locate the optimum."
@@ -34,7 +43,7 @@ class Choice:
     If no curve determines the ``value``, it is missing and ``note`` states the reason. ``place`` is the position of the
     value relative to its sweep (inside, outside left, ...); None for a setting without a sweep. ``band`` is the range
     of the optimum over all budgets. ``quoted`` is a statement of the paper. ``otherwise`` are other values with their
-    costs.
+    costs. ``unpriced`` states why there are none.
 
     ``borrowed`` is the metric that provides the law for the value; it is empty if the serving metric has its own law.
     ``remarks`` list the user's runs that were excluded, or the reasons why the user's runs do not determine the
@@ -52,6 +61,7 @@ class Choice:
     borrowed: str = ""
     remarks: tuple[str, ...] = ()
     supported: tuple[float, float] | None = None
+    unpriced: str = ""
 
     @property
     def withheld(self) -> bool:

@@ -20,14 +20,16 @@ from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, script
 from isoplan.engine.planning.questions.answer import Answer
-from isoplan.engine.planning.recommender.cards import Cards, differences, make_cards
-from isoplan.engine.planning.recommender.choice import SETTINGS
+from isoplan.engine.planning.recommender.cards import Cards, make_cards
+from isoplan.engine.planning.recommender.choice import LABELS, SETTINGS
 from isoplan.engine.planning.recommender.columns import metric_names
 from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
+from isoplan.engine.planning.recommender.joint import differences, join_metrics, joint_table
+from isoplan.engine.planning.recommender.ranking import rank_costs
 from isoplan.engine.planning.recommender.recipe import Recommendation, Settings, recommend
 from isoplan.engine.planning.recommender.settings import Stage2
 from isoplan.engine.planning.recommender.sweep import Optimum
-from isoplan.engine.planning.recommender.text import LABELS, as_text, lines, remarks, sentence, shown, to_json
+from isoplan.engine.planning.recommender.text import as_text, remarks, sentence, setting_lines, shown, to_json
 from isoplan.engine.quantities import power10
 
 HOMES = {
@@ -44,13 +46,20 @@ NUMBERS = ("budget", "low", "high")
 
 
 def reply(
-    budget: float, metric: str, own: Evidence, printed: Evidence | None, settings: Settings, rule: ComputeRule | None
+    budget: float,
+    metric: str,
+    own: Evidence,
+    printed: Evidence | None,
+    settings: Settings,
+    rule: ComputeRule | None,
+    spent: str = "",
 ) -> Answer:
     """Return the answer with the recipe for ``metric``, from the user's ``own`` evidence.
 
     ``metric`` may contain several metrics, separated by commas. The first is the serving metric. The sentence states in
     which settings the other metrics differ. ``printed`` is the evidence of the papers, which completes ``own``; None
-    omits it. Raises PlannerError under the conditions of ``recommend``.
+    omits it. ``spent`` states how the budget was read; the document contains it. Raises PlannerError under the
+    conditions of ``recommend``.
     """
     evidence = own if printed is None else with_fallback(own, printed)
     served, *others = metric_names(metric)
@@ -58,26 +67,35 @@ def reply(
     names = tuple(dict.fromkeys((answer.served, *(evidence.known(one) for one in others))))
     name = f"{', '.join(names)} at {power10(answer.budget)} FLOPs"
     cards = make_cards(answer, evidence, own, names)
-    written = document(answer, own, printed is not None, cards=cards)
-    text = as_text(answer).replace(sentence(answer), written.sentence, 1)
+    written = document(answer, own, printed is not None, cards=cards, spent=spent)
+    text = as_text(answer, written.sentence, names, joint_table(join_metrics(cards)))
     return Answer(answer, text, written, answer.recipe.warnings, name)
 
 
 def document(
-    answer: Recommendation, own: Evidence, published: bool, file: str = "recipe.json", cards: Cards | None = None
+    answer: Recommendation,
+    own: Evidence,
+    published: bool,
+    file: str = "recipe.json",
+    cards: Cards | None = None,
+    spent: str = "",
 ) -> Document:
     """Return ``answer`` as a document: first settings and costs for the serving metric, then the other metrics.
 
     ``own`` is the evidence of the user's runs. The JSON of the document contains ``own``, and the script reads it from
     ``file``. ``published`` is True if results printed in the papers complete ``own``. ``cards`` are the cards of the
-    requested metrics.
+    requested metrics. ``spent`` states how the budget was read.
     """
     recipe = answer.recipe
     said = " ".join(filter(None, (sentence(answer), differences(cards) if cards else "")))
     body = to_json(answer) | ({"evidence": evidence_json(own)} if own.metrics else {})
+    joint = join_metrics(cards) if cards else ()
     body |= {"sentence": said, "cards": [card.to_json() for one in cards.values() for card in one]} if cards else {}
-    notes = (*remarks(recipe), *(w.text for w in recipe.warnings))
-    return Document(said, _lines(answer), notes, body, _script(answer, bool(own.metrics), published, file))
+    body |= {"joint": [one.to_json() for one in joint]} if joint else {}
+    body |= {"spent": spent} if spent else {}
+    notes = (*filter(None, (spent,)), *remarks(recipe), *(w.text for w in recipe.warnings))
+    lines = (*_lines(answer), *((one.label, one.safe) for one in joint))
+    return Document(said, lines, notes, body, _script(answer, bool(own.metrics), published, file))
 
 
 def _lines(answer: Recommendation) -> tuple[Line, ...]:
@@ -94,7 +112,8 @@ def _lines(answer: Recommendation) -> tuple[Line, ...]:
         if metric != answer.served and each.choices[setting].value.value is not None
     ]
     return (
-        *lines(recipe),
+        *setting_lines(recipe),
+        *((cost.label, cost.amount) for cost in rank_costs(recipe)),
         ("Most extra negatives", cap),
         ("K is limited by", recipe.binds),
         *others,

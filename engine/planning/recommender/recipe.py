@@ -174,7 +174,7 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     also = {**OTHERWISE, **settings.otherwise}
     of = {setting: swept_lender(evidence, setting, metric) for setting in SWEPT}
     s = _borrowed(share(evidence, of["s"], C, also["s"]), of["s"], metric)
-    B = _borrowed(batch(evidence, of["B"], also["B"]), of["B"], metric)
+    B = _borrowed(batch(evidence, of["B"], also["B"], settings.batch), of["B"], metric)
     if settings.batch is not None:
         B = replace(B, value=Quantity(settings.batch, unit="sequences", note="given"), note="given")
     law = lender(evidence, metric)
@@ -192,10 +192,17 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     chunked = _cap(replace(whole, chunk=CHUNK), s, B, stand_in) if whole is not None else None
     found: dict[Setting, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
     said = evidence.remarks
-    choices = {setting: replace(one, remarks=(*said.get(setting, ()), *one.remarks)) for setting, one in found.items()}
+    choices = {
+        setting: replace(
+            one,
+            remarks=(*said.get(setting, ()), *one.remarks),
+            unpriced=_unpriced(evidence, one, also.get(setting, ())),
+        )
+        for setting, one in found.items()
+    }
     notes = [
         *_notes(choices, settings, cap),
-        *_uncosted(evidence, choices, also),
+        *_uncosted(choices, also),
         *_used(evidence, choices),
         *(w for w in (plan.warnings if plan else ()) if w.code not in (APART, IN_USE)),
     ]
@@ -318,17 +325,30 @@ def _used(evidence: Evidence, choices: Mapping[Setting, Choice]) -> list[FitWarn
     return [FitWarning(USED, f"Your runs used {said}.")]
 
 
-def _uncosted(
-    evidence: Evidence, choices: Mapping[Setting, Choice], others: Mapping[Setting, Sequence[float]]
-) -> list[FitWarning]:
+def _unpriced(evidence: Evidence, choice: Choice, others: Sequence[float]) -> str:
+    """Return the reason why no cost of another value is known; empty if a cost is known.
+
+    ``others`` are the values whose cost was requested.
+    """
+    setting = choice.setting
+    if choice.value.value is None:
+        return choice.note or choice.value.note
+    if choice.otherwise:
+        return ""
+    if setting == "lr":
+        return "no run varies the learning rate"
+    if setting in ("N", "D"):
+        return f"no runs near this budget give the effect of another {setting} on the metric"
+    if setting != "K" and not others:
+        return "no other value is given"
+    return f"{evidence.missing.get(setting, 'No curve of this setting is known.')} Give a sweep of {setting}."
+
+
+def _uncosted(choices: Mapping[Setting, Choice], others: Mapping[Setting, Sequence[float]]) -> list[FitWarning]:
     """Return a warning for s and for K if the cost of other values was requested but no curve determines this cost."""
     settings: tuple[Setting, ...] = ("s", "K")
     return [
-        FitWarning(
-            NO_CURVE,
-            f"The cost of another {setting} is not known. "
-            f"{evidence.missing.get(setting, 'No curve of this setting is known.')} Give a sweep of {setting}.",
-        )
+        FitWarning(NO_CURVE, f"The cost of another {setting} is not known. {choices[setting].unpriced}")
         for setting in settings
         if others[setting] and choices[setting].value.value and not choices[setting].otherwise
     ]

@@ -133,11 +133,12 @@ def said_off(far: float) -> str:
     return f"; the budget lies {decades(far)} beyond the budgets of the sweeps" if far > 0.005 else ""
 
 
-def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
+def batch(evidence: Evidence, metric: str, others: Sequence[float], used: float | None = None) -> Choice:
     """Return the choice of the critical batch size B_crit in sequences.
 
-    The choice includes the samples needed at the batch sizes ``others``, relative to those at B_crit. At batch size B
-    the target needs ``S_min * (1 + B_crit / B)`` training steps and ``E_min * (1 + B / B_crit)`` samples (eq. 3).
+    The choice includes the samples needed at the batch sizes ``others``, relative to those at the batch size ``used``;
+    None means B_crit. At batch size B the target needs ``S_min * (1 + B_crit / B)`` training steps and
+    ``E_min * (1 + B / B_crit)`` samples (eq. 3).
     """
     quoted = evidence.quoted.get("B", "")
     found = evidence.batch.get(metric)
@@ -150,9 +151,11 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
     if not math.isfinite(at):
         return Choice("B", Quantity(None, unit="sequences", note=NO_PLATEAU), "not located", NO_PLATEAU, quoted=quoted)
     span = found.data.ranges.get(found.law.axis or "")
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        base, bases = (2.0 if used is None else 1 + used / x for x in (at, draws))
         more = tuple(
-            Alternative(B, measure(found, (1 + B / at) / 2, (1 + B / draws) / 2, "times the samples")) for B in others
+            Alternative(B, measure(found, float((1 + B / at) / base), (1 + B / draws) / bases, "times the samples"))
+            for B in others
         )
     place: Place = "inside"
     if span is not None and not span[0] <= at <= span[1]:

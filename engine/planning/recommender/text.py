@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import Row, aligned, as_row, number, table
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
+from isoplan.engine.planning.recommender import ranking
+from isoplan.engine.planning.recommender.choice import LABELS, SETTINGS, Choice
+from isoplan.engine.planning.recommender.ranking import cost_table, rank_costs
 from isoplan.engine.planning.recommender.settings import CHUNK, marked, marked_plan, unstated
 from isoplan.engine.quantities import count, power10
 
@@ -18,41 +21,32 @@ if TYPE_CHECKING:
     from isoplan.engine.planning.recommender.recipe import Recipe, Recommendation
 
 SCHEMA = 1
+JOINT = "One choice for all metrics"
+"""Title of the comparison of several metrics."""
 LONGEST = 60
 """Maximum length of a reason in a table, in characters. A longer reason is shortened, and printed in full below the
 table.
 """
-LABELS: dict[Setting, str] = {
-    "s": "Embedder share s",
-    "B": "Batch size B",
-    "N": "Model size N",
-    "D": "Training events D",
-    "K": "Extra negatives K",
-    "lr": "Learning rate",
-}
 
 
-def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
-    """Return label and value of each setting of a recipe, and the known costs of other values."""
+def setting_lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
+    """Return label and value of each setting of a recipe."""
     found = []
     for setting in SETTINGS:
         choice = recipe.choices[setting]
         note = "; ".join((choice.note or choice.value.note, *(said.rstrip(".") for said in choice.remarks)))
         found.append((LABELS[setting], replace(shown(choice), note=note)))
-        for other in choice.otherwise:
-            at = f"{100 * other.x:g} %" if setting == "s" else f"{other.x:g}"
-            found.append((f"{LABELS[setting]} of {at} instead, cost", other.amount))
     return tuple(found)
 
 
 def rows(recipe: Recipe) -> tuple[Row, ...]:
     """Return the rows of the table of a recipe for a terminal. Long reasons are shortened by ``short``."""
-    return tuple(as_row(label, replace(q, note=short(q.note))) for label, q in lines(recipe))
+    return tuple(as_row(label, replace(q, note=short(q.note))) for label, q in setting_lines(recipe))
 
 
 def reasons(recipe: Recipe) -> tuple[str, ...]:
     """Return the full text of each reason that ``rows`` shortens, one line per setting."""
-    return tuple(f"{label}: {q.note}." for label, q in lines(recipe) if short(q.note) != q.note)
+    return tuple(f"{label}: {q.note}." for label, q in setting_lines(recipe) if short(q.note) != q.note)
 
 
 def short(reason: str) -> str:
@@ -109,12 +103,25 @@ def sentence(answer: Recommendation) -> str:
     return f"With {power10(answer.budget)} FLOPs, for {answer.served}: {what}.{unknown}{unstated(recipe.choices)}"
 
 
-def as_text(answer: Recommendation) -> str:
-    """Return the answer as text for a terminal."""
+def as_text(
+    answer: Recommendation, said: str = "", metrics: Sequence[str] = (), joint: Sequence[Mapping[str, str]] = ()
+) -> str:
+    """Return the answer as text for a terminal.
+
+    ``said`` is its first line; by default, this is ``sentence``. ``metrics`` are the metrics of the ranking; by
+    default, this is the serving metric. ``joint`` are the rows of the comparison of these metrics.
+    """
     notes = [f"\n{w.line}" for w in by_level(answer.recipe.warnings)]
-    said = [*reasons(answer.recipe), ""] if reasons(answer.recipe) else []
-    tables = [*table(rows(answer.recipe)), "", *said, *aligned(side_by_side(answer))]
-    return "\n".join([sentence(answer), "", *tables, "", *remarks(answer.recipe), *notes])
+    full = [*reasons(answer.recipe), ""] if reasons(answer.recipe) else []
+    ranked = cost_table(answer.recipes[metric] for metric in metrics or (answer.served,))
+    tables = [*table(rows(answer.recipe)), "", *full]
+    tables += [*_titled(JOINT, joint), ""] if joint else []
+    tables += [*_titled(f"{ranking.TITLE}. {ranking.UNITS}", ranked), "", *aligned(side_by_side(answer))]
+    return "\n".join([said or sentence(answer), "", *tables, "", *remarks(answer.recipe), *notes])
+
+
+def _titled(title: str, rows: Sequence[Mapping[str, str]]) -> list[str]:
+    return [title, *aligned([tuple(rows[0]), *(tuple(row.values()) for row in rows)])]
 
 
 def remarks(recipe: Recipe) -> tuple[str, ...]:
@@ -187,6 +194,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
             }
             for setting, choice in recipe.choices.items()
         },
+        "costs": [cost.to_json() for cost in rank_costs(recipe)],
         "binds": recipe.binds,
         "cap": recipe.cap,
         "chunked": recipe.chunked,

@@ -11,7 +11,7 @@ from isoplan.engine.hardware import find_device
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.recipe import Settings
 from isoplan.engine.planning.recommender.settings import CHUNK, LearningRate, Stage2
-from isoplan.engine.planning.scenario.fields import FIELDS, Field, Place, Texts
+from isoplan.engine.planning.scenario.fields import FIELDS, Field, Place, Texts, pick
 from isoplan.engine.planning.scenario.typed_rules import option_name, refuse_alone
 from isoplan.engine.quantities import parse_number, parse_share
 
@@ -37,7 +37,9 @@ TRAINING = (
     Field("rate_batch", "Batch size at which --rate applies.", "at a batch of", start="512", said="batch of the rate",
           tip="The learning rate scales with the square root of the batch size."),
 )  # fmt: skip
-SETTINGS = {field.name: field for field in (DEVICE, *STAGE2, *TRAINING)}
+PRICE = pick("hour_price", "utilisation", "currency")
+"""Fields that convert a budget in money to FLOPs; they require a device."""
+SETTINGS = {field.name: field for field in (DEVICE, *STAGE2, *TRAINING, *PRICE)}
 """All fields by name, in the order of the terminal."""
 
 
@@ -63,13 +65,19 @@ def _called(setting: Setting, place: Place) -> str:
 
 
 def _stage2(texts: Texts, place: Place) -> Stage2 | None:
-    """Read the training of stage 2 from ``texts``; None if no device is given."""
+    """Read the training of stage 2 from ``texts``; None if no device is given.
+
+    The result is also None if the device has a price and no field of stage 2 is given. The device then only converts
+    money to FLOPs.
+    """
+    given = [one.name for one in STAGE2 if texts.get(one.name, "") not in ("", one.default)]
     if not texts.get("device"):
-        given = next((one.name for one in STAGE2 if texts.get(one.name, "") not in ("", one.default)), "")
         if given:
-            refuse_alone(given, "device", place)
+            refuse_alone(given[0], "device", place)
         return None
     devices, width, length, precision, chunk = (_value(texts, one.name, place) for one in STAGE2)
+    if texts.get("hour_price") and not {*given} - {"devices"}:
+        return None
     if width < 1:
         name = option_name("width", place)
         raise PlannerError(f"Option {name}: the memory limit of K depends on the embedding width. Add {name}.")

@@ -344,3 +344,45 @@ def test_plans_are_compared_as_the_first_was_priced_and_moved_like_the_sliders(
     bare.write_text(run("plan", fitted, "--budget", 1e20, "--device", "H100", "--json").out)
     one_sentence(run("plans", bare, "--hour-times", 2), "--hour-times requires the price of a device hour")
     one_sentence(run("plans", bare, "--speed", 2), "--speed requires the price of a simulated sample")
+
+
+def test_recipe_takes_a_budget_in_money(run: Run) -> None:
+    machine = ("--device", "H100", "--hour-price", 2.5)
+    asked = ("recipe", "--metric", "recall@10", *machine, "--utilisation", "20%")
+    answer = run(*asked, "--budget", "500 EUR", "--devices", 8, "--width", 188, "--json")
+    assert answer.code == 0, answer.err
+    raw = object_in(answer.out)
+    flops = 500 / 2.5 * 3600 * 0.2 * find_device("H100").peak
+    assert raw["question"]["budget"] == pytest.approx(flops)
+    assert raw["spent"] in answer.err
+    assert "200 H100 hours at 2.5 EUR per hour and 20 % of the peak of H100" in raw["spent"]
+    assert raw["recipes"]["recall@10"]["cap"] > 0
+    without = object_in(run(*asked, "--budget", "$500", "--currency", "USD", "--json").out)
+    assert without["question"]["budget"] == pytest.approx(flops)
+    assert without["recipes"]["recall@10"]["cap"] is None
+    assumed = object_in(run("recipe", "--metric", "recall@10", "--budget", "0.05 EUR", *machine, "--json").out)
+    N = assumed["recipes"]["recall@10"]["choices"]["N"]["value"]
+    reached = 0.4 * np.sqrt(N / find_device("H100").least)
+    assert reached < 0.4
+    assert assumed["question"]["budget"] == pytest.approx(0.02 * 3600 * reached * find_device("H100").peak, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--budget", "500 EUR"), "'500 EUR' is money: give the option --device and the option --hour-price with it"),
+        (("--budget", "500 EUR", "--device", "H100", "--width", 188), "is money: give the option --hour-price with it"),
+        (("--budget", "500 EUR", "--hour-price", 2), "Give the option --device with the option --hour-price"),
+        (("--budget", "-5 EUR", "--device", "H100", "--hour-price", 2), "is not positive. Give a positive number"),
+        (("--budget", "1e18", "--device", "H100", "--hour-price", 2), "--hour-price requires --budget in money"),
+        (("--budget", "1e18", "--currency", "USD"), "--currency requires --budget in money"),
+        (
+            ("--budget", "500 EUR", "--device", "H100", "--hour-price", 2, "--length", 64),
+            "Option --width: the memory limit of K depends on the embedding width",
+        ),
+    ],
+)
+def test_recipe_refuses_a_budget_without_its_price_in_one_sentence(
+    run: Run, options: tuple[object, ...], why: str
+) -> None:
+    one_sentence(run("recipe", "--metric", "recall@10", *options), why)

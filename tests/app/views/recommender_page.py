@@ -70,8 +70,9 @@ def tables(at: AppTest) -> list[list[list[Cell]]]:
     return [[_cells(row) for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)] for body in found]
 
 
-def rows(at: AppTest, which: int = 0) -> dict[str, list[str]]:
-    """Map the first text of each row to the other texts of the row, for HTML table ``which`` without the head row."""
+def rows(at: AppTest, which: int = -1) -> dict[str, list[str]]:
+    """Map the first text of each row to the other texts of the row, for HTML table ``which`` without the head row. The
+    last table is that of the open tab."""
     return {line[0][0]: [text for text, _ in line[1:]] for line in tables(at)[which][1:]}
 
 

@@ -8,7 +8,8 @@ from isoplan.app.views.widgets.saved_items import as_csv, as_markdown
 from isoplan.data.recommender import published_evidence
 from isoplan.engine.hardware import find_device
 from isoplan.engine.planning.recommender import Evidence, Settings, Stage2, recommend
-from isoplan.engine.planning.recommender.cards import CARDS, differences, make_cards
+from isoplan.engine.planning.recommender.cards import CARDS, make_cards
+from isoplan.engine.planning.recommender.joint import differences
 from isoplan.engine.planning.recommender.text import sentence
 from isoplan.engine.store.database.database import Database
 from tests.app.views.conftest import Open, said, told, warnings
@@ -88,7 +89,7 @@ def test_n_and_d_beyond_the_runs_have_no_value_and_a_reason(demo: Database, open
     assert answer(at).endswith(" FLOPs for N and D.")
     for setting in ("N", "D"):
         assert card(at, setting)[1:] == ["–", "not known"]
-    for line in tables(at)[0]:
+    for line in tables(at)[-1]:
         if line[0][0] in ("Model size N", "Training events D"):
             assert [text for text, _ in line[1:]] == ["–", "–", "–"]
             assert line[1][1] == "not stated: too far beyond the runs"
@@ -101,7 +102,7 @@ def test_no_setting_far_beyond_its_sweeps_has_a_value(demo: Database, open_page:
     assert "FLOPs, for val_loss: use batches of" in answer(at)
     assert "Supported budgets: 10" in answer(at)
     assert " FLOPs for s, " in answer(at)
-    reasons = {line[0][0]: line[1] for line in tables(at)[0]}
+    reasons = {line[0][0]: line[1] for line in tables(at)[-1]}
     for setting, label in (("s", "Embedder share s"), ("K", "Extra negatives K")):
         assert card(at, setting)[1:] == ["–", "not known"]  # type: ignore[arg-type]
         assert reasons[label][0] == "–"
@@ -110,11 +111,47 @@ def test_no_setting_far_beyond_its_sweeps_has_a_value(demo: Database, open_page:
 
 def test_every_cell_of_a_table_is_a_value_or_a_dash_with_its_reason(demo: Database, open_page: Open) -> None:
     for tab in ("All metrics", "Details", "Isoplan's runs"):
-        (table,) = tables(open_page("recommender", sweep=tab))
-        for line in table[1:]:
+        at = open_page("recommender", sweep=tab, metric="recall@10,NDCG@10")
+        for line in (line for table in tables(at) for line in table[1:]):
             for text, reason in line:
                 assert len(text) < 45
                 assert (text == "–") <= bool(reason)
+
+
+def test_the_costs_of_other_choices_are_ranked_and_two_metrics_have_one_choice(demo: Database, open_page: Open) -> None:
+    at = open_page("recommender")
+    (costs, *_) = tables(at)
+    assert [text for text, _ in costs[0]] == ["Setting", "Other choice", "Worse by", "68 %"]
+    assert [text for text, _ in costs[1]] == [
+        "Batch size B", "2,048 sequences (3.8 times)", "2.38 times the samples", "1.71 to 3.17",
+    ]  # fmt: skip
+    assert costs[-1][2] == ("–", "no run varies the learning rate")
+    at = open_page("recommender", metric="recall@10,NDCG@10")
+    joint, costs, *_ = tables(at)
+    assert [text for text, _ in joint[0]] == ["Setting", "recall@10", "NDCG@10", "Agreement", "Safe for all"]
+    lines = {line[0][0]: line[1:] for line in joint[1:]}
+    assert [text for text, _ in lines["Batch size B"]] == [
+        "540 sequences (380 to 850)", "274 sequences (232 to 324)", "differs", "–",
+    ]  # fmt: skip
+    assert lines["Batch size B"][3][1] == "the intervals do not overlap: choose by the metric that is served"
+    assert [text for text, _ in lines["Model size N"]][2:] == ["equal", "43.5 M parameters"]
+    assert [line[0][0] for line in costs[1:]] == ["recall@10"] * 5 + ["NDCG@10"] * 5
+    assert "Where values differ, choose by the metric that is served." in [c.value for c in at.caption]
+
+
+def test_a_budget_in_money_asks_for_the_price_of_a_device_hour(demo: Database, open_page: Open) -> None:
+    at = open_page("recommender", flops="500 EUR")
+    assert told(at) == "The budget '500 EUR' is money: give the price of a device hour with it."
+    at.text_input(key="hour_price").set_value("2.5").run()
+    assert told(at) == ""
+    device = find_device("H200")
+    expected = recommend(PAPERS, 200 * 3600 * 0.4 * device.peak, "recall@10", Settings(stage2=H200))
+    assert answer(at) == sentence(expected)
+    assert any("200 H200 hours at 2.5 EUR per hour and 40 % of the peak" in shown(c.value) for c in at.caption)
+    again = open_page("recommender", flops="500 USD", hour_price="5", utilisation="20 %", currency="USD")
+    assert answer(again) == sentence(
+        recommend(PAPERS, 100 * 3600 * 0.2 * device.peak, "recall@10", Settings(stage2=H200))
+    )
 
 
 def test_a_spelling_of_a_metric_in_the_link_is_that_metric(demo: Database, open_page: Open) -> None:

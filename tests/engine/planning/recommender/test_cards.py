@@ -14,10 +14,11 @@ from isoplan.engine.fitting import FitSpec
 from isoplan.engine.hardware import find_device
 from isoplan.engine.planning.recommender import Evidence, LearningRate, Settings, Stage2, recommend, with_fallback
 from isoplan.engine.planning.recommender.builder import build_evidence
-from isoplan.engine.planning.recommender.cards import CARDS, Badge, Card, differences, differing, make_cards
+from isoplan.engine.planning.recommender.cards import CARDS, Badge, Card, differing, make_cards
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.columns import metric_names
 from isoplan.engine.planning.recommender.document import evidence_json, read_evidence, reply
+from isoplan.engine.planning.recommender.joint import differences
 from isoplan.engine.planning.recommender.own_runs import summary
 from isoplan.engine.planning.recommender.sweep import optimum_of
 from isoplan.engine.quantities import count
