@@ -73,7 +73,7 @@ def ask_budget() -> tuple[str, dict[str, str]]:
     A budget in money also needs the price of a device hour.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        budget = blank("Budget [FLOPs or money]", "1e18", "flops", labelled=True)
+        budget = blank("Budget [FLOPs or money]", "1e18", "flops", width=180, labelled=True)
         names = [device.name for device in DEVICES]
         device = st.selectbox("Device", names, names.index("H200"), key="device", bind="query-params", width=150)
         devices = st.number_input("Number of devices", 1, 100_000, 1, key="devices", bind="query-params", width=150)
