@@ -15,8 +15,11 @@ from isoplan.engine.store.tables.tables import TableInfo
 def warn(db: Database, table: TableInfo, runs: Runs) -> None:
     """Show how many ``runs`` of ``table`` no fit can use, and what to do.
 
-    For a table of cells (training runs of Isoplan), a link opens the page Train.
+    For a table of cells (training runs of Isoplan), a link opens the page Train. The runs of a bundled table cannot be
+    trained again, so their number is only a note of the fit.
     """
+    if table.read_only and len(runs):
+        return
     family = cell_index.family_of(table)
     texts = [*_unusable(runs), *(_rowless(db, family) if family else ())]
     if texts:
