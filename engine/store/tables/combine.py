@@ -29,6 +29,8 @@ from isoplan.engine.store.tables.tables import TableInfo
 ORIGIN = "table"
 """Column of the new table that names the table of each run."""
 SECONDS = "seconds"
+RUN_HAS = ("N", "D", "C", "loss")
+"""Roles without which a run is left out. The new table maps such a role only if both tables have it."""
 SIZES = ("N", "D", "C")
 """At least one of these roles must be known in both tables."""
 _LOSSES: Mapping[str, frozenset[str]] = {
@@ -67,9 +69,10 @@ class _Part:
 def combine(db: Database, first: str, second: str) -> TableInfo:
     """Store the runs of the tables with the ids ``first`` and ``second`` as a new table, and return it.
 
-    Runs that are withdrawn from a table are not included. If the same rows were combined before, the existing table is
-    returned. Raises PlannerError if the tables have no size, or no loss and no metric, in common, or if their losses or
-    metrics differ in kind.
+    Runs that are withdrawn from a table are not included. If only one table has N, D, C or the loss, the new table has
+    this column but does not map it, because a run without it would be left out. If the same rows were combined before,
+    the existing table is returned. Raises PlannerError if the tables have no size, or no loss and no metric, in common,
+    or if their losses or metrics differ in kind.
     """
     parts = _read(db, first, second)
     _check(*parts)
@@ -168,7 +171,7 @@ def _plan(parts: Sequence[_Part]) -> tuple[_Names, Roles]:
     )
     names = _Names(numbers, labels, metrics, hyper, _free(flags, taken), seconds)
     roles = Roles.model_validate(
-        {name: name for name in (*numbers, *labels)}
+        {name: name for name in (*numbers, *labels) if name not in RUN_HAS or all(name in part.runs for part in parts)}
         | {"metrics": [Metric(column=new, direction=better[old]) for old, new in metrics.items()]}
         | {"hyper": list(hyper.values()), "compute": rule, "conversions": _converted(parts, names)}
         | {"repeats": parts[0].roles.repeats if parts[0].roles.repeats == parts[1].roles.repeats else "all"}

@@ -111,6 +111,15 @@ def test_cells_that_did_not_train_stay_left_out_and_weights_are_one(db: Database
     assert [q.column for q in questions(runs)] == ["table"]
 
 
+def test_a_size_that_only_one_table_has_is_stored_but_not_mapped(db: Database, add: Add) -> None:
+    one, other = add("N,D,loss\n1e6,1e8,3\n2e6,2e8,2.9\n", "a.csv"), add("D,loss\n3e8,2.8\n", "b.csv")
+    made = combine(db, one.id, other.id)
+    roles = tables.roles(db, made.id)
+    assert (roles.N, roles.D, roles.C) == (None, "D", None)
+    assert read(db, made)["D"].tolist() == [1e8, 2e8, 3e8]
+    np.testing.assert_array_equal(tables.frame(db, made.id)["N"].to_numpy(float, na_value=np.nan), [1e6, 2e6, np.nan])
+
+
 def test_a_converted_metric_is_not_converted_again(db: Database, add: Add) -> None:
     one, other = add("N,loss,acc_percent\n1e6,3,50\n", "a.csv"), add("N,loss,acc_percent\n2e6,2.9,0.25\n", "b.csv")
     metric = (Metric(column="acc_percent"),)
