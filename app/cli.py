@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.declaration import find_questions
+from isoplan.engine.planning.questions.declaration import find_commands
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ BEFORE_QUESTIONS = "plan"
 
 def commands() -> dict[str, Command]:
     """Return all commands by name, in the order of the help text. Planner questions come directly after ``plan``."""
-    asked = {name: Command("questions", question.summary) for name, question in find_questions().items()}
+    asked = {name: Command("questions", question.summary) for name, question in find_commands().items()}
     listed: dict[str, Command] = {}
     for name, command in COMMANDS.items():
         listed |= {name: command, **(asked if name == BEFORE_QUESTIONS else {})}

@@ -29,7 +29,7 @@ from isoplan.app.commands.shared.output import note, read_fit_file, say, say_as
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_questions
+from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_commands
 from isoplan.engine.planning.questions.reading import CURVES, read_given
 from isoplan.engine.schema import OVERFITS, Curves
 
@@ -37,10 +37,10 @@ RunsOfCurves = Annotated[Path | None, typer.Option(help="Run table for --curves 
 
 
 def __getattr__(name: str) -> Callable[..., None]:
-    """Return the command of the question ``name``; `isoplan.app.cli` finds it as an attribute of this module."""
-    if name not in find_questions():
+    """Return the command ``name`` of a question; `isoplan.app.cli` finds it as an attribute of this module."""
+    if name not in find_commands():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return make_command(find_questions()[name])
+    return make_command(find_commands()[name])
 
 
 def make_command(question: PlannerQuestion) -> Callable[..., None]:
@@ -75,7 +75,7 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
         else:
             say_as(asked, answer.text, answer.file, answer.warnings)
 
-    command.__name__, command.__doc__ = question.name, question.summary
+    command.__name__, command.__doc__ = question.command or question.name, question.summary
     return command
 
 

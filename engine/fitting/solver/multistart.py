@@ -129,12 +129,13 @@ def refits(
     return out
 
 
-def descents(p: Problem, starts: Floats) -> tuple[Floats, Floats]:
+def descents(p: Problem, starts: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
     """Return the best minimum (r, q) and its objective (r,) of each of r tables, from s starts (r, s, q) per table.
 
-    Each table has its own targets y.
+    Each table has its own targets y. ``counts`` (r, n) is the number of times that each run counts in each table, by
+    default once.
     """
-    weight = np.broadcast_to(p.weight, (len(starts), p.n))
+    weight = np.broadcast_to(p.weight, (len(starts), p.n)) if counts is None else p.weight * counts
     return _lowest(*_from(_engine(p, len(starts)), p, starts, weight, ()))
 
 

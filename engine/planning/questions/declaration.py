@@ -83,9 +83,9 @@ class CurveInput:
 class PlannerQuestion:
     """Declaration of a question about one or several fits.
 
-    ``name`` is the command in the terminal, the function in Python, and the kind of a saved answer. ``summary`` is one
-    sentence of at most 66 characters. The Plan page shows ``title`` with the Material symbol ``icon``, and shows the
-    words ``lead`` before the first input.
+    ``name`` is the function in Python and the kind of a saved answer. ``command`` is the command in the terminal, by
+    default ``name``. ``summary`` is one sentence of at most 66 characters. The Plan page shows ``title`` with the
+    Material symbol ``icon``, and shows the words ``lead`` before the first input.
 
     ``fits`` are the input fits. ``grouped`` is the name of the fit to which the option --group applies, by default the
     first fit. ``fields`` are the input fields in the order of the terminal. ``curves`` are training curves that can
@@ -113,6 +113,7 @@ class PlannerQuestion:
     curves: CurveInput | None = None
     more: str = ""
     costs: str = ""
+    command: str = ""
 
     @property
     def losses(self) -> tuple[Field, ...]:
@@ -162,3 +163,8 @@ def find_questions() -> Mapping[str, PlannerQuestion]:
     names = sorted(folder.name for folder in folders if (folder / f"{MODULE}.py").is_file())
     declared = [import_module(f"{planning.__name__}.{name}.{MODULE}").QUESTION for name in names]
     return {question.name: question for question in declared}
+
+
+def find_commands() -> Mapping[str, PlannerQuestion]:
+    """Return all questions by the name of their command in the terminal."""
+    return {question.command or name: question for name, question in find_questions().items()}

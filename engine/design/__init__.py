@@ -1,0 +1,11 @@
+"""Advice on the next cells (training runs): which cells narrow an answer most for their cost, and by how much.
+
+The modules, in the order of their use:
+
+- ``estimand``: the quantities that the cells must narrow.
+- ``candidates``: the cells that can be trained, and their costs.
+- ``covariance``: covariance of the losses of the candidates and of the estimands, from the resamples of a fit.
+- ``choice``: the set of cells that narrows the estimands most for a given spend.
+- ``pretend``: the widths that a set is expected to reach, from refits with simulated outcomes.
+- ``advice``: the set in the order of training, the expected widths, and a ladder of spends.
+"""

@@ -1,0 +1,108 @@
+"""Cells that can be trained next, and their costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from isoplan.engine.arrays import Bools, Floats, Ints
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.quantities import count
+
+MOST = 5_000
+"""Maximum number of candidates."""
+PER_DECADE = 6
+"""Number of candidates per decade of an axis in a default grid."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """m cells: ``columns`` contains an array (m,) for each axis of a law, and ``cost`` (m,) is in ``unit``.
+
+    Rows with equal ``columns`` are repeats of a cell with another seed.
+    """
+
+    columns: Mapping[str, Floats]
+    cost: Floats
+    unit: str = "FLOPs"
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+    def take(self, index: Sequence[int] | Ints) -> Candidates:
+        """Return the cells at ``index``, in the order of ``index``."""
+        at = np.asarray(index, np.int64)
+        return Candidates({axis: x[at] for axis, x in self.columns.items()}, self.cost[at], self.unit)
+
+    def with_charge(self, charge: float) -> Candidates:
+        """Return the cells with ``charge`` added to the cost of each cell. Raises PlannerError if it is negative."""
+        if not (np.isfinite(charge) and charge >= 0):
+            raise PlannerError(f"Charge per run: {charge:g} is not a cost. Give zero or a positive number.")
+        return Candidates(self.columns, self.cost + charge, self.unit)
+
+
+def check_candidates(fit: Fit, cells: Candidates) -> None:
+    """Raise PlannerError if ``cells`` are no cells that ``fit`` can predict, or if they have no usable cost.
+
+    The message names the first wrong row, counted from 1.
+    """
+    if not len(cells):
+        raise PlannerError("Candidates: there is no cell. Give at least one.")
+    if len(cells) > MOST:
+        raise PlannerError(f"Candidates: {len(cells):,} cells are too many. Give at most {MOST:,}.")
+    for axis in fit.law.axes:
+        if axis not in cells.columns:
+            raise PlannerError(f"Candidates: the column {axis} of the law is missing. Add it.")
+        x = cells.columns[axis]
+        _refuse(~np.isfinite(x) | (x <= 0), f"{axis} is not a positive number. Correct it.")
+    _refuse(~(np.isfinite(cells.cost) & (cells.cost > 0)), "the cost is not a positive number. Give a cost.")
+    with np.errstate(all="ignore"):
+        predicted = fit.predict(cells.columns)
+    wrong = ~np.isfinite(predicted) | ((predicted <= 0) & fit.spec.log_residuals)
+    _refuse(wrong, f"the law predicts no positive {fit.spec.y} there. Remove the cell.")
+
+
+def _refuse(wrong: Bools, why: str) -> None:
+    if np.any(wrong):
+        raise PlannerError(f"Candidates: in row {int(np.flatnonzero(wrong)[0]) + 1:,}, {why}")
+
+
+def check_repeats(cells: Candidates, seeded: bool) -> None:
+    """Raise PlannerError if two rows are the same cell, unless the rows are ``seeded`` (have a seed each)."""
+    rows = np.column_stack([*cells.columns.values()])
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[inverse.ravel()] != np.arange(len(rows)))
+    if len(again) and not seeded:
+        row = int(again[0])
+        raise PlannerError(
+            f"Candidates: rows {int(first[inverse.ravel()[row]]) + 1:,} and {row + 1:,} are the same cell. Remove one, "
+            "or add a column seed if it is a repeat."
+        )
+
+
+def grid_candidates(
+    N: tuple[float, float], D: tuple[float, float], rule: ComputeRule, most: float, per_decade: int = PER_DECADE
+) -> Candidates:
+    """Return a grid of cells over the ranges ``N`` and ``D`` that cost at most ``most`` FLOPs each by ``rule``.
+
+    Raises PlannerError if no cell of the ranges is that cheap.
+    """
+    sizes, samples = (_steps(*ends, per_decade) for ends in (N, D))
+    at = np.array(np.meshgrid(sizes, samples, indexing="ij")).reshape(2, -1)
+    cost = np.asarray(rule.flops(at[0], at[1]), float)
+    kept = cost <= most
+    if not kept.any():
+        raise PlannerError(
+            f"Spend: the cheapest cell of the grid costs {count(float(cost.min()), 3)} FLOPs and the most expensive "
+            f"allowed cell {count(most, 3)}. Raise the spend, or widen the grid to smaller cells."
+        )
+    return Candidates({"N": at[0][kept], "D": at[1][kept]}, cost[kept])
+
+
+def _steps(low: float, high: float, per_decade: int) -> Floats:
+    n = max(round(per_decade * np.log10(high / low)), 1) + 1 if high > low else 1
+    return np.geomspace(low, high, n)

@@ -1,0 +1,72 @@
+"""Sets of cells that narrow the estimands most for a given spend.
+
+A greedy search adds the cell with the highest gain / cost^exponent until the spend is used. No single exponent is best:
+the gain per cost (exponent 1) is best if many cells may be trained, and the gain alone (exponent 0) if few cells may be
+trained. The search therefore uses several exponents. In the sets that it finds, single cells are exchanged until no
+exchange helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.design.covariance import Covariance
+
+EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+TIE = 1e-9
+"""Relative difference below which two scores are equal. Of equal cells, the first cell is chosen."""
+PASSES = 5
+"""Maximum number of passes in which every cell of a set can be exchanged."""
+
+
+def best_sets(covariance: Covariance, cost: Floats, spend: float, most: int) -> list[tuple[int, ...]]:
+    """Return different sets of at most ``most`` cells that together cost at most ``spend``, the best set first.
+
+    ``cost`` (m,) is the cost of each candidate. The sets include the best single cell, because money that is kept for
+    later rounds can exclude the largest cell. The result is empty if no cell is affordable.
+    """
+    found = [_greedy(covariance, cost, spend, most, exponent) for exponent in EXPONENTS]
+    sets = {
+        frozenset(cells): cells for cells in (*(_exchanged(covariance, cost, spend, x) for x in found), found[0][:1])
+    }
+    return sorted(filter(None, sets.values()), key=lambda cells: covariance.after(cells).remaining)
+
+
+def _greedy(covariance: Covariance, cost: Floats, spend: float, most: int, exponent: float) -> tuple[int, ...]:
+    """Return the cells that the greedy search adds, in this order."""
+    cells: list[int] = []
+    while len(cells) < most:
+        cell = _best(covariance.after(cells).gains() / cost**exponent, cells, cost, spend - cost[cells].sum())
+        if cell is None:
+            break
+        cells.append(cell)
+    return tuple(cells)
+
+
+def _exchanged(covariance: Covariance, cost: Floats, spend: float, cells: tuple[int, ...]) -> tuple[int, ...]:
+    """Return ``cells`` after all exchanges of one cell for another that decrease the remaining variance."""
+    least = covariance.after(cells).remaining
+    for _ in range(PASSES):
+        start = least
+        for i in range(len(cells)):
+            others = (*cells[:i], *cells[i + 1 :])
+            state = covariance.after(others)
+            cell = _best(state.gains(), others, cost, spend - cost[list(others)].sum())
+            if cell is not None and state.remaining - state.gains()[cell] < least * (1 - TIE):
+                cells, least = (*cells[:i], cell, *cells[i + 1 :]), state.remaining - float(state.gains()[cell])
+        if least >= start * (1 - TIE):
+            break
+    return cells
+
+
+def _best(score: Floats, chosen: Sequence[int], cost: Floats, left: float) -> int | None:
+    """Return the cell of the highest score that is not ``chosen`` and costs at most ``left``; None if there is none."""
+    free = cost <= left * (1 + TIE)
+    free[list(chosen)] = False
+    if not free.any():
+        return None
+    allowed = np.where(free, score, -np.inf)
+    return int(np.flatnonzero(allowed >= allowed.max() * (1 - TIE))[0])

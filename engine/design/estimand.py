@@ -1,0 +1,66 @@
+"""A quantity that the next cells must narrow, such as the loss at a budget or the compute for a target loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.intervals import Resampling
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws.law import Values
+
+LEVEL = 0.68
+"""Level of the intervals that the advice narrows."""
+USABLE = 0.9
+"""Minimum fraction of the resamples in which a quantity is a positive finite number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimand:
+    """A positive quantity that a law determines.
+
+    ``value`` computes it from parameter values of shape s, as an array of shape s. ``at`` is the place of the quantity
+    in the space of the runs, such as N* and D* of a budget, by axis; it is empty if the quantity has no place.
+    ``weight`` is the importance of the quantity if several quantities are narrowed.
+    """
+
+    name: str
+    unit: str
+    value: Callable[[Values], Floats]
+    at: Mapping[str, float] = field(default_factory=dict)
+    weight: float = 1.0
+
+    def logs(self, values: Values) -> Floats:
+        """Return the natural logarithm of the quantity; NaN where it is not positive and finite."""
+        with np.errstate(all="ignore"):
+            found = np.asarray(self.value(values), float)
+            return np.where((found > 0) & np.isfinite(found), np.log(found), np.nan)
+
+
+def check_estimand(fit: Fit, estimand: Estimand) -> None:
+    """Raise PlannerError if ``fit`` cannot answer ``estimand``: in the best fit, or in too many resamples."""
+    if not len(fit.resamples) or fit.runs is None:
+        raise PlannerError(
+            "The law has no resamples of its own runs, so it is unknown how much a cell would narrow an answer. Fit "
+            "the law to a run table."
+        )
+    known = np.isfinite(estimand.logs(fit.draws))
+    if not np.isfinite(estimand.logs(fit.values)) or np.mean(known) < USABLE:
+        raise PlannerError(
+            f"{estimand.name}: this fit gives a positive number in only {np.mean(known):.0%} of its resamples. Ask for "
+            "a quantity nearer to the runs, or add runs first."
+        )
+
+
+def half_width(how: Resampling, best: float, draws: Floats) -> float:
+    """Return half the width of the 68 % interval of a logarithm with best fit ``best`` and ``draws`` (r,).
+
+    The result is infinite if an end of the interval is infinite or if there is no interval.
+    """
+    ends = how.interval(best, draws, LEVEL)
+    return (ends[1] - ends[0]) / 2 if ends is not None and math.isfinite(ends[1] - ends[0]) else math.inf

@@ -1,0 +1,121 @@
+"""The estimands and the candidates of "Next cells", and the advice on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.design.advice import Advice, Spend, advise
+from isoplan.engine.design.candidates import Candidates, grid_candidates
+from isoplan.engine.design.estimand import Estimand
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import sample_unit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws import Point
+from isoplan.engine.laws.law import Values
+from isoplan.engine.planning.next_cells.typed import TypedSpend
+from isoplan.engine.planning.plan.solve import Task, solve, task_of
+from isoplan.engine.planning.scenario.limits import Question
+
+AXES = ("N", "D")
+
+
+@dataclass(frozen=True, eq=False)
+class NextCells:
+    """The advice on the next cells for a ``question``.
+
+    ``whole`` is the compute of the target run and ``spend`` the compute for the cells, both in FLOPs. ``best`` is the
+    point (N, D, C, loss) of the target run.
+    """
+
+    fit: Fit
+    question: Question
+    rule: ComputeRule
+    advice: Advice
+    best: Point
+    whole: float
+    spend: float
+
+
+def next_cells(
+    fit: Fit,
+    question: Question,
+    spend: TypedSpend,
+    rule: ComputeRule | None = None,
+    *,
+    cells: int = 12,
+    rounds: int = 4,
+    narrow: tuple[str, ...] = ("answer",),
+    sizes: tuple[float, float] | None = None,
+    samples: tuple[float, float] | None = None,
+    charge: float = 0.0,
+) -> NextCells:
+    """Return the cells that narrow the answer to ``question`` most within ``spend``.
+
+    The candidates are a grid over ``sizes`` (N) and ``samples`` (D), by default from the smallest run to the place of
+    the answer. ``narrow`` are the quantities to narrow. ``charge`` is a cost in FLOPs that each cell has in addition to
+    its compute. Raises PlannerError if the law is not a surface over N and D, if the question has no answer, or if the
+    spend pays for no cell.
+    """
+    rule = rule or fit.compute
+    if not fit.law.is_surface or set(fit.law.axes) != set(AXES):
+        raise PlannerError(
+            f"The law {fit.law.name} is not a surface over N and D alone, so the cost of a cell is unknown. Fit "
+            "chinchilla, or a formula over N and D."
+        )
+    task = task_of(fit, question, rule)
+    best = task.best(fit)
+    whole = float(best.C)
+    if not np.isfinite([float(best.N), float(best.D), whole]).all():
+        raise PlannerError("The best fit has no answer to this question. Ask for a smaller budget or a higher target.")
+    place = {"N": float(best.N), "D": float(best.D)}
+    estimands = [_estimand(fit, task, name, place) for name in narrow]
+    amount = spend.amount(whole)
+    ranges = [_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True)]
+    candidates = grid_candidates(ranges[0], ranges[1], rule, amount)
+    advice = advise(
+        fit,
+        estimands,
+        _possible(fit, candidates).with_charge(charge),
+        Spend(amount, cells, rounds),
+        whole=whole,
+        seed=fit.spec.seed,
+    )
+    return NextCells(fit, question, rule, advice, best, whole, amount)
+
+
+def _range(fit: Fit, axis: str, given: tuple[float, float] | None, place: Mapping[str, float]) -> tuple[float, float]:
+    """Return the range of candidates along ``axis``: the given range, or from the smallest run to the answer."""
+    if given is not None:
+        return given
+    low, high = fit.data.ranges[axis]
+    return min(low, place[axis]), max(high, place[axis])
+
+
+def _possible(fit: Fit, cells: Candidates) -> Candidates:
+    """Return the cells for which the law predicts a positive loss."""
+    with np.errstate(all="ignore"):
+        predicted = fit.predict(cells.columns)
+    kept = np.isfinite(predicted) & ((predicted > 0) | (not fit.spec.log_residuals))
+    return cells.take(np.flatnonzero(kept))
+
+
+def _estimand(fit: Fit, task: Task, name: str, place: Mapping[str, float]) -> Estimand:
+    """Return the quantity ``name`` of the answer to ``task``, whose best fit is at ``place``."""
+    goal = task.goal.best if task.goal else None
+    if name == "answer":
+        name = "compute" if goal is not None else "loss"
+    if name == ("loss" if goal is not None else "compute"):
+        raise PlannerError(f"{name} is given, so it cannot be narrowed. Narrow the answer, N or D.")
+
+    def value(v: Values) -> Floats:
+        at = solve(fit.law, v, task, task.limits, goal)
+        return {"loss": fit.sign * at.loss, "compute": at.C, "N": at.N, "D": at.D}[name]
+
+    units = {"loss": fit.spec.y, "compute": "FLOPs", "N": "parameters", "D": sample_unit(fit)}
+    label = fit.spec.y if name == "loss" else name
+    return Estimand(label, units[name], value, place)

@@ -1,0 +1,52 @@
+"""Declaration of the planner question "Next cells"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from isoplan.engine import amounts
+from isoplan.engine.planning.next_cells.typed import parse_quantities, parse_range, parse_spend
+from isoplan.engine.planning.questions.declaration import FitInput, PlannerQuestion
+from isoplan.engine.planning.scenario.fields import LIMITS, LOSS, Field
+from isoplan.engine.quantities import parse_number
+
+BUDGET, TARGET = LOSS
+SPEND = Field(
+    "spend", "Compute to spend on the cells: a share of the target run, such as 5%, or FLOPs, such as 1e18.",
+    "Spend on cells", start="5 %", hint="5 % or 1e18", before="and may spend", after="of it on cells", read=parse_spend,
+)  # fmt: skip
+MAX_CELLS = Field(
+    "max_cells", "Maximum number of cells.", "Maximum number of cells", start="12", hint="12", before="in at most",
+    after="cells", read=parse_number,
+)  # fmt: skip
+ROUNDS = Field(
+    "rounds", "Number of rounds of training. The fit is repeated after each round.", "Rounds", start="4", hint="4",
+    before="and", after="rounds", read=parse_number,
+)  # fmt: skip
+NARROW = Field(
+    "narrow", "What to narrow: loss or compute (the answer), N, D, or several such as loss,N.", start="answer",
+    read=parse_quantities,
+)  # fmt: skip
+SIZES = Field("sizes", "Range of N of the cells, such as 1e6..1e8. Default: from the runs to N* of the answer.",
+              read=parse_range)  # fmt: skip
+SAMPLES = Field("samples", "Range of D of the cells, such as 1e8..1e10. Default: from the runs to D* of the answer.",
+                read=parse_range)  # fmt: skip
+CHARGE = Field("run_charge", "Cost of each cell in addition to its compute [FLOPs].", unit=amounts.FLOPS)
+
+QUESTION = PlannerQuestion(
+    name="next_cells",
+    command="next",
+    title="Next cells",
+    icon="add_chart",
+    summary="Find the cells that narrow an answer most for their cost.",
+    lead="I plan for",
+    fits=(FitInput("A fit of a surface over N and D; - reads a pipe."),),
+    fields=(
+        replace(BUDGET, help="Budget of compute, such as 1e20 or 3 ZFLOP. The loss at this budget is narrowed.",
+                after="FLOPs"),
+        replace(TARGET, help="Target loss, instead of a budget. The compute for this loss is narrowed."),
+        SPEND, MAX_CELLS, ROUNDS, NARROW, SIZES, SAMPLES, CHARGE, *LIMITS,
+    ),
+    module=f"{__package__}.reply",
+    key="next_cells",
+)  # fmt: skip

@@ -1,0 +1,58 @@
+"""Typed inputs of "Next cells": the spend, a range of sizes, and the quantities to narrow. No numpy is imported."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import cut, parse_flops, parse_number, parse_share
+
+NAMES = ("answer", "loss", "compute", "N", "D")
+"""Quantities that can be narrowed. The answer is the loss at a budget, or the compute for a target loss."""
+
+
+@dataclass(frozen=True)
+class TypedSpend:
+    """A spend as a ``share`` of the target run, or in ``flops``; the other one is None."""
+
+    share: float | None = None
+    flops: float | None = None
+
+    def amount(self, whole: float) -> float:
+        """Return the spend in FLOPs for a target run of ``whole`` FLOPs."""
+        return self.share * whole if self.share is not None else self.flops or 0.0
+
+
+def parse_spend(text: str, what: str) -> TypedSpend:
+    """Read "5 %" or "0.05" as a share of the target run, and "1e18" or "2 H100 hours" as FLOPs.
+
+    A number without a unit is a share if it is at most 1. Raises PlannerError if ``text`` is neither, or not positive.
+    """
+    plain = re.fullmatch(r"\s*[0-9.,eE+-]+\s*", text)
+    if "%" in text or (plain and parse_number(text, what) <= 1):
+        share = parse_share(text, what)
+        if not 0 < share <= 1:
+            raise PlannerError(f"The {what} {cut(text)!r} is not between 0 and 1. Give a share such as 5 %.")
+        return TypedSpend(share=share)
+    return TypedSpend(flops=parse_flops(text, what).value)
+
+
+def parse_range(text: str, what: str) -> tuple[float, float]:
+    """Read a range such as "1e6..1e8". Raises PlannerError if it is not two increasing positive numbers."""
+    low, dots, high = text.partition("..")
+    ends = (parse_number(low, what), parse_number(high, what)) if dots else (0.0, 0.0)
+    if not 0 < ends[0] < ends[1]:
+        raise PlannerError(f"The {what} {cut(text)!r} is not a range. Write two increasing numbers, such as 1e6..1e8.")
+    return ends
+
+
+def parse_quantities(text: str, what: str) -> tuple[str, ...]:
+    """Read names of ``NAMES`` with commas between them. Raises PlannerError for any other name."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    for name in names:
+        if name not in NAMES:
+            raise PlannerError(f"The {what} {cut(name)!r} is unknown. Use one of {', '.join(NAMES)}.")
+    if not names:
+        raise PlannerError(f"The {what} is empty. Use one of {', '.join(NAMES)}.")
+    return names

@@ -1,0 +1,88 @@
+"""The covariance of candidates and estimands: exact for a linear law, and the sets that it leads to."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.design.candidates import grid_candidates
+from isoplan.engine.design.choice import best_sets
+from isoplan.engine.design.covariance import Covariance, covariance
+from tests.engine.design.tables import BUDGET, RULE, fitted, loss_at
+
+NOISE = 0.3
+
+
+def linear(m: int, seed: int) -> tuple[Covariance, Floats, Floats]:
+    """Return the covariance of ``m`` cells of a linear model with four parameters, its slopes, and the estimand's."""
+    random = np.random.default_rng(seed)
+    slopes, slope = random.standard_normal((m, 4)), random.standard_normal(4)
+    prior = np.diag([1.0, 0.5, 2.0, 1.0])
+    cross = slopes @ prior @ slope
+    variance = np.array([slope @ prior @ slope])
+    return Covariance(slopes @ prior @ slopes.T, cross[:, None], variance, NOISE**2, np.ones(1)), slopes, slope
+
+
+def posterior(slopes: Floats, slope: Floats, cells: tuple[int, ...]) -> float:
+    """Return the posterior variance of the estimand by the normal equations of Bayesian linear regression."""
+    measured = slopes[list(cells)]
+    information = np.diag([1.0, 2.0, 0.5, 1.0]) + measured.T @ measured / NOISE**2
+    return float(slope @ np.linalg.solve(information, slope))
+
+
+@pytest.mark.parametrize("cells", [(0,), (1, 2), (3, 3, 5), (0, 1, 2, 3, 4, 5)])
+def test_the_variance_after_cells_is_that_of_linear_regression(cells: tuple[int, ...]) -> None:
+    before, slopes, slope = linear(6, 1)
+    after = before.after(cells)
+    assert after.variance[0] == pytest.approx(posterior(slopes, slope, cells), rel=1e-10)
+    assert after.remaining == after.variance[0]
+
+
+def test_the_gain_is_the_decrease_of_the_variance() -> None:
+    before, _, _ = linear(6, 2)
+    first = before.after([2])
+    decrease = [first.remaining - before.after([2, cell]).remaining for cell in range(6)]
+    assert first.gains() == pytest.approx(decrease, rel=1e-10)
+
+
+def test_the_best_set_is_nearly_the_best_of_all_sets() -> None:
+    excess = []
+    for seed in range(20):
+        before, slopes, slope = linear(9, seed)
+        cost, spend = np.random.default_rng(seed).uniform(0.5, 4, 9), 6.0
+        best = best_sets(before, cost, spend, 4)[0]
+        assert cost[list(best)].sum() <= spend
+        every = [cells for k in range(1, 5) for cells in itertools.combinations(range(9), k)]
+        affordable = [cells for cells in every if cost[list(cells)].sum() <= spend]
+        least = min(posterior(slopes, slope, cells) for cells in affordable)
+        excess.append(np.sqrt(posterior(slopes, slope, best) / least))
+    assert np.median(excess) <= 1.02
+    assert max(excess) <= 1.2
+
+
+def test_equal_cells_are_chosen_in_order_and_the_result_repeats() -> None:
+    ones = np.ones((5, 5))
+    before = Covariance(ones, np.ones((5, 1)), np.ones(1), 1.0, np.ones(1))
+    assert best_sets(before, np.ones(5), 3.0, 4)[0] == (0, 1, 2)
+    assert best_sets(before, np.ones(5), 0.5, 4) == []
+
+
+def test_with_the_hedge_cells_near_the_answer_gain_more() -> None:
+    made, target = fitted(), loss_at()
+    cells = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.2 * BUDGET, 3)
+    far = sum(np.log(cells.columns[axis] / target.at[axis]) ** 2 for axis in ("N", "D"))
+    plain, hedged = (covariance(made, cells, [target], hedge) for hedge in (False, True))
+    shares = [c.after().gains() / c.after().remaining for c in (plain, hedged)]
+    nearest, farthest = int(np.argmin(far)), int(np.argmax(far))
+    assert (shares[1] / shares[0])[nearest] > 1.2 * (shares[1] / shares[0])[farthest]
+    joint = np.block([[hedged.cells, hedged.cross], [hedged.cross.T, np.diag(hedged.variance)]])
+    assert np.linalg.eigvalsh(joint).min() > -1e-9 * np.trace(joint)
+
+
+def test_the_noise_of_a_run_follows_from_the_resamples() -> None:
+    cells = grid_candidates((1e4, 1e6), (1e6, 1e8), RULE, 1e15, 2)
+    noise = [np.sqrt(covariance(fitted(60, size), cells, [loss_at()], False).noise) for size in (0.01, 0.04)]
+    assert noise == pytest.approx([0.01, 0.04], rel=0.25)

@@ -1,0 +1,138 @@
+"""The question "Next cells": typed inputs, the answer in the terminal and in Python, its file, and refusals."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import isoplan as ip
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import Fit, to_json
+from isoplan.engine.planning.next_cells.answer import next_cells
+from isoplan.engine.planning.next_cells.text import as_text, percent
+from isoplan.engine.planning.next_cells.typed import TypedSpend, parse_quantities, parse_range, parse_spend
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.scenario.limits import Question
+from tests.app.terminal.asking import Run, object_in, one_sentence
+from tests.app.terminal.conftest import run as run
+from tests.engine.design.tables import fitted
+
+ASKED = Question("budget", 1e16)
+
+
+@pytest.fixture(scope="module")
+def law() -> Fit:
+    return fitted(24)
+
+
+@pytest.fixture
+def file(law: Fit, tmp_path: Path) -> Path:
+    path = tmp_path / "fit.json"
+    path.write_text(json.dumps(to_json(law)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "spend"),
+    [
+        ("5 %", TypedSpend(share=0.05)),
+        ("0.05", TypedSpend(share=0.05)),
+        ("1", TypedSpend(share=1.0)),
+        ("1e18", TypedSpend(flops=1e18)),
+        ("3 PFLOP", TypedSpend(flops=3e15)),
+    ],
+)
+def test_a_spend_is_a_share_or_flops(text: str, spend: TypedSpend) -> None:
+    assert parse_spend(text, "spend") == spend
+    assert spend.amount(1e20) == (spend.flops or (spend.share or 0) * 1e20)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "why"),
+    [
+        (parse_spend, "120 %", "is not between 0 and 1. Give a share such as 5 %"),
+        (parse_spend, "much", "spend 'much' cannot be read"),
+        (parse_range, "1e8..1e6", "is not a range. Write two increasing numbers"),
+        (parse_range, "1e8", "is not a range"),
+        (parse_quantities, "loss,width", "'width' is unknown. Use one of answer, loss, compute, N, D"),
+        (parse_quantities, ",", "is empty"),
+    ],
+)
+def test_wrong_texts_are_one_sentence(read: Any, text: str, why: str) -> None:
+    with pytest.raises(PlannerError, match=why):
+        read(text, "spend")
+
+
+def test_the_cells_lie_between_the_runs_and_the_answer(law: Fit) -> None:
+    found = next_cells(law, ASKED, TypedSpend(share=0.05), cells=6, rounds=2)
+    plan = plan_budget(law, 1e16)
+    at = found.advice.candidates
+    for axis in ("N", "D"):
+        low, high = law.data.ranges[axis]
+        place = plan.allocation[axis].value
+        assert place is not None
+        assert at.columns[axis].min() >= min(low, place) * (1 - 1e-9)
+        assert at.columns[axis].max() <= max(high, place) * (1 + 1e-9)
+    assert found.advice.cost <= 0.05 * found.whole * (1 + 1e-9)
+    assert found.whole == pytest.approx(1e16)
+    ends = plan.allocation["loss"].ci68
+    assert ends is not None
+    assert found.advice.now[0] == pytest.approx(np.log(ends[1] / ends[0]) / 2, rel=1e-5)
+
+
+def test_a_target_narrows_its_compute_and_several_quantities_are_narrowed_at_once(law: Fit) -> None:
+    target = Question("target", 0.62)
+    found = next_cells(law, target, TypedSpend(flops=1e14), narrow=("answer", "N"), cells=4)
+    assert [one.name for one in found.advice.estimands] == ["compute", "N"]
+    assert len(found.advice.now) == 2
+    with pytest.raises(PlannerError, match="loss is given, so it cannot be narrowed"):
+        next_cells(law, target, TypedSpend(flops=1e14), narrow=("loss",))
+
+
+def test_a_charge_per_cell_prefers_fewer_cells(law: Fit) -> None:
+    spend = TypedSpend(share=0.02)
+    free, charged = (next_cells(law, ASKED, spend, charge=charge).advice for charge in (0.0, 3e13))
+    assert charged.cost <= 2e14
+    assert len(charged.cells) <= 6
+    assert len(charged.cells) <= len(free.cells)
+
+
+def test_terminal_python_and_script_give_the_same_cells(law: Fit, file: Path, run: Run) -> None:
+    printed = object_in(run("next", file, "--budget", "1e16", "--spend", "2%", "--max-cells", 6, "--json").out)
+    answer = ip.next_cells(law, budget="1e16", spend="2 %", max_cells=6)
+    assert answer.file.body["next_cells"] == printed["next_cells"]
+    assert len(printed["next_cells"]) <= 6
+    assert printed["target_compute"] == pytest.approx(1e16)
+    assert printed["after"][-1]["expected"] < printed["now"][0]
+    spoken = subprocess.run(
+        [sys.executable, "-c", answer.file.script.replace("fit.json", str(file))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert spoken.stdout.strip() == as_text(answer.result)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ((), "give either --budget or --target-loss"),
+        (("--budget", "1e16", "--max-cells", "0"), "max_cells: 0 is not a whole number"),
+        (("--budget", "1e16", "--spend", "1e3"), "the cheapest cell of the grid costs"),
+        (("--target-loss", "0.1"), "has no answer to this question"),
+    ],
+)
+def test_a_wrong_question_is_one_sentence(file: Path, run: Run, options: tuple[object, ...], why: str) -> None:
+    one_sentence(run("next", file, *options), why)
+
+
+def test_a_half_width_is_a_percentage_or_a_factor() -> None:
+    assert percent(0.05) == "± 5.1 %"
+    assert percent(2.0) == "a factor 7.4"
+    assert percent(float("inf")) == "not bounded"
