@@ -50,6 +50,7 @@ LONG = (
     "floors",
     "games",
     "jets_physics",
+    "next_cells",
     "one_floor",
     "seeded_faults",
     "suite",

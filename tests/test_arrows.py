@@ -34,7 +34,7 @@ FORBIDDEN = {
     "engine/laws": {f"isoplan.engine.{name}" for name in ("store", "fitting", "planning", "schema")} | {"duckdb"},
     "engine/fitting": {"isoplan.engine.store", "isoplan.engine.planning", "duckdb"},
     "engine/planning": {"isoplan.engine.store", "duckdb"},
-    "engine/design": {"isoplan.engine.store", "duckdb"},
+    "engine/design": {"isoplan.engine.store", "isoplan.engine.planning", "duckdb"},
     "trainers": {"isoplan.app", "isoplan.data", "tests", "benchmarks", "streamlit", "plotly", "duckdb"},
     "data": {
         *("isoplan.app", "isoplan.trainers", "isoplan.engine.store", "tests", "benchmarks"),
@@ -58,7 +58,7 @@ ORDER = {
     ),
     "engine/planning": (
         *("scenario", "answer", "optimum", "plan", "questions", "drawing", "story", "repeat"),
-        *("smaller", "amplitude", "recommender", "actual", "compare"),
+        *("smaller", "next_cells", "amplitude", "recommender", "actual", "compare"),
     ),
 }
 

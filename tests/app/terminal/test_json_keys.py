@@ -18,6 +18,7 @@ PRICES = ("--device", "H100", "--hour-price", 3)
 ASKED: dict[str, tuple[object, ...]] = {
     "plan": ("FIT", "--budget", 1e21, "--max-unique", 1e13, "--second-rule", "6*N*D + 1e9*D", *PRICES),
     "smaller": ("FIT", "--budget", 1e21, "--queries", 1e9),
+    "next": ("FIT", "--budget", 1e21, "--max-cells", 3),
     "agreement": (SWEEP,),
     "compare": (SWEEP,),
     "repeat": (*REPEAT, "--flop-price", 1e-18, "--sample-price", 1e-4),

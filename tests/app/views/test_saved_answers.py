@@ -24,6 +24,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "repeat": {"question": "Simulate or repeat", "reach": "0.45", "kappa": "8", "have": "2M", **LAWS, **PRICES},
     "smaller": {"question": "Smaller for longer", "ask": "Target", "target": "0.42", "limits": ["parameters", "hours"],
                 "max_params": "5e6", "max_hours": "1e4", "device": "H100", "hour_price": "2.5", "queries": "1e9"},
+    "next_cells": {"question": "Next cells", "budget": "1e15", "spend": "5 %", "max_cells": "4", "rounds": "2"},
     "recipe": {"metric": "NDCG@10", "flops": "3e18", "device": "L40S", "devices": "8", "other_s": "0.05, 0.1"},
     "amplitude": {"n_f": "5", "reach": "5e-4", "scale": "a run of mine", "x1": "1e4", "loss1": "1e-3", "N1": "1e5"},
 }  # fmt: skip
@@ -45,7 +46,7 @@ def content(at: AppTest, kind: str) -> tuple[str, list[list[str]]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_answer_opens_again_at_the_same_inputs(kind: str, jets: str, demo: Database, open_page: Open) -> None:
-    asked = ASKED[kind] | ({"fit": jets} if kind == "smaller" else {})
+    asked = ASKED[kind] | ({"fit": jets} if kind in ("smaller", "next_cells") else {})
     at = open_page(PLACES[kind].page, **asked)
     assert told(at) == ""
     first = content(at, kind)
@@ -75,7 +76,7 @@ def test_answers_are_listed_with_plans_and_on_their_own_question(demo: Database,
         assert said(open_page(place.page, **query)) == {kind}
     home = open_page("home")
     assert told(home) == ""
-    assert "Answers (4)" in [h.value for h in home.header]
+    assert "Answers (5)" in [h.value for h in home.header]
 
 
 def test_a_saved_answer_is_renamed_deleted_and_restored(demo: Database, open_page: Open) -> None:
