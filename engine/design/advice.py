@@ -171,13 +171,13 @@ def promise(
     """Return the expected half width of the first estimand after the training of ``cells``.
 
     It is the median over simulated outcomes if the fit can be repeated with them, and otherwise follows from the
-    covariance.
+    covariance. It is at most the present half width, because cells are not expected to widen an interval.
     """
     first = estimands[0]
+    now = half_width(fit.resampling, float(first.logs(fit.values)), first.logs(fit.draws))
     if can_pretend(fit):
         widths = pretend_widths(fit, candidates.take(sorted(cells)), estimands, seed)[:, 0]
-        return Width(float(np.median(widths)), float(np.min(widths)), float(np.max(widths)))
-    now = half_width(fit.resampling, float(first.logs(fit.values)), first.logs(fit.draws))
+        return Width(min(float(np.median(widths)), now), float(np.min(widths)), float(np.max(widths)))
     return Width(now * float(np.sqrt(before.after(cells).variance[0] / before.variance[0])))
 
 
@@ -225,11 +225,15 @@ def test_cell(fit: Fit, candidates: Candidates, estimand: Estimand, most: float)
     return TestCell(cell, *ends)
 
 
+def pays(now: float, width: Width) -> bool:
+    """Return whether ``width`` is narrower than the present half width ``now`` by at least ``PAYS``."""
+    return not math.isfinite(now) or width.expected <= (1 - PAYS) * now
+
+
 def _stop(advice: Advice, tolerance: float) -> str:
-    """Return the reason why more training does not pay, or ""."""
+    """Return the reason why training does not pay, or ""."""
     if tolerance and advice.now[0] <= math.log1p(tolerance):
-        return f"The 68 % interval is already within {tolerance:.1%}."
-    last = advice.after[-1].expected
-    if math.isfinite(advice.now[0]) and last > (1 - PAYS) * advice.now[0]:
-        return f"All cells together would narrow the interval by less than {PAYS:.0%}."
+        return f"The 68 % interval is already within {100 * tolerance:g} %."
+    if not pays(advice.now[0], advice.after[-1]):
+        return f"All cells together would narrow the interval by less than {100 * PAYS:g} %."
     return ""

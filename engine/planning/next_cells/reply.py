@@ -25,6 +25,9 @@ from isoplan.engine.planning.questions.chart import Axis, Chart, Curve, Marker
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.quantities import power10
 
+SPACE = 3.0
+"""Ratio of the ends of the axis of the spend to the smallest and the largest spend."""
+
 
 def answer(fit: Fit, given: Given) -> Answer:
     """Return the cells that narrow the answer most. Raises PlannerError under the conditions of ``next_cells``."""
@@ -40,8 +43,10 @@ def answer(fit: Fit, given: Given) -> Answer:
     found = next_cells(fit, given.loss, v["spend"], given.rule, **options)
     parts = [
         Part(_table(cell_rows(found), "The cells in the order of training."), partial(chart_ladder, found),
-             caption="The star is the advised spend; the band is the range over simulated outcomes."),
-        Part(_table(round_rows(found), "The expected interval after each round."), title="After each round"),
+             caption="The star is the advised spend; the band is the range over simulated outcomes.",
+             folded=bool(found.advice.stop)),
+        Part(_table(round_rows(found), "The expected interval after each round."), title="After each round",
+             folded=bool(found.advice.stop)),
         Part(_table(ladder_rows(found), "Spends and the intervals that they are expected to reach."),
              title="Other spends"),
     ]  # fmt: skip
@@ -79,13 +84,14 @@ def chart_ladder(found: NextCells) -> Chart:
     spends = spends[order]
     now, then = (100 * float(np.expm1(x)) for x in (advice.now[0], advice.after[-1].expected))
     everywhere = np.ones(len(spends), bool)
-    top = 1.1 * float(np.max(np.r_[expected, then, min(now, 3 * np.max(np.r_[expected, then]))]))
+    most = float(np.max(np.r_[expected, then]))
+    top = 1.1 * min(float(np.max(np.r_[high, now, most])), 3 * most)
+    ends = np.r_[spends, advice.cost]
     return Chart(
         "next-cells",
         f"Expected half width of the 68 % interval of {asked(found)} against the compute spent on cells: now "
         f"{percent(advice.now[0])}, then {percent(advice.after[-1].expected)}.",
-        Axis("Compute spent on cells", 0.7 * float(np.min(np.r_[spends, advice.cost])),
-             1.4 * float(np.max(np.r_[spends, advice.cost])), "FLOPs", log=True),
+        Axis("Compute spent on cells", float(ends.min()) / SPACE, float(ends.max()) * SPACE, "FLOPs", log=True),
         Axis("Half width of the 68 % interval", 0.0, top, "%"),
         curves=(Curve(spends, expected, everywhere, everywhere, hover="%{x:.2e} FLOPs<br>± %{y:.2g} %<extra></extra>",
                       band=(np.minimum(low, top), np.minimum(high, top))),),

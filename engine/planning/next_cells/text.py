@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from isoplan.engine.arrays import finite
-from isoplan.engine.design.advice import Rung, Width
+from isoplan.engine.design.advice import Rung, Width, pays
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.format import aligned
@@ -52,7 +52,9 @@ def sentence(found: NextCells) -> str:
     """Return the advice in one sentence."""
     advice, n = found.advice, len(found.advice.cells)
     if advice.stop:
-        return f"More cells do not pay: {advice.stop[0].lower()}{advice.stop[1:]}"
+        paying = [r for r in advice.ladder if r.spend > found.spend and pays(advice.now[0], r.width)]
+        more = f" {_spent(found, paying[0])}" if paying else ""
+        return f"This spend does not pay. {advice.stop}{more}"
     share = advice.cost / found.whole
     rounds = f" in {len(advice.rounds)} rounds" if len(advice.rounds) > 1 else ""
     return (
@@ -60,6 +62,12 @@ def sentence(found: NextCells) -> str:
         f"target run). The 68 % interval of {asked(found)}, now {percent(advice.now[0])}, is then expected to be "
         f"{percent(advice.after[-1].expected)}."
     )
+
+
+def _spent(found: NextCells, rung: Rung) -> str:
+    """Return a sentence on the interval that the spend of ``rung`` is expected to reach."""
+    then, now = percent(rung.width.expected), percent(found.advice.now[0])
+    return f"With {100 * rung.spend / found.whole:.2g} % of the target run, it is expected to be {then} (now {now})."
 
 
 def test_sentence(found: NextCells) -> str:

@@ -95,7 +95,7 @@ def test_the_test_cell_has_the_prediction_interval_of_its_loss() -> None:
 
 def test_nothing_pays_if_the_interval_is_narrow_enough() -> None:
     advice = advise(fitted(60, 1e-3), [loss_at(1e13)], CELLS, Spend(0.05 * BUDGET), tolerance=0.05)
-    assert advice.stop == "The 68 % interval is already within 5.0%."
+    assert advice.stop == "The 68 % interval is already within 5 %."
 
 
 WRONG = {
