@@ -238,7 +238,7 @@ def test_kappa_is_read_from_curves_as_in_the_terminal(tmp_path: Path) -> None:
     printed = isoplan("repeat", first, second, "--target-loss", 0.7, "--curves", CURVES, "--runs", REPEATED)
     bare = ip.repeat(once, again, target_loss="0.7", curves=CURVES, runs=REPEATED)
     assert f"{bare!r}\n" == printed
-    with pytest.raises(ip.PlannerError, match=r"Give sample_price, and flop_price or a device"):
+    with pytest.raises(ip.PlannerError, match=r"Give sample_price, and also flop_price or a device"):
         ip.save(bare, tmp_path / "repeat.json")
 
 

@@ -53,7 +53,7 @@ def test_every_refusal_names_its_law_once(run: Run) -> None:
 
 
 def test_a_fit_of_minima_says_how_parabolas_are_biased(run: Run) -> None:
-    words = "parabolas at the N and C of these runs give a ="
+    words = "Parabolas through these losses give a ="
     assert words in run("fit", SWEEP, "--law", "isoflop", "--bootstrap", 20).out
     card = object_in(run("fit", SWEEP, "--law", "isoflop", "--bootstrap", 20, "--json").out)
     assert words in card["parabola_bias"]

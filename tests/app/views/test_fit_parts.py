@@ -59,7 +59,7 @@ def test_a_sweep_shows_the_bias_of_its_parabolas(sweep: str, open_page: Open) ->
     at = open_page("fit", fit=sweep)
     assert told(at) == ""
     assert "Bias of the parabolas" in text(at)
-    assert "parabolas at the N and C of these runs give a =" in text(at)
+    assert "Parabolas through these losses give a =" in text(at)
 
 
 def test_laws_are_compared(sweep: str, open_page: Open) -> None:

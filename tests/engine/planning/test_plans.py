@@ -208,8 +208,8 @@ def test_a_flat_stretch_without_an_end_is_not_put_in_words() -> None:
     plan = plan_budget(make_fit(EPOCH, ranges=RANGES), 1e21)
     assert plan.flat is not None
     endless = replace(plan, flat=replace(plan.flat, N=(plan.flat.N[0], math.inf), D=(plan.flat.D[0], 0.0)))
-    assert "Within 1 %" in as_text(plan)
-    assert "Within 1 %" not in as_text(endless)
+    assert "is within 1 % of the best loss" in as_text(plan)
+    assert "is within 1 % of the best loss" not in as_text(endless)
 
 
 def test_laws_on_one_axis_answer_what_they_can() -> None:

@@ -104,7 +104,7 @@ def test_curves_without_names_are_told_apart_by_what_does_not_change(shared: Pat
 
 
 def test_what_cannot_be_tied_is_said() -> None:
-    with pytest.raises(PlannerError, match=r"runs.csv does not: map its column of run names"):
+    with pytest.raises(PlannerError, match=r"no column of runs.csv is mapped to run: map its column of run names"):
         tied(POINTS, "N,D,loss\n1e6,1e8,3\n")
     with pytest.raises(PlannerError, match=r"Run 'a' is in more than one row of runs.csv"):
         tied(POINTS, "run,N,D,loss\na,1e6,1e8,3\na,2e6,1e8,3\nb,2e6,1e8,3\n")

@@ -45,7 +45,7 @@ def test_other_files_and_folders_are_not_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("my events.npz", "The file 'my events.npz' has an invalid name: use letters, digits"),
+        ("my events.npz", "The file 'my events.npz' has an invalid name: use at most 64 letters, digits"),
         ("../mine.npz", "The file '../mine.npz' has an invalid name"),
         ("mine.npz\n", "has an invalid name"),
         ("mine.txt", "mine.txt does not have the extension of an event file: use .npz, .h5, .hdf5, .parquet."),

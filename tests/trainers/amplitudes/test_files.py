@@ -181,7 +181,7 @@ MANY = 10**13
             {"weight": ((20, 1), "<f8")},
             r"The weight has the shape \(20, 1\) and the momenta contain 20 events: give one",
         ),
-        ({"momenta": ((), "<f8")}, r"The momenta have the shape \(\): give \(events, particles, 4\)"),
+        ({"momenta": ((), "<f8")}, r"The momenta have the shape \(\): give an array \(events, particles, 4\)"),
         ({"amplitude": ((20,), "<U500000000")}, r"amplitude holds <U500000000, not real numbers: write it as float64"),
         ({"process": ((MANY,), "<U3")}, r"process holds <U3 of the shape \(10000000000000,\), not one text: write"),
         ({"process": ((), "<U500000000")}, r"process holds <U500000000 of the shape \(\), not one text: write"),
