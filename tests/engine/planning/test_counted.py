@@ -83,7 +83,7 @@ def test_samples_that_money_leaves_out_are_no_part_of_an_epoch(epoch: Fit) -> No
     assert D == pytest.approx((1e6 - training(plan)) / 1e-3)
     assert (passes.value, passes.ci68) == (1.0, (1.0, 1.0))
     assert plan.derived["U"].value == pytest.approx(D)
-    assert "the plan uses 980 M of the 1.0 T unique tokens, each once" in said(plan)
+    assert "it uses 980 M of the 1.0 T unique tokens, each once" in said(plan)
 
 
 def test_samples_that_are_all_used_are_said_to_be(epoch: Fit) -> None:
