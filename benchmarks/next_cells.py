@@ -158,7 +158,7 @@ class Outcome:
     reached: float  # half width after the next round
     low: float
     high: float
-    whole: float  # reached over promised half width of all cells
+    whole: float  # half width reached with all cells, divided by the promised half width
 
 
 def simulate(truth: Truth, spend: float, hedge: bool, seed: int) -> Outcome:

@@ -76,7 +76,10 @@ def rows() -> tuple[tuple[str, ...], ...]:
 
 
 def load(d: FloorDesign) -> tuple[Floats, Floats]:
-    """Return the stored results of the t tables of a design: numbers (t, 7) and confidence curves (t, positions)."""
+    """Return the stored results for all tables of a design.
+
+    The results are numbers of shape (tables, 7) and confidence curves of shape (tables, positions).
+    """
     names = FOLDER.glob(path(d.name, 0).name.replace("-0.npz", "-[0-9]*.npz"))
     blocks = [np.load(name) for name in sorted(names) if ".half" not in name.name]
     if not blocks:

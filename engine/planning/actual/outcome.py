@@ -141,7 +141,10 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
         raise PlannerError(f"The plan was made from the fit {plan.fit}, not from {fit.hash}: give the fit of the plan.")
     metric = "" if actual.metric == plan.y else actual.metric
     if metric and (map is None or map.map.spec.y != metric):
-        raise PlannerError(f"A result in {metric} needs the map from {plan.y} to {metric}: give it, or the {plan.y}.")
+        raise PlannerError(
+            f"A result in {metric} needs the map from {plan.y} to {metric}. Give this map, or give the result in "
+            f"{plan.y}."
+        )
     measured = map.map if metric and map else fit
     _positive(measured, actual.value)
     law = map.law if metric and map else fit

@@ -55,7 +55,7 @@ def precision_of(points: float, plan: Callable[..., AmplitudePlan], sigma: float
     last = found.D.most or 0.0
     if last < points * (1 - SAME) and needed(worst * (1 - SAME)) == math.inf:
         raise PlannerError(
-            f"Number of points: {number(points, first.D.unit)} is too large, because {first.runs} support a precision "
+            f"Number of points D: {number(points, first.D.unit)} is too large, because {first.runs} support answers "
             f"only up to D = {number(last, first.D.unit)}. Give fewer points, or train larger runs."
         )
     return replace(found, points=points, best=target(min(_optimistic(found, points), worst)))

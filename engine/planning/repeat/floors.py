@@ -245,7 +245,10 @@ def _plan(target: float, alone: Mapping[str, Quantity] | None) -> str:
 
 
 def of_both(one_pass: Fit, repeated: Fit) -> tuple[FitWarning, ...]:
-    """Return the warnings of both fits, each with the name of its fit. A warning of both fits is listed once."""
+    """Return the warnings of the two fits, each with the name of its fit.
+
+    A warning that occurs in both fits is listed once.
+    """
     common = [w for w in one_pass.warnings if w in repeated.warnings]
     named = (
         FitWarning(w.code, f"{what}: {w.text}")
