@@ -145,7 +145,7 @@ def advise(
         tuple(estimands),
         rounds,
         tuple(half_width(fit.resampling, float(one.logs(fit.values)), one.logs(fit.draws)) for one in estimands),
-        (*map(promised, trained[:-1]), rungs[spend.amount].width),
+        _never_wider((*map(promised, trained[:-1]), rungs[spend.amount].width)),
         1 - np.sqrt(np.maximum(1 - before.after().gains() / before.after().remaining, 0)),
         tuple(rung for rung in rungs.values() if whole),
         test_cell(fit, candidates, estimands[0], spend.amount),
@@ -158,6 +158,16 @@ def in_rounds(cells: Sequence[int], cost: Floats, rounds: int) -> tuple[tuple[in
     order = sorted(cells, key=lambda cell: (float(cost[cell]), cell))
     parts = np.array_split(np.array(order, np.int64), min(rounds, len(order)))
     return tuple(tuple(int(cell) for cell in part) for part in parts)
+
+
+def _never_wider(widths: Sequence[Width]) -> tuple[Width, ...]:
+    """Return the widths after successive rounds. The expected width never increases, up to the last round.
+
+    The widths are simulated separately, so an earlier width can be smaller by chance than the last one.
+    """
+    last = widths[-1].expected
+    least = np.minimum.accumulate([max(width.expected, last) for width in widths])
+    return tuple(replace(width, expected=float(x)) for width, x in zip(widths, least, strict=True))
 
 
 def promise(
