@@ -25,7 +25,8 @@ OTHERS = {
     "n_f": "amplitude",
     "refused": "compare",
 }
-"""Command that prints an answer, by a key of its JSON. Error messages name the command for a file without fit or plan.
+"""Key in the JSON of an answer -> command that prints this answer. The error for a file that contains neither a fit nor
+a plan names this command.
 """
 
 
@@ -130,7 +131,7 @@ def _as_text(answer: object, ending: str) -> str:
 
 
 def _document_of(answer: object) -> Document:
-    """Return the document that contains the text of all file formats. Raises PlannerError for an answer without one."""
+    """Return the document from which all file formats are written. Raises PlannerError for an answer without one."""
     from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.document import document
     from isoplan.engine.planning.questions.answer import Answer

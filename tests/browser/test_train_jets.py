@@ -1,4 +1,7 @@
-"""Jets are simulated, trained and fitted on the pages. A cell from the terminal is added, and the fit is repeated."""
+"""On the pages, jets are simulated, cells are trained on these jets, and a law is fitted to the cells.
+
+A cell from the terminal is added, and the fit is repeated.
+"""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ _NAMES = {"fits": "Fit", "plans": "Plan", "answers": "Answer", "views": "View"}
 def save(db: Database, table: Items, row: Sequence[object], name: str = "") -> str:
     """Save ``row`` and return its hash, which is the first value of ``row``.
 
-    If the table already contains an item with this hash, this item gets the new ``name`` (unless ``name`` is empty) and
-    nothing else is changed. If this item was deleted, it is restored.
+    If the table already contains an item with this hash, the stored content is unchanged. The item gets the new
+    ``name`` (unless ``name`` is empty), and it is restored if it was deleted.
     """
     hash, key = str(row[0]), _KEYS.get(table, "hash")
 

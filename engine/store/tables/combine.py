@@ -30,7 +30,9 @@ ORIGIN = "table"
 """Column of the new table that names the table of each run."""
 SECONDS = "seconds"
 RUN_HAS = ("N", "D", "C", "loss")
-"""Roles without which a run is left out. The new table maps such a role only if both tables have it."""
+"""If one of these roles is mapped, runs without a value for this role are left out. The new table therefore maps such a
+role only if both tables have it.
+"""
 SIZES = ("N", "D", "C")
 """At least one of these roles must be known in both tables."""
 _LOSSES: Mapping[str, frozenset[str]] = {
@@ -71,8 +73,8 @@ def combine(db: Database, first: str, second: str) -> TableInfo:
 
     Runs that are withdrawn from a table are not included. If only one table has N, D, C or the loss, the new table has
     this column but does not map it, because a run without it would be left out. If the same rows were combined before,
-    the existing table is returned. Raises PlannerError if the tables have no size, or no loss and no metric, in common,
-    or if their losses or metrics differ in kind.
+    the existing table is returned. Raises PlannerError if the tables have no size in common, if they have neither the
+    loss nor a metric in common, or if the kind of the loss or the better direction of a metric differs.
     """
     parts = _read(db, first, second)
     _check(*parts)
@@ -130,7 +132,7 @@ def _check(one: _Part, other: _Part) -> None:
 
 
 def _loss_kind(roles: Roles) -> str:
-    """Return the kind of loss that the name of its column implies, after conversion; "" if the name implies none."""
+    """Return the kind of loss, after conversion, that the name of the loss column implies; "" if it implies none."""
     name = roles.derived.get("loss") or roles.loss or ""
     how = roles.conversions.get(name)
     if words(name) & _PERPLEXITY:
@@ -141,7 +143,11 @@ def _loss_kind(roles: Roles) -> str:
 
 @dataclass(frozen=True)
 class _Names:
-    """Columns of the new table: roles, and new name by former name for metrics, hyperparameters and categories."""
+    """Names of the columns of the new table.
+
+    ``numbers`` and ``labels`` are roles, which are also the names of their columns. ``metrics``, ``hyper`` and
+    ``categories`` map the former name of a column to its new name.
+    """
 
     numbers: tuple[str, ...]
     labels: tuple[str, ...]
@@ -182,8 +188,8 @@ def _plan(parts: Sequence[_Part]) -> tuple[_Names, Roles]:
 def _compute_rule(parts: Sequence[_Part]) -> tuple[ComputeRule, bool]:
     """Return the compute rule of the new table, and whether its rows need a column of C.
 
-    They need C if a table has C, if the rules differ, or if a rule reads further columns. C is then measured, or
-    computed by the rule of its own table.
+    The column is needed if a table has C, if the rules differ, or if a rule reads further columns. It contains the
+    measured C of each run, or the C computed by the rule of the table from which the run comes.
     """
     rules = [part.roles.compute for part in parts]
     own = [bool(set(formula_columns(part.roles))) for part in parts]
@@ -192,7 +198,7 @@ def _compute_rule(parts: Sequence[_Part]) -> tuple[ComputeRule, bool]:
 
 
 def _free(names: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """Return a new name for each of ``names`` that is not in ``taken``, and add the new names to ``taken``."""
+    """Map each of ``names`` to a new name that is not in ``taken``, and add the new names to ``taken``."""
     found: dict[str, str] = {}
     for name in dict.fromkeys(names):
         new = name
@@ -204,10 +210,10 @@ def _free(names: Iterable[str], taken: set[str]) -> dict[str, str]:
 
 
 def _converted(parts: Sequence[_Part], names: _Names) -> dict[str, str]:
-    """Return the conversion AS_IS for the columns whose name or values wrongly suggest a unit in the new table.
+    """Return the columns of the new table that need the conversion AS_IS: column -> AS_IS.
 
-    These are roles whose column needs no conversion, although its values suggest one, and metrics and hyperparameters
-    whose values were converted, although their names still contain the former unit.
+    The name or the values of such a column wrongly suggest a unit. It is the column of a role that has AS_IS in the
+    former table, or a metric or hyperparameter that is converted already but whose name contains the former unit.
     """
     renamed = {**names.metrics, **names.hyper}
     found: dict[str, str] = {}
@@ -261,8 +267,8 @@ def _numbers(part: _Part, role: str) -> Floats:
 def _texts(part: _Part, parts: Sequence[_Part], name: str) -> NDArray[np.str_]:
     """Return the values (n,) of the category ``name`` as text.
 
-    A table without this category has no flagged runs: a flag of runs to exclude is not set, and a flag of runs to use
-    is set. Any other category is then empty.
+    If the table does not have this category, all its runs are kept: a flag of runs to exclude is not set, and a flag
+    of runs to use is set. A category that is not a flag is then empty.
     """
     category = part.rows.categories.get(name)
     if category is not None:

@@ -152,8 +152,8 @@ def _derive(
 ) -> list[str]:
     """Fill missing values of D, epochs, U and C in ``values`` from its other columns, and return notes.
 
-    D is the samples seen, U the unique samples, C the compute. A whole column that is derived gets a note only if it is
-    D. If ``unknown`` is true, the unit of C is unknown, and D is not derived from C.
+    D is the samples seen, U the unique samples, C the compute. If a whole column is derived, there is a note only
+    for the column D. If ``unknown`` is true, the unit of C is unknown, and D is not derived from C.
     """
     notes = []
     if {"C", "N"} <= values.keys() and not unknown:

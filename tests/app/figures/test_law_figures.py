@@ -220,7 +220,7 @@ class TestAlong:
 
     @pytest.mark.parametrize(("target", "below"), [(1.83, True), (2.2, False)])
     def test_the_floor_keeps_off_the_name_of_a_target(self, fit: Fit, target: float, below: bool) -> None:
-        """The label of the floor is above the floor line. It is below this line if a target is just above the line."""
+        """The label of the floor is above the floor line, or below this line if a target is just above the line."""
         values = (float(floor_of(fit).value or 0) - 0.05, 4.0)
         _, (note,) = marks.limit(WEB, floor_of(fit), values, "floor", [target])
         assert (note.get("yanchor") == "top") == below

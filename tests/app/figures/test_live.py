@@ -1,4 +1,7 @@
-"""Figure of loss curves during training: colours, end points, and fixed axes. Many curves have fewer points each."""
+"""Figure of loss curves during training: colours, end points, and fixed axes.
+
+If there are many curves, each is drawn with fewer points.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands in ``docs/tutorial.md`` run in order, on the table of the page, and print the lines that it shows."""
+"""The commands in ``docs/tutorial.md`` run in order on the table of this page. They print the lines shown there."""
 
 from __future__ import annotations
 

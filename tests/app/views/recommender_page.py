@@ -71,8 +71,10 @@ def tables(at: AppTest) -> list[list[list[Cell]]]:
 
 
 def rows(at: AppTest, which: int = -1) -> dict[str, list[str]]:
-    """Map the first text of each row to the other texts of the row, for HTML table ``which`` without the head row. The
-    last table is that of the open tab."""
+    """Map the first text of each row to the other texts of the row, for HTML table ``which`` without the head row.
+
+    The default is the last table, which belongs to the open tab.
+    """
     return {line[0][0]: [text for text, _ in line[1:]] for line in tables(at)[which][1:]}
 
 

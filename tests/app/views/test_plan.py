@@ -247,7 +247,7 @@ def test_another_rule_says_what_the_plan_costs_by_the_fits_own(jets: str, demo: 
 
 
 def test_not_reachable_is_never_a_number(jets: str, demo: Database, open_page: Open) -> None:
-    """The page shows no table for a target that only some resamples reach, with plans far beyond the runs.
+    """The page shows no table if only some resamples reach the target and their plans lie far beyond the runs.
 
     The target is between the floor of the best fit and the lowest floor of the resamples.
     """

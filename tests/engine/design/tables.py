@@ -37,7 +37,7 @@ def fitted(n: int = 16, noise: float = 0.01, seed: int = 0, **spec: Any) -> Fit:
 
 
 def loss_at(budget: float = BUDGET) -> Estimand:
-    """Return the loss at ``budget`` FLOPs, with its place by the true law."""
+    """Return the loss at ``budget`` FLOPs as an estimand, with the optimal N and D of the true law."""
     at = frontier(LAW, LAW.values(TRUTH), np.asarray(budget), RULE)
     return Estimand(
         "loss",

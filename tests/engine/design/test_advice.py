@@ -39,7 +39,7 @@ def test_the_advice_is_within_the_spend_and_repeats() -> None:
 
 
 def test_the_expected_width_is_reached() -> None:
-    """The cells of the advice are simulated by the true law for several tables, and the fit is repeated with them."""
+    """For each of six tables, the advised cells are simulated by the true law, and the law is refitted to all runs."""
     ratios = []
     for seed in range(6):
         made = fitted(seed=seed)
@@ -57,7 +57,10 @@ def test_the_expected_width_is_reached() -> None:
 
 
 def test_widths_of_a_linear_law_are_those_of_linear_regression() -> None:
-    """With fixed exponents, the law is linear in A and B, and half the width is a Student quantile times the error."""
+    """With fixed exponents, the law is linear in A and B.
+
+    Half the width of an interval is then a quantile of Student's t times the standard error.
+    """
     fixed = {"E": 0.5, "alpha": 0.35, "beta": 0.37}
     made = fitted(12, 0.005, fixed=fixed, objective="ols", interval="profile")
     at = {"N": 1e7, "D": 1e9}

@@ -1,4 +1,4 @@
-"""The covariance of candidates and estimands: exact for a linear law, and the sets that it leads to."""
+"""The covariance of candidates and estimands is exact for a linear law and leads to nearly optimal sets of cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOISE = 0.3
 
 
 def linear(m: int, seed: int) -> tuple[Covariance, Floats, Floats]:
-    """Return the covariance of ``m`` cells of a linear model with four parameters, its slopes, and the estimand's."""
+    """Return the covariance of ``m`` cells of a linear model, their slopes (m, 4), and the estimand's slope (4,)."""
     random = np.random.default_rng(seed)
     slopes, slope = random.standard_normal((m, 4)), random.standard_normal(4)
     prior = np.diag([1.0, 0.5, 2.0, 1.0])

@@ -54,7 +54,8 @@ def test_a_linear_law_has_students_interval(method: str, raised: float) -> None:
 def test_the_profile_of_an_exponent_is_the_f_test_interval() -> None:
     """Profile intervals of alpha, K and an extrapolated loss equal F-test intervals that are computed with scipy.
 
-    An end is the value at which the least sum of squares is S_min (1 + F / (n - p)).
+    If the quantity is fixed at an interval end, the minimum of the sum of squares is S_min (1 + F / (n - p)). S_min is
+    the minimum without this constraint.
     """
     values = scan(0.05)
     found = fit(power(interval="profile", bootstrap=10_000), make_runs(values))

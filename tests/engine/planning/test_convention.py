@@ -58,7 +58,7 @@ def test_the_frontier_of_eqs_4_and_5_sees_458_to_53() -> None:
 
 
 def test_by_the_step_formula_the_parabolas_exceed_their_budgets_1_9_to_2_9_times() -> None:
-    """The paper prints no embedder widths h for this grid, so h = 20 to 220 is extrapolated from Table 8."""
+    """The paper prints no embedder widths h for the allocation grid, so h = 20 to 220 is extrapolated from Table 8."""
     N = np.array([float(row["N"]) for row in PARABOLAS])
     found = factors(N, SIX.samples(BUDGETS, N))
     assert [round(x, 2) for x in found] == [2.85, 2.78, 2.75, 2.54, 1.86]

@@ -1,4 +1,7 @@
-"""Plans below one parameter or one sample are refused. Unused samples cost nothing; unreached targets have no cost."""
+"""Plans below one parameter or one sample are refused.
+
+Unused samples cost nothing. If a target is not reached, its cost is not known.
+"""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_a_published_law_answers_within_its_range_and_is_extrapolated_beyond() -
 
 
 def test_a_published_law_of_d_brings_n_and_the_compute_of_its_process() -> None:
-    """For an MSE of 1e-5 WZ needs C = X_c * (1e-5 - K)^(-1/alpha) by its law of C (amplitudes paper, Table 10)."""
+    """By its law of C, WZ needs C = X_c * (1e-5 - K)^(-1/alpha) for an MSE of 1e-5 (amplitudes paper, Table 10)."""
     law = published_law("WZ", held="N = 1e6")
     plan = plan_amplitude(2, of_mse(1e-5), law=law, published=best_laws())
     against = published_law("WZ", "C", "D = 3.86e5").fit.values

@@ -92,7 +92,7 @@ def test_a_plan_holds_the_points_that_the_law_says(ratio: float) -> None:
 
 
 def test_typed_anchors_at_two_places_replace_the_bound() -> None:
-    """By the line through both anchors (alpha = 2) loss 1e-6 needs D = 3.2e5. By the bound 4/d = 0.8 D is 1.8e6."""
+    """For loss 1e-6, the line through both anchors (alpha = 2) gives D = 3.2e5. The bound 4/d = 0.8 gives D = 1.8e6."""
     two = [Anchor("D", 1e5, 1e-5, N=1e5, epochs=1e3, doubled=0.0), Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3)]
     plan = plan_fitted("", 3, of_mse(1e-6), two, best_laws())
     assert plan.D.least is not None

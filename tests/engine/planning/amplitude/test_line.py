@@ -28,7 +28,10 @@ def test_the_line_is_that_of_an_independent_fit() -> None:
 @settings(deadline=None)
 @given(st.floats(0.1, 3), st.floats(0.01, 0.5), st.floats(0.5, 20), st.floats(-8, 3))
 def test_the_ends_are_where_the_band_reaches_the_loss(alpha: float, error: float, lever: float, logs: float) -> None:
-    """At both ends of D the band equals the loss. The upper end is infinite if alpha is below its error."""
+    """At each end of the interval of D, an edge of the confidence band equals the given loss.
+
+    The upper end is infinite if alpha is below its error.
+    """
     line = Line(6, math.log(3e3), math.log(1e-3), alpha, error, lever)
     excess = 1e-3 * math.exp(logs)
     low, high = line.solve(excess)

@@ -132,7 +132,7 @@ def test_cells_whose_loss_rises_enter_no_law(rises: float) -> None:
 
 
 def test_a_median_target_that_cells_have_reached_is_answered_by_them() -> None:
-    """The three cells of Zgg at 10,000 points have a median error of 0.099 % (geometric mean)."""
+    """The geometric mean of the median errors of the three cells of Zgg at 10,000 points is 0.099 %."""
     own = frame().query("process == 'Zgg' and D == 10000 and C < 1e13")["relative_median"]
     assert math.exp(np.log(own).mean()) == pytest.approx(0.00099, rel=0.01)
     plan = plan_trained(3, of_error(0.001, None, "median"), bundled("Zgg", "median"))

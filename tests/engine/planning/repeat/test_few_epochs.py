@@ -1,4 +1,4 @@
-"""Cost of reaching a target with a few epochs. The law describes repeated samples without overfitting."""
+"""Cost of reaching a target with a few epochs. The law describes repeated samples, but not overfitting."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def test_no_model_within_the_limits_is_one_sentence(epoch: Fit) -> None:
 
 
 def test_the_curve_carries_the_plan_of_its_best_size(epoch: Fit) -> None:
-    """The curve contains the plan of least compute; its JSON has the allocation and the warnings of this plan."""
+    """The curve contains the plan of least compute. The JSON has the allocation and the warnings of this plan."""
     asked = Question("target", 2.2, Limits(unique=1e11))
     curve = same_loss(epoch, asked, prices=PAID)
     plan = plan_target(epoch, 2.2, limits=asked.limits, prices=PAID, aim=COMPUTE)
@@ -275,7 +275,7 @@ def test_a_life_far_beyond_the_runs_is_no_answer() -> None:
 
 
 def test_money_of_models_below_the_share_of_the_peak_is_not_known() -> None:
-    """Without a price of samples the cheapest size needs the least FLOPs. With a price the saving is not known."""
+    """Without a price of samples, the best size and the saving are those in FLOPs. With a price, no saving is known."""
     fit = make_fit(JETS, scattered(JETS, 100), ranges=NEAR)
     asked, served = Question("budget", 1e12), Inference(queries=1e6)
     found, flops = lifetime(fit, asked, served, prices=PEAK), lifetime(fit, asked, served)
@@ -310,7 +310,7 @@ H200 = Machine(find_device("H200"), price=3.0)
 
 @pytest.mark.parametrize("machine", [H200, replace(H200, assumed=True)])
 def test_a_budget_in_money_is_the_compute_optimal_plan_that_costs_this_money(machine: Machine) -> None:
-    """The money pays for training and samples. The queries are not part of it, but remain in the prices."""
+    """The money pays for training and samples, but not for queries. The returned prices still contain the queries."""
     fit = make_fit(EPOCH, scattered(EPOCH, 100), ranges={"N": (1e4, 1e7), "D": (1e5, 1e10), "C": (6e9, 6e17)})
     prices = Prices(machine, Simulation(price=2e-8), Inference(queries=3e10))
     asked, reached = in_compute(fit, Question("budget", math.nan, money=0.5), prices)
