@@ -29,7 +29,7 @@ PARTS = ("app", "engine", "trainers", "data")
 
 @pytest.fixture
 def elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a working directory with decoys: fake modules and a fake configuration. A program that reads one fails."""
+    """Create a working directory with decoys (fake modules and configuration). A program that reads a decoy fails."""
     folder = tmp_path / "elsewhere"
     for name in DECOYS:
         decoy = folder / name

@@ -210,8 +210,8 @@ def _file(place: Path, index: int) -> Path:
 def _once(path: Path, make: Callable[[], Columns], stream: RunContext) -> None:
     """Write the result of ``make`` to ``path`` unless the file exists.
 
-    If another training run is writing the file, the function waits ``PAUSE`` seconds and returns, with or without a
-    file. Raises Stopped if the training run must end.
+    If another training run is writing the file, the function waits ``PAUSE`` seconds and returns, even if the file does
+    not exist yet. Raises Stopped if the training run must end.
     """
     if stream.stopping:
         raise Stopped

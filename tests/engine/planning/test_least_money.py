@@ -40,7 +40,7 @@ def value(plan: Plan, name: str) -> float:
 
 
 def cheapest(theta: tuple[float, ...], target: float, prices: Prices, limits: Limits, rule: ComputeRule) -> float:
-    """Return the least cost of 400,000 models that have the target loss, or inf if the limits allow no model."""
+    """Return the cost of the cheapest of 400,000 models with the target loss, or inf if the limits allow no model."""
     E, A, B, alpha, beta = theta
     N = (A / (target - E)) ** (1 / alpha) * (1 + np.geomspace(1e-5, 1e7, 400_000))
     D = (B / (target - E - A * N**-alpha)) ** (1 / beta)

@@ -178,7 +178,10 @@ def test_the_worth_of_a_target_is_money_or_flops(epoch: Fit) -> None:
 
 
 def test_a_worth_is_one_sided_where_another_limit_begins_to_bind() -> None:
-    """The limits on N and U together use up the budget. More unique samples do not help; fewer increase the loss."""
+    """Training at the limits of N and U costs the whole budget.
+
+    More unique samples do not help, and fewer increase the loss.
+    """
     fit, C = make_fit(EPOCH), 1e21
     plan = plan_budget(fit, C, limits=Limits(parameters=1e8, unique=C / 6 / 1e8))
     found = worth_of(plan, "unique")

@@ -1,4 +1,4 @@
-"""The form of a map from loss to metric: runs that are left out decide the form. A caution appears if forms differ."""
+"""Form of a map from loss to metric, selected by its error on held-out runs, and the caution if the forms disagree."""
 
 from __future__ import annotations
 

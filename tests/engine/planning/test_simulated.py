@@ -57,7 +57,10 @@ def loss(N: object, D: object, U: object) -> np.ndarray:
 
 
 def cheapest(target: float, each: float, most: float) -> float:
-    """Return the least cost of ``target`` on a grid of U (unique samples) and N. Bisection gives D for each U and N."""
+    """Return the least cost to reach the loss ``target``.
+
+    The search uses a grid of U (unique samples) and N. Bisection gives D for each U and N.
+    """
     U = np.geomspace(max(most / 1e4, 1e8), most, 150)[:, None]
     N = np.geomspace(1e8, 1e12, 600)
     low, high = np.full((150, 600), 15.0), np.full((150, 600), 35.0)
@@ -134,7 +137,7 @@ def test_no_other_number_of_samples_gives_a_better_loss_for_the_money(each: floa
 
 
 def test_the_ways_in_between_agree() -> None:
-    """``between`` compares 41 numbers of unique samples. The cheapest number costs at most 2 % more than the plan."""
+    """``between`` compares 41 values of U (unique samples). The cheapest value costs at most 2 % more than the plan."""
     few = between(FIT, 2.4, SampleCosts(sample=1e-6, flop=float(H100.money(1.0))))
     plan = plan_target(FIT, 2.4, prices=priced(1e-6))
     assert total(plan) <= float(few.money[few.best]) <= total(plan) * 1.02

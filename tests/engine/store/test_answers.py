@@ -1,4 +1,4 @@
-"""Saved answers: a hash of content and link, lists by kind, deletion, restoration, and workspaces of older versions."""
+"""Saved answers: identity by content and link, lists by kind, deletion, restoration, workspaces of older versions."""
 
 from __future__ import annotations
 

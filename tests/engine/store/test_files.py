@@ -114,7 +114,10 @@ def test_tables_are_exported_with_what_was_decided(db: Database) -> None:
 
 
 def test_no_cell_of_a_csv_file_begins_like_a_formula(db: Database) -> None:
-    """Numbers with a sign are unchanged. Text like a formula gets an apostrophe, also in headers and reasons."""
+    """Numbers with a sign are unchanged. Text that looks like a formula gets an apostrophe.
+
+    This includes headers and the reasons for withdrawn rows.
+    """
     names = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "plain"]
     frame = pd.DataFrame({"N": [1e6, 2e6, 3e6, 4e6, 5e6], "D": 1e8, "loss": [-0.5, 3, 2, 2, 2], "=run": names})
     info = tables.add(db, frame.to_csv(index=False).encode(), "runs.csv")

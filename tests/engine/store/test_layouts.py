@@ -1,4 +1,4 @@
-"""Workspaces of other versions: Isoplan migrates older ones and keeps a copy, and refuses newer ones unchanged."""
+"""Workspaces of other versions: older ones are copied and migrated; newer ones are refused and not changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers such as 100.000 in a file with decimal commas: Isoplan uses the column only after the user chooses."""
+"""Numbers such as 100.000 in a file with decimal commas: the user must choose whether 100.000 means 100000 or 100."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full or read-only disk: commands, app, queue and training runs report the fault. They continue after its end."""
+"""A full or read-only disk: commands, app, queue and training runs report the fault and continue after it ends."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def measured(family: Family[Any], *speeds: float) -> Any:
 
 
 def test_an_estimate_adds_up_the_cells_that_are_left(root: Path) -> None:
-    """A cell needs ``6 * size * steps`` FLOPs. The remaining cells need 60, 600 and 6000. One cell (60) is finished."""
+    """A cell needs ``6 * size * steps`` FLOPs. Three unfinished cells need 60, 600 and 6000. The fourth is finished."""
     family, cells = counters(
         root, *({"size": size, "steps": 1} for size in (10, 100, 1000)), {"size": 5, "steps": 2}, short="steps = 1"
     )

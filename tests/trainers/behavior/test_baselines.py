@@ -64,7 +64,7 @@ def test_popularity_is_the_unigram_cross_entropy_and_its_ranks(skewed: Data) -> 
 
 
 def test_counts_after_the_last_items_know_a_circle(chain: Data) -> None:
-    """In the training events, the next item of the circle has followed each of the last five items of a user."""
+    """In training events, the next item of the circle follows each of a user's last five items within five events."""
     found = baselines(chain, 256, "full")
     assert found["popularity_loss"] == pytest.approx(np.log(12), abs=0.02)
     assert found["last_items_loss"] < found["popularity_loss"] - 0.05

@@ -141,9 +141,10 @@ def test_a_step_by_hand() -> None:
 
 
 def test_beside_attention_the_count_is_that_of_eq_1_with_other_scoring() -> None:
-    """The count is 6 D (t p_e + p + B L h) for D events, without attention. In eq. 1, the last term is 3 B L h.
+    """The count for D events, without attention, is 6 D (t (p_e - f) + f + p + B L h).
 
-    The words of an item are averaged before the feed-forward layer, so this layer counts once instead of t times.
+    f is the number of weights of the feed-forward layer. The t words of an item are averaged before this layer, so it
+    counts once. Eq. 1 has the terms t p_e and 3 B L h instead.
     """
     shape = Shape(Fields(vocabulary=1000), h=188, width=452, layers=24, text_layers=8)
     B, L, t, h = 4, 256, 24, 188

@@ -1,4 +1,4 @@
-"""Map from a hypercube to phase space in transverse momenta, rapidities and azimuths, flat at the poles of QCD.
+"""Map from a hypercube to phase space in transverse momenta, rapidities and azimuths; it flattens the poles of QCD.
 
 There are n_f outgoing particles. The last massive particle takes the recoil: its p_T follows from sum p_T = 0. The
 other k = n_f - 1 outgoing particles are free. The momentum fractions of the partons satisfy x_1 x_2 S = s-hat = (sum

@@ -6,8 +6,8 @@ The package vegas adapts the hypercube of a phase-space mapping to the cross sec
 section.
 
 Points are generated in parts. The cap is computed from all points up to the last part that is used. Before the cap is
-available, each part stores the points that pass a lower cap (the floor), together with their random numbers. When the
-cap is available, the stored points are selected again with the cap.
+available, each part stores the points that are selected with a lower cap (the floor), together with their random
+numbers. When the cap is available, the stored points are selected again with the cap.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ The floor is a lower bound of the cap.
 class Ready:
     """An adapted sampler and its ``floor``, a lower bound on the cap of the event selection.
 
-    Parts contain only points that pass the floor.
+    Parts contain only points that are selected with the floor as cap.
     """
 
     sampler: Sampler
@@ -186,7 +186,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a sample: its points that pass a cap, and statistics of all its points that pass the cuts.
+    """One part of a sample: its points that are selected with a cap, and statistics of its points that pass the cuts.
 
     ``lot`` (n,) contains the random number of each stored point. The statistics are ``passed``, the number of points
     that passed the cuts; ``total``, the sum of the weights in pb; and ``squares``, the sum of the squared weights.
@@ -199,7 +199,7 @@ class Part:
     squares: float
 
     def thinned(self, cap: float) -> Part:
-        """Return a part with only the points that pass the higher ``cap``, and with unchanged statistics."""
+        """Return a part with the points that are selected with the higher ``cap``, and with unchanged statistics."""
         points = self.points
         kept = points.weight > self.lot * cap
         fewer = Points(points.momenta[kept], points.amplitude[kept], points.weight[kept], points.tried)

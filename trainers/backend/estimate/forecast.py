@@ -288,7 +288,7 @@ def _scaled(
     short: Sequence[tuple[Cell, Measured]],
     records: Mapping[str, Record],
 ) -> Speeds:
-    """Return the prediction from cells trained elsewhere, scaled to this machine, together with cells finished here.
+    """Return the prediction from cells trained elsewhere (with scaled times) and from cells finished here.
 
     The scale is the time of a cell here, divided by its time elsewhere. It is measured in the short cells and
     interpolated in N. If there are no short cells, the scale is the median over the cells that finished here and are
