@@ -36,9 +36,9 @@ POINTS = 1_000
 At this D, the losses already follow power laws (amplitudes paper, Sec. 5).
 """
 SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for i in range(5))
-"""Values of N and numbers of training iterations that are tried. The cheapest sufficient pair becomes the anchor."""
+"""Values of N and numbers of iterations that are tried. The cheapest pair whose loss D limits becomes the anchor."""
 LEAST_RUNGS = 3
-"""Number of values in ``LADDER`` (training iterations) that are tried first. If none suffices, the next is tried."""
+"""Number of values in ``LADDER`` that are tried first. As long as D limits the loss of no cell, one more is tried."""
 RATIOS = (3.0, 10.0)
 """Ratios of the anchor's loss to the target loss. One plan is made from the anchor for each ratio."""
 SEEDS = (0, 1, 2)
@@ -125,8 +125,7 @@ def _trained(sweeps: Iterable[Sweep]) -> list[list[Record]]:
 def _anchor(process: str) -> tuple[Anchor, int]:
     """Return the cheapest anchor of a process and the number of final-state particles n_f.
 
-    The anchor is trained with the smallest number of iterations that is sufficient (``cheapest``). Raises PlannerError
-    if no cell is sufficient.
+    The anchor is a cell whose loss D limits (see ``cheapest``). Raises PlannerError if D limits the loss of no cell.
     """
     for rungs in range(LEAST_RUNGS, len(LADDER) + 1):
         ladder = {"process": process, "points": POINTS, "seed": SEEDS}
@@ -165,7 +164,7 @@ def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor |
 
 
 def _cells(process: str, plan: AmplitudePlan) -> dict[str, object]:
-    """Return the grid fields of the cells to train for a plan, with N, D and C at the safe ends of their intervals."""
+    """Return the grid fields of the cells to train for a plan, with N, D and C at the upper ends of their intervals."""
     return {
         "process": process, "points": round(_end(plan.D.most)), "parameters": _end(plan.N.most),
         "budget": _end(plan.C.most), "seed": SEEDS,

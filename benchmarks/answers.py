@@ -1,6 +1,6 @@
 """Processor time of plans, comparisons and curves for a fit with 1,000 resamples.
 
-Each time is compared with the time of one compute-optimal frontier, which is the lower limit.
+The time of each answer is compared with the time of one compute-optimal frontier, which is the lower limit.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Advice on the next cells in simulated tables: how close its designs come to those of a planner who knows the truth.
 
-Three truths, 2 % noise and eight cheap starting runs. The quantity is the logarithm of the loss at a target budget. At
-most twelve cells are added in four rounds, for 5 % or 20 % of the target budget. The candidates cost at most 20 % of
-the target budget each.
+The tables are simulated from three true laws with 2 % noise. Each table starts with eight cheap runs. The quantity to
+predict is the logarithm of the loss at a target budget. At most twelve cells are added in four rounds. Together they
+cost at most 5 % or 20 % of the target budget. Each candidate costs at most 20 % of the target budget.
 
-The design standard deviation is that of the quantity under the true law, linearised, for the starting runs and the
-chosen cells. The planner who knows the truth minimises it directly: by the greedy search of the advice, and then by
-exchanges of single cells until no exchange helps.
+The design standard deviation is the standard deviation of this quantity after the starting runs and the chosen cells.
+It is computed from the true law, linearised at its parameters. The planner who knows the truth chooses the cells that
+minimise the design standard deviation: first by the greedy search that the advice also uses, and then by exchanges of
+single cells until no exchange reduces the design standard deviation.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class Linear:
         return float(np.sqrt(self.slope @ np.linalg.pinv(information, rcond=1e-13, hermitian=True) @ self.slope))
 
     def covariance(self, known: Sequence[int]) -> Covariance:
-        """Return the covariance of the cells and the estimand after the cells ``known``."""
+        """Return the covariance of the cells and the estimand if the cells ``known`` are measured."""
         information = self.slopes[list(known)].T @ self.slopes[list(known)] / NOISE**2
         spread = np.linalg.pinv(information, rcond=1e-13, hermitian=True)
         variance = self.slope @ spread @ self.slope
@@ -151,7 +152,7 @@ def best_design(linear: Linear, known: Sequence[int], cost: Floats, spend: float
 class Outcome:
     """Result of one simulated table."""
 
-    ratio: float  # design standard deviation over that of the planner who knows the truth
+    ratio: float  # design standard deviation divided by that of the planner who knows the truth
     error: float  # estimated minus true logarithm of the loss
     covered: bool  # whether the 68 % interval contains the truth
     promised: float  # half width promised for the next round
@@ -218,7 +219,7 @@ def half(made: Fit, truth: Truth) -> float:
 
 
 def run(tables: int = TABLES) -> Report:
-    """Simulate the tables of each truth and spend on all cores, and report the quality of the advice."""
+    """Simulate tables for each truth and each spend in parallel, and report the quality of the advice."""
     rows = []
     with ProcessPoolExecutor() as pool:
         for truth, spend in product(TRUTHS, SPENDS):

@@ -35,7 +35,7 @@ EXPERT = ("width", "length", "precision", "chunk", "rate", "rate_batch", "batch_
 """Names of the input fields in the expander "More", in the order of the page."""
 BOUNDS = {"width": (1, 1_000_000), "length": (1, 1_000_000), "chunk": (0, 100_000_000)}
 OTHERS = {"s": "0.06", "B": "2048", "K": ""}
-"""Initial texts of the fields "Cost of another ...", by setting: the value whose cost is compared with the optimum."""
+"""For each setting: initial text of its field "Cost of another ...", a value that is compared with the optimum."""
 
 
 def ask_metrics(own: Built, printed: Evidence, usual: str) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def ask_budget() -> tuple[str, dict[str, str]]:
 
 
 def _price(field: Field) -> str:
-    """Show the field of a price, at its initial value, and return its text. Plan uses the same names in its link."""
+    """Show the input field of a price and return its text. The link of the page Plan uses the same field name."""
     if field.name == "currency":
         return st.selectbox("Currency", get_args(Currency), key=field.name, bind="query-params", width=100)
     return st.text_input(

@@ -27,8 +27,9 @@ SWEEPS: dict[Stage, tuple[str, ...]] = {1: ("share", "allocation"), 2: ("negativ
 The sweep of batch sizes belongs to no stage, because it has its own budget and a fixed architecture.
 """
 OTHER: dict[Stage, str] = {1: "full", 2: "local"}
-"""For each stage: the kind of evaluation that the paper does not use in this stage. Names of metrics begin with this
-word.
+"""For each stage: the kind of evaluation that the paper does not use in this stage.
+
+The names of the metrics from this evaluation begin with this word.
 """
 TRAIN: dict[Stage, str] = {1: "train_loss", 2: "train_in_batch"}
 """Column of the training loss, by stage. Its values are comparable between cells with different numbers of negatives.

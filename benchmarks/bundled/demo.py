@@ -59,9 +59,9 @@ REPEATS = 2
 def parameters(width: int) -> int:
     """Return N, the number of trainable parameters of the jet Transformer of embedding dimension d = ``width``.
 
-    N = 48 d^2 + 87 d + 10 (jets, Sec. 2): four layers of 12 d^2 + 13 d (attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5
-    d, two norms 4 d), the embedding of 21 features 22 d, the class token d, the last norm 2 d, and the output of 10
-    classes 10 d + 10.
+    N = 48 d^2 + 87 d + 10 (jets, Sec. 2). Each of the four layers has 12 d^2 + 13 d parameters: 4 d^2 + 4 d for the
+    attention, 8 d^2 + 5 d for the feed-forward network and 4 d for two norms. The embedding of 21 features has 22 d
+    parameters, the class token has d, the last norm has 2 d, and the output of 10 classes has 10 d + 10.
     """
     return 4 * (12 * width**2 + 13 * width) + 22 * width + width + 2 * width + 10 * width + 10
 

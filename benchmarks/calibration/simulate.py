@@ -52,7 +52,7 @@ def work(case: str, refits: int, block: int) -> Path:
 
 
 def load(case: str, refits: int) -> Floats:
-    """Return the stored results (t, 10) of a case. Each row contains the ``COLUMNS`` of one simulated table."""
+    """Return the results of a case, of shape (tables, 10). Each row contains the ``COLUMNS`` of one simulated table."""
     name = path(case, refits, 0).name.replace("-0.npy", "-[0-9]*.npy")
     blocks = [np.load(b) for b in sorted(FOLDER.glob(name)) if ".half" not in b.name]
     return np.concatenate(blocks) if blocks else np.empty((0, len(COLUMNS)))

@@ -17,7 +17,10 @@ MARGIN = 0.03
 
 
 SCALES = ("A", "B", "k", "k_D", "C_L", "X_c")
-"""Parameters for which the width of the interval is computed from logarithms, as for the compute of a target."""
+"""Parameters for which the width of the interval is computed from logarithms.
+
+The width is also computed from logarithms for the quantities whose names end with "at a target".
+"""
 
 
 @dataclass(frozen=True)

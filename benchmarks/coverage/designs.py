@@ -25,7 +25,7 @@ UNEQUAL = 3.0
 """Noise of the smallest run divided by the noise of the largest run. The noise is a power law of the run size."""
 RULE = ComputeRule()
 Quantity = Callable[[Values], Floats]
-"""Function of the parameters of a law. Its arguments and its result are arrays of shape (...)."""
+"""Function of the parameters of a law. The array of each parameter and the resulting array have the same shape."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,8 +43,8 @@ PAUSE = 0.01
 class Copied:
     """Results of ``COPIES`` copies of a large table.
 
-    ``alone`` and ``meanwhile`` are the seconds of each write without and during copies. ``seconds`` are the copying
-    times. ``different`` is the number of copies that differ from the original.
+    ``alone`` contains the seconds of each write while no copy is made, and ``meanwhile`` those of each write during a
+    copy. ``seconds`` are the copying times. ``different`` is the number of copies that differ from the original.
     """
 
     alone: list[float]

@@ -70,7 +70,7 @@ def _show_joint(joint: Sequence[Joint]) -> None:
 
 
 def _show_costs(recipes: Sequence[Recipe]) -> None:
-    """Show the settings in the order of the cost of another choice, for each metric."""
+    """Show the costs of other values of the settings, the largest cost first, for each metric."""
     costs = [cost for recipe in recipes for cost in rank_costs(recipe)]
     st.subheader(ranking.TITLE, anchor=False)
     show_hints(

@@ -33,7 +33,7 @@ ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
     "N": {},
     "K": {"over": ("K", "Column of the extra negatives")},
 }
-"""Columns that the user selects if a setting has its own table: (field, label), by setting and by name in the URL.
+"""Columns that the user selects if a setting has its own table. For each setting: name in the URL -> (field, label).
 
 The settings are s (embedder share), B (batch size), N (parameters) and K (extra negatives).
 """

@@ -106,9 +106,10 @@ def describe(db: Database, metrics: tuple[str, ...], listed: tuple[str, ...]) ->
 
 
 def usual_metric(db: Database, start: str) -> str:
-    """Return the default serving metric: ``start``, unless the selected table measures only other ranking metrics.
+    """Return the default serving metric, usually ``start``.
 
-    In this case the result is the first ranking metric of the table.
+    If the selected table measures other ranking metrics but not ``start``, the result is the first ranking metric of
+    the table.
     """
     chosen = recall("runs")
     if chosen not in {t.id for t in tables.all(db)}:

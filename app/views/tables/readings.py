@@ -91,7 +91,7 @@ def _words(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
 def _leaves_out(table: TableInfo, roles: Roles, column: Column) -> bool:
     """Return whether a run without a number in ``column`` is left out of fits.
 
-    Otherwise only the cell is empty: another row of the run is used, or D is computed from C.
+    If it is not left out, only this value is missing. Fits then use another row of the run, or compute D from C.
     """
     filled = column.guess is Role.D and (roles.C is not None or "C" in roles.derived)
     return table.kind == "runs" and roles.rows == "all" and column.guess in RUN_NEEDS and not filled

@@ -161,8 +161,8 @@ def costs_text(found: Estimate, cap: Cap) -> str:
     """Return the estimate as text: ``Estimate (rough): 34 s on this machine, 0.014 device hours, 0.028 EUR.``
 
     A cost is included only if a price is set. The text also states the time for the simulation of samples, and the
-    number of finished cells, which need no time. If all cells are finished, the text states only this. The result is ""
-    if the time is unknown.
+    number of finished cells, which need no time. If all cells are finished, the text contains no estimate and states
+    only that they are finished. The result is "" if the time is unknown.
     """
     left = found.cells - found.done
     if not left or found.seconds is None or found.hours is None:

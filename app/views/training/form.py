@@ -1,4 +1,4 @@
-"""Form of a new grid: three open fields, all other settings under More, the estimate, and the launch button."""
+"""Form of a new grid: the main fields, all other settings under More, the estimate, and the launch button."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _help(about: FieldInfo) -> str:
 
 
 def _more(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
-    """Show the presets, the files, the name, the price, and the fields that are not open."""
+    """Show the presets, the files, the name, the price, and all fields that are not main fields."""
     with st.container(horizontal=True):
         for name, preset in family.presets.items():
             st.button(
@@ -162,7 +162,7 @@ def _more(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
 
 
 def _price(family: Family[Any], texts: dict[str, str]) -> None:
-    """Show the price field: next to the maximum if the maximum is an amount of money, otherwise under More."""
+    """Show the price field: next to the spending limit if this limit is an amount of money, otherwise under More."""
     text = (
         "Price per hour of one GPU, or of one core for cells trained on cores: 2.50 or 2.50 USD. "
         "Estimates then include money."
@@ -171,7 +171,7 @@ def _price(family: Family[Any], texts: dict[str, str]) -> None:
 
 
 def _fill(family: Family[Any], texts: dict[str, str], name: str) -> None:
-    """Fill the form with ``texts`` of a grid called ``name``; the maximum and the price stay as they are."""
+    """Fill the form with ``texts`` of a grid called ``name``. The spending limit and the price stay as they are."""
     kept = {key: text for key, text in texts.items() if key not in (SPEND, PRICE)}
     settings.change(family, {**kept, NAME: name or UNNAMED})
 

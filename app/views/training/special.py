@@ -249,7 +249,7 @@ CANDIDATES = {1: "batch-local", 2: "whole catalogue"}
 
 
 def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
-    """Show one line per log and stage: the metric of two baselines, and how many cells are no better than both.
+    """Show one line per log and stage: the metric of two baselines, and the number of cells that count as untrained.
 
     The baselines need no training. One baseline ranks items by their popularity. The other baseline ranks an item by
     how often this item follows the last items of a user.
@@ -265,7 +265,7 @@ def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) ->
 
 
 def _sentence(cells: Sequence[Mapping[str, float]]) -> str:
-    """Return one sentence: the metric of both baselines, and how many of ``cells`` are no better than the baselines."""
+    """Return one sentence: the metric of the two baselines, and how many of ``cells`` count as untrained."""
     first = cells[0]
     counts, after = (f"{first[f'{name}_{METRIC}']:.3g}" for name in ("popularity", "last_items"))
     worse = sum(bool(metrics.get("untrained")) for metrics in cells)

@@ -117,8 +117,8 @@ def link_names() -> frozenset[str]:
 def _take_from_link(scope: str, names: set[str]) -> set[str]:
     """Return those ``names`` that the link contained when the page was opened in this run.
 
-    Each scope gets a name only once per run. If the owner of the scope changes later in the same run, the value of this
-    name is therefore reset.
+    Within one run, each name is returned only once for a scope. If the owner of the scope changes again in this run,
+    the new owner does not get the value from the link.
     """
     brought: set[str] = st.session_state.get(_FROM_LINK, set())
     taken: set[tuple[str, str]] = st.session_state.setdefault(_TAKEN, set())

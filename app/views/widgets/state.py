@@ -104,7 +104,7 @@ def select_one(
     """Show a selection box for ``names`` (texts by key) in which the key ``opened`` is selected.
 
     A new choice is stored as ``name``, or passed to ``change``. The box is not bound to the link by Streamlit, because
-    it would then lose its value when its options change. ``look`` are further arguments of the selection box.
+    a bound box loses its value when its options change. ``look`` are further arguments of the selection box.
     """
     key = f"{name}_choice"
 

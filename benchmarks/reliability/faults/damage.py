@@ -108,7 +108,7 @@ def wait(root: Path, cases: list[Case]) -> list[str]:
 def _damaged(root: Path, cases: list[Case], names: list[str]) -> list[str]:
     """Damage one file of each cell, run the cells, and return their results.
 
-    If cells fail, all cells are launched again, and the failed cells are retried.
+    If at least one cell fails, all cells are launched a second time. The cells that failed are then also retried.
     """
     queue = Queue(root)
     for case, name in zip(cases, names, strict=True):

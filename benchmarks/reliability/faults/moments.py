@@ -103,7 +103,7 @@ def queue_state(root: Path) -> State:
 
 
 def store_state(root: Path) -> State:
-    """Return the numbers of rows of the tables, the fits and the answers of a workspace, by name."""
+    """Return the number of rows of each table, the parameters of each fit, and each answer of a workspace, by name."""
     with open_workspace(root) as db:
         found: dict[str, Any] = {t.name: len(tables.frame(db, t.id)) for t in tables.all(db)}
         found |= {f.name: to_json(results.fit(db, f.hash))["parameters"] for f in results.fits(db)}

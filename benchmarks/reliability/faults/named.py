@@ -84,9 +84,10 @@ def _cancel(root: Path) -> Trial:
 
 
 def _checkpoint(root: Path, point: str) -> Trial:
-    """Put a running cell on hold, and kill its worker while or after the worker saves the checkpoint for the hold.
+    """Put a running cell on hold, and kill its worker at ``point``.
 
-    The cell trains in the process of the worker.
+    At this point, the worker saves the checkpoint for the hold, or has just saved it. The cell trains in the process of
+    the worker.
     """
     names = [add(workspace(part), [AMPLITUDES], "amplitudes")[0] for part in (root, root / "undisturbed")]
     queue = Queue(root)
