@@ -76,7 +76,7 @@ def run() -> Report:
 
 
 def _curve(best: float, x: Floats) -> Floats:
-    """Return the losses at ``x`` of a curve with its optimum at ``best``. The amplitude a follows from ``best``."""
+    """Return the losses at ``x`` of a curve with its optimum at ``best``. ``best`` determines the parameter ``a``."""
     alpha, beta, b = TRUTH["alpha"], TRUTH["beta"], TRUTH["b"]
     a = b * beta / alpha * best ** -(alpha + beta)
     law = get_law("starvation", "x")

@@ -94,8 +94,9 @@ SWEEPS = (
     ("negatives", "log-parabola", "negatives", "local", "extra negatives of stage 2",
      "evaluated on all items, `local_...` batch-locally. Filter to one budget"),
 )  # fmt: skip
-"""Sweeps of recommender cells: name, law, axis, prefix of metrics on the other kind of candidates (batch-local or all
-items), quantity that varies, and text on the evaluation.
+"""Sweeps of recommender cells: name, law, axis, prefix, quantity that varies, and text on the evaluation.
+
+A sweep ranks either batch-local candidates or all items. The prefix marks the metrics on the other kind of candidates.
 """
 
 

@@ -26,9 +26,9 @@ class Domain:
 
     ``key`` is the task of the domain's tables, and the name of the domain in links. ``title`` is the name of the domain
     on pages. ``icon`` is a Material symbol, and ``text`` is the text of the domain's card. The story fits ``spec`` to
-    the rows ``where`` of the bundled table ``demo``. If ``map_spec`` is given, ``target`` is a value of the metric that
-    this map predicts. ``prices`` maps the names of input fields to typed values. ``assumed`` states the source of the
-    prices. ``source`` states the source of the runs.
+    the rows ``where`` of the bundled table ``demo``. If ``map_spec`` is given, it specifies a map from the loss to a
+    metric, and ``target`` is a value of this metric. ``prices`` contains the typed value of each input field, by name.
+    ``assumed`` states the source of the prices. ``source`` states the source of the runs.
     """
 
     key: str

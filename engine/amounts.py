@@ -62,7 +62,7 @@ QUERIES = Unit("queries", dict.fromkeys(("query", "querie", "request"), 1.0), "1
 TOKENS = Unit("tokens", {"token": 1.0}, "500 or 500 tokens", ("query",))
 FLOPS = Unit("FLOPs", {f"{prefix}flop": x for prefix, x in PREFIXES.items()}, "1e9 or 1 GFLOP", ("query",))
 KINDS = (HOURS, GIGABYTES, BYTES, WATTS, GRID, SAMPLES, PARAMETERS, EPOCHS, QUERIES, FLOPS)
-"""Units that an error can name. If the typed unit belongs to one of them, the error says for example "is in hours"."""
+"""Units that an error can name. If the typed unit is, for example, a unit of time, the error contains "is in hours"."""
 _SIGN = re.compile(r"\s*(?P<sign>[+\-\u2212]?)\s*(?P<unit>us\$|[€$]|eur|usd)\s*(?=[\d.,])", re.IGNORECASE)
 _PER = re.compile(r"\s*(?:/|\bper\b)\s*(?P<per>.*)")
 
@@ -130,7 +130,7 @@ def _singular(word: str, words: Words) -> float | None:
 def _refused(text: str, what: str, unit: Unit, said: str) -> PlannerError:
     """Return the error for an amount in a wrong unit.
 
-    The error names the typed unit if it belongs to a unit in ``KINDS`` or is a currency.
+    If the typed unit ``said`` is a currency or can be converted to a unit in ``KINDS``, the error names that unit.
     """
     kinds = (*map(money, MONEY), *KINDS)
     bare = _PER.split(said)[0]

@@ -246,7 +246,7 @@ def _app(root: Path) -> subprocess.Popen[bytes]:
 
 
 def _rows(root: Path) -> list[str]:
-    """Add the last finished cells as rows, and return the cell of each row of the run tables."""
+    """Add the finished cells to the run tables, and return the name of the cell in each row of these tables."""
     ingest_if_free(root)
     with open_workspace(root) as db:
         return [str(name) for family in GRIDS for name in tables.frame(db, cell_index.table_of(family))["run"]]

@@ -49,7 +49,7 @@ class MeasuredRule:
 
 
 def fit_zeta(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
-    """Fit zeta of ``C = zeta * N * D`` (amplitudes, eq. 7) to runs (n,) in parameters, samples and FLOPs.
+    """Fit zeta of ``C = zeta * N * D`` (amplitudes, eq. 7) to N in parameters, D in samples and C in FLOPs, each (n,).
 
     Raises PlannerError if there are fewer than two runs, if N, D or C of a run is not positive, or if zeta is so
     extreme that a unit must be wrong.
@@ -63,7 +63,7 @@ def fit_zeta(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
 
 
 def fit_powers(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
-    """Fit zeta, a and b of ``C = zeta * N**a * D**b`` to runs (n,) in parameters, samples and FLOPs.
+    """Fit zeta, a and b of ``C = zeta * N**a * D**b`` to N in parameters, D in samples and C in FLOPs, each (n,).
 
     Raises PlannerError if there are fewer than four runs, if N, D or C of a run is not positive, if N and D do not vary
     independently, or if the fitted C does not increase with both N and D.

@@ -21,7 +21,7 @@ from isoplan.engine.quantities import count
 LADDER = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Spends of the ladder, as fractions of the cost of the target run."""
 PAYS = 0.15
-"""Smallest relative decrease of the width for which twice the spend pays."""
+"""Smallest relative decrease of the width at which training pays."""
 COMPARED = 3
 """Number of sets per spend whose widths are simulated."""
 WITHIN = 1.96
@@ -198,12 +198,12 @@ def ladder(
     spends: Sequence[float],
     most: int,
 ) -> Iterator[Rung]:
-    """Yield the rung of each of the increasing ``spends``: the set of at most ``most`` cells of the least width.
+    """Yield a rung for each of the increasing ``spends``: the set of at most ``most`` cells with the smallest width.
 
-    ``promised(cells, seed)`` returns the expected width of a set. For each spend, the sets of the least variance are
-    compared. The width of the best of them is then simulated again with another seed, because the smallest of several
-    simulated widths is too small on average. If the set of a smaller spend has a smaller width, it is used again.
-    Spends that pay for no candidate are omitted.
+    ``promised(cells, seed)`` returns the expected width of a set. For each spend, the widths of the sets with the
+    smallest variances are compared. The width of the best set is then simulated again with another seed, because the
+    smallest of several simulated widths is too small on average. If the set of a smaller spend has a smaller width,
+    that set is used again. Spends that pay for no candidate are omitted.
     """
     best: Rung | None = None
     for spend in spends:

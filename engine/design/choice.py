@@ -25,8 +25,8 @@ PASSES = 5
 def best_sets(covariance: Covariance, cost: Floats, spend: float, most: int) -> list[tuple[int, ...]]:
     """Return different sets of at most ``most`` cells that together cost at most ``spend``, the best set first.
 
-    ``cost`` (m,) is the cost of each candidate. The sets include the best single cell, because money that is kept for
-    later rounds can exclude the largest cell. The result is empty if no cell is affordable.
+    ``cost`` (m,) is the cost of each candidate. One of the sets is the best single cell. The result is empty if no cell
+    is affordable.
     """
     found = [_greedy(covariance, cost, spend, most, exponent) for exponent in EXPONENTS]
     sets = {

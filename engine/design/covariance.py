@@ -113,7 +113,7 @@ def _losses(fit: Fit, columns: Mapping[str, Floats]) -> Floats:
 
 
 def _centred(x: Floats) -> Floats:
-    """Return the columns of ``x`` (r, m), clipped, minus their mean and divided by sqrt(r - 1). NaN counts as the mean.
+    """Clip each column of ``x`` (r, m), subtract its mean, and divide by sqrt(r - 1). NaN counts as the mean.
 
     The product of two such matrices is a covariance.
     """

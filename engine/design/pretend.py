@@ -116,7 +116,7 @@ def _outcomes(fit: Fit, cells: Candidates, estimand: Estimand, seed: int, outcom
 
 
 def _method(fit: Fit, runs: FittedRuns, p: Problem) -> Resampling:
-    """Return the method of the resamples for the fit to ``runs``, without a decision about the floor."""
+    """Return the method of the resamples for the fit to ``runs``. Its ``floorless`` is not set (0)."""
     groups = int(runs.cluster.max()) + 1
     return Resampling(choose(fit.spec.interval, groups, p.n_free), runs=groups, parameters=p.n_free)
 
@@ -129,7 +129,7 @@ def _floor(fit: Fit, p: Problem) -> int | None:
 
 
 def _refit(p: Problem, fit: Fit, runs: FittedRuns, how: Resampling, seed: int) -> tuple[Floats, Floats]:
-    """Return the best fits (t, q) of the t tables in ``p``, and ``REFITS`` resamples (t, REFITS, q) of each."""
+    """Return the best fit (tables, q) of each table in ``p``, and its ``REFITS`` resamples (tables, REFITS, q)."""
     tables, spec = len(p.y), fit.spec
     best = refits(p, best_fit(p.of(slice(0, 1))), lambda i, j: np.ones((j - i, p.n)), tables)
     numbers = [slice(start, start + REFITS) for start in range(seed * REFITS, (seed + tables) * REFITS, REFITS)]
@@ -155,5 +155,5 @@ def _refit(p: Problem, fit: Fit, runs: FittedRuns, how: Resampling, seed: int) -
 
 
 def _objectives(p: Problem, theta: Floats) -> Floats:
-    """Return the objective (t,) of each table in ``p`` at its parameters ``theta`` (t, q)."""
+    """Return the objective (tables,) of each table in ``p`` at its parameters ``theta`` (tables, q)."""
     return descents(p, theta[:, None])[1]

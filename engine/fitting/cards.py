@@ -235,7 +235,7 @@ def _parameters(card: _Card, spec: FitSpec) -> tuple[Parameter, ...]:
 
 
 def _bare(p: _Parameter) -> bool:
-    """Return whether a parameter of a card lacks both a standard error and a 68 % interval."""
+    """Return whether a parameter of a card has neither a standard error nor a 68 % interval."""
     return p.se is None and p.ci68 is None
 
 

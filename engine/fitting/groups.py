@@ -74,7 +74,7 @@ class GroupedFit:
 
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
-        """The warnings of all groups. A warning of all groups appears once. Other warnings name their group."""
+        """The warnings of the groups. A warning that occurs in every group is listed once. Others name their group."""
         every = [(g, w) for g, f in self.fits.items() for w in f.warnings]
         times = {w: sum(other == w for _, other in every) for _, w in every}
         common = tuple(w for w, count in times.items() if count == len(self.fits))

@@ -21,7 +21,7 @@ LEVELS = 3
 SWEPT = 4
 """A law with an optimum over a column is possible only if the column has at least this number of distinct values."""
 GRID = 30
-"""Maximum number of distinct sizes (or amounts of data) stated in a reason. Larger numbers are not informative."""
+"""Maximum number of sizes, and of amounts of data. If one of these numbers is larger, a reason states neither."""
 REPEATED = 2.0
 """Smallest number of epochs at which samples count as repeated."""
 SURFACE_RUNS, REPEATED_RUNS = 6, 10
@@ -113,7 +113,7 @@ def _surfaces(runs: Runs, y: str) -> Iterator[Suggestion]:
 
 
 def _sweeps(runs: Runs, y: str) -> Iterator[Suggestion]:
-    """Yield laws with an optimum over a hyperparameter. It has more distinct values than each of N, D and C."""
+    """Yield laws with an optimum over a hyperparameter that has more distinct values than each of N, D and C."""
     for name in sorted(runs.roles.hyper, key=lambda column: -_levels(runs, column)):
         levels = _levels(runs, name)
         if levels < SWEPT or levels <= max(_levels(runs, "N"), _levels(runs, "D"), _levels(runs, "C")):

@@ -87,7 +87,7 @@ def _refused(way: Way, outcome: Outcome, word: str) -> Verdict:
 def _damaged(outcome: Outcome, rows: Rows | None, reference: Rows | None) -> Verdict:
     """Return the verdict on a file with damaged bytes.
 
-    A message is right, and so are the original or the ``reference`` runs.
+    Three outcomes are right: a message, the original runs, and the ``reference`` runs.
     """
     if outcome.refused or outcome.asked:
         return Verdict("refused")

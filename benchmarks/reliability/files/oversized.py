@@ -74,9 +74,9 @@ def _entities(rng: np.random.Generator) -> Cases:
 
 
 def _declared(whole: bytes, declared: str, used: str) -> bytes:
-    """Return the workbook with a document type in its XML of shared texts.
+    """Return the workbook with the document type declaration ``declared`` in the XML of its shared strings.
 
-    One of the texts is replaced by an entity.
+    The entity ``used`` replaces one of these strings.
     """
     return rewritten(whole, STRINGS, lambda text: declared + text.partition("?>")[2].replace("<t>r0<", f"<t>{used}<"))
 

@@ -22,7 +22,7 @@ from isoplan.engine.mixtures import COPIED
 
 COLLINEAR = 0.99
 BELOW = 3.0
-"""A run rejects a floor above it only if the run is at least this many robust standard deviations below the law."""
+"""Minimum distance below the law, in robust standard deviations, at which a single run can reject the floor."""
 FALSE_ALARMS = 0.005
 """Probability that a test rejects a correct floor (false alarm)."""
 FIRST = 5

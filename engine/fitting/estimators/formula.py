@@ -50,7 +50,7 @@ FLAT = 1e-9
 class Spread:
     """Minima (s, p) in which the s starts ended, with the objectives (s,) of the minima, the best first.
 
-    ``ladder`` contains softer losses that were minimised before the loss of the objective.
+    ``ladder`` contains the softer loss functions that were minimised before the loss function of the objective.
     """
 
     theta: Floats

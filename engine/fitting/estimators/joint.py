@@ -1,13 +1,13 @@
 """Solver for several groups of runs that share some parameters. Each group has its own law.
 
 The objective is the sum over the groups. The parameters of all groups are entries of one joint vector. The gradient and
-the Hessian of each group are added at the entries of its parameters. Groups of the same law have the same centre of
-each coordinate, so a shared amplitude is one number. Groups of different laws share only their floor, which has no
-coordinate.
+the Hessian of each group are added at the entries of its parameters. The solver defines an amplitude at the centre of a
+coordinate. Groups of the same law have the same centres, so a shared amplitude is one number. Groups of different laws
+share only their floor, which has no coordinate.
 
 The candidates for the shared parameters are the values at the separate optimum of each group, and the median of these
 values. A start combines a candidate with the best other parameters of each group. Each start first minimises a sequence
-of softer losses, as a fit without groups does.
+of softer loss functions, as a fit without groups does.
 """
 
 from __future__ import annotations

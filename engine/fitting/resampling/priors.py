@@ -51,7 +51,7 @@ def redrawn(p: Problem, prior: Priors, normal: Floats) -> Problem:
 
 
 def penalty(forms: Forms, prior: Priors, noise: float) -> Penalty:
-    """Return the priors as a penalty; ``forms`` computes the parameters with a prior from theta."""
+    """Return the priors as a penalty; ``forms`` computes, from theta, the parameters that have a prior."""
     mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
     return Penalty(forms, mean[None], noise / (2 * sd**2))
 

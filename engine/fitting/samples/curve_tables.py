@@ -31,7 +31,7 @@ The rise is the mean loss of the last segment minus the lowest mean loss of a se
 RISE = 0.01
 """Minimum rise of the loss at the end of a curve that counts as overfitting, as a fraction of the total decrease."""
 GROWTH = 1.05
-"""Ratio of the training steps of two points at which the earlier point has ``smoothing`` times the weight of the later.
+"""Ratio of the training steps of two points whose weights have the ratio 1 / ``smoothing`` (later / earlier point).
 
 The weights are those of the running mean for the law critical-batch. See ``smoothed_by_updates``.
 """

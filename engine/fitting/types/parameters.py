@@ -119,7 +119,7 @@ def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
 def floors(law: Law) -> list[str]:
     """Return the names of the floors of ``law``.
 
-    The lower bound of a floor is zero, but a floor may be negative if values of y are negative.
+    A law bounds its floor by zero. The fit ignores this bound if a y is zero or negative and residuals are not logs.
     """
     return [t.amplitude for t in law.terms if isinstance(t, Const)]
 

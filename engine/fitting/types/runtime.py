@@ -5,7 +5,7 @@
 ``start`` is the time to start a run. ``sample`` is the time per sample that does not depend on the size of the model.
 ``product`` is the time of the arithmetic, which is proportional to N D in the simplest compute rules. The three
 coefficients are not negative. They minimise the relative errors (``scipy.optimize.nnls``), and are then scaled such
-that half of the runs took longer. docs/time.md shows the accuracy of the predictions.
+that half of the runs took longer than predicted. docs/time.md shows the accuracy of the predictions.
 """
 
 from __future__ import annotations
