@@ -17,8 +17,9 @@ MARK = "width_used"
 def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
     """Return the amplitude cells of the bundled scans of D, and of the user's run tables in ``db``.
 
-    Withdrawn rows are left out. The bundled scans of C are not used. Each of these scans has only one D. The law of D
-    would use the longest-trained cell of the scan, because no other cell of the scan has half the compute of this cell.
+    Withdrawn rows are left out. The bundled scans of C are not used. All cells of such a scan have the same D, so the
+    scan gives only one point of the law of D: the longest-trained cell. The loss of this cell could not be compared
+    with the loss at half the compute, because the scan has no cell with half the compute.
     """
     found = [trained_cells()]
     for table in (one for one in tables.all(db) if not one.read_only):

@@ -25,8 +25,9 @@ The alternative names are used by cell families, bundled tables and published la
 def load_bundled(database: Database) -> None:
     """Add each bundled table that the workspace does not contain yet, with the roles of its columns.
 
-    Bundled tables of an earlier version of Isoplan are marked as deleted, but their fits keep working. A page whose
-    link names no table opens with the newest table. Therefore, the first table of the list is added last.
+    Bundled tables of an earlier version of Isoplan are marked as deleted, but their fits keep working. The first table
+    of ``BUNDLED`` is added last, so that it is the newest table. A page whose link names no table opens with the newest
+    table.
     """
     kept = []
     for demo in reversed(BUNDLED):

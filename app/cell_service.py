@@ -48,7 +48,7 @@ The first delay is ``SOON``. The delay doubles each time, up to the maximum ``LA
 LIVED = 15.0
 """A runner ended early if it ran for less than this time in seconds.
 
-A runner without work waits this long for new cells before it ends.
+A runner without work waits this long for new cells before it ends, so it does not count as ended early.
 """
 OPEN = ("queued", "running", "stopping")
 _folder_and_table = threading.Lock()

@@ -20,7 +20,7 @@ def show_error(error: Exception) -> bool:
 
     An error that the user can correct (PlannerError) is shown with its own message. Any other error is logged with its
     traceback and a short incident number. The page then shows this number and lines that the user can copy into a
-    report. File paths outside Isoplan and values of the error are only in the log.
+    report. The message of the error and file paths outside Isoplan are only in the log.
     """
     if isinstance(error, PlannerError):
         refuse(str(error))

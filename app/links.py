@@ -93,7 +93,8 @@ def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any)
     """Return a sentence for each value of the link that a widget refused or changed.
 
     ``given`` is the query of the link. ``left`` is the query after the page has run. ``state`` contains the widget
-    values. An accepted value that equals the default is not in ``left`` either, but no sentence is returned for it.
+    values. A refused value is not in ``left``. An accepted value that equals the default is not in ``left`` either, but
+    no sentence is returned for this value.
     """
     found = []
     for name, values in given.items():

@@ -176,9 +176,9 @@ def database_copy(root: Path, scratch: Path) -> Iterator[tuple[Path, Contents]]:
 def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
     """Return the path of a copy of the database, and the contents of the copy.
 
-    The function repeats three attempts until it has a copy. First, it uses the copy that the app has made for
-    ``request``. Second, it copies the database to ``target`` if no process has it open. Third, it writes ``request``,
-    so that the app makes a copy. Raises PlannerError if the app does not answer.
+    The function repeats three steps until it has a copy. First, it uses the copy that the app has made for ``request``,
+    if there is one. Second, it copies the database to ``target`` if no process has the database open. Third, it writes
+    ``request``, so that the app makes a copy. Raises PlannerError if the app does not answer.
     """
     asked, beat, moved = 0, "", time.monotonic()
     while True:

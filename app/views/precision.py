@@ -287,7 +287,7 @@ def show_laws(db: Database) -> None:
 
 
 def laws_table(ours: Sequence[TrainedLaw]) -> pd.DataFrame:
-    """Return a table with one row per law. A published law and the corresponding trained law are in one row.
+    """Return a table of all laws. If a published law has a corresponding trained law, both are in the same row.
 
     Without trained laws, the table contains only the columns of published laws.
     """

@@ -136,8 +136,8 @@ def _read_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yield each name and value of texts such as ``NAME=VALUE,...``.
 
-    If ``separator`` is not empty, each value must contain the separator and other characters. Raises PlannerError if a
-    name is repeated or a text does not have the ``form``; the message shows ``example``.
+    If ``separator`` is not empty, each value must contain the separator and at least one other character. Raises
+    PlannerError if a name is repeated or a text does not have the ``form``; the message shows ``example``.
     """
     names = set[str]()
     for entry in (part for text in options for part in text.split(",")):

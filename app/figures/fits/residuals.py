@@ -150,8 +150,8 @@ def _unit(log: bool) -> str:
 def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: tuple[float, float]) -> list[Part]:
     """Return dots for the runs that are not outliers.
 
-    If there are more than ``MOST_DOTS`` runs and only one dataset, the density of all runs is returned instead. If
-    there are several datasets, dots for a sample of the runs are returned, because a density has only one colour.
+    If there are more than ``MOST_DOTS`` runs, the result depends on the number of datasets. For one dataset, it is the
+    density of all runs. For several datasets, it is the dots of a sample, because a density has only one colour.
     """
     usual = np.flatnonzero(~found.outlier)
     if len(runs) > MOST_DOTS:

@@ -172,9 +172,9 @@ def _budget(theme: Theme, surface: Surface, line: IsoFlop, colour: str) -> list[
 def _iso_flop_labels(theme: Theme, surface: Surface, lines: list[IsoFlop]) -> list[Part]:
     """Return the labels of the budgets.
 
-    A label is above the plot if its line ends there. Otherwise, the label is inside the plot at the left edge. A label
-    is at the second vertex of its line. The first vertex is on the edge of the plot. Plotly sometimes omits a text on
-    the edge because of rounding.
+    If a line starts at the upper edge of the plot, its label is above the plot. If it starts at the left edge, its
+    label is inside the plot, next to this edge. The anchor of the label is the second vertex of the line and not the
+    first, because the first vertex is on the edge, where Plotly sometimes omits a text because of rounding.
     """
     words: dict[str, list[Word]] = {"top center": [], "top right": []}
     for line in lines:

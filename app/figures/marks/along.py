@@ -85,7 +85,7 @@ def of_frontier(path: Frontier, runs: Runs | None, y: str, floor: Quantity | Non
 
 
 def of_axis(curve: AxisCurve, runs: Runs | None, y: str) -> Along:
-    """Return a law with one axis as a law along this axis."""
+    """Return ``curve``, a law with one axis, as an object of the class ``Along``."""
     seen = (curve.x, curve.loss, curve.band, curve.inside, curve.floor)
     return Along(curve.axis, y, *seen, runs, curve.best, curve.log, curve.realised, curve.limit)
 

@@ -133,7 +133,7 @@ def by_group(runs: Runs, trace: Part, among: Runs | None = None) -> list[Part]:
 
 
 def group_colour(category: Category, code: int) -> str:
-    """Return the colour of value number ``code`` of a dataset column; grey for empty cells, whose code is -1."""
+    """Return the colour of the dataset with the number ``code``; grey for runs without a dataset (``code`` is -1)."""
     return palette_colour(code) if code >= 0 else GREY
 
 

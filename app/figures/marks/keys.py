@@ -40,7 +40,7 @@ def intervals(theme: Theme, colour: str, known: bool) -> list[Part]:
 
 
 def is_known(band: Band) -> bool:
-    """Return whether a band has a 68 % interval at any point."""
+    """Return whether a band has a 68 % interval at one point or more."""
     return not bool(np.isnan(band.low68).all())
 
 

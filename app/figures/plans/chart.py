@@ -145,8 +145,8 @@ def _beside(theme: Theme, chart: Chart, x: float, text: str) -> Part:
 def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
     """Return two kinds of grey shades, and a note for each kind.
 
-    The first kind covers the values that limits exclude from the first curve. The second kind covers the values beyond
-    the runs.
+    The first kind covers the x values that limits exclude. The second kind covers the x values beyond the runs. Both
+    are determined from the first curve.
     """
     if not chart.curves:
         return [], []

@@ -26,8 +26,9 @@ def hover_format(role: str) -> str:
 def nice_ticks(low: float, high: float, most: int = 7) -> list[float]:
     """Return round numbers from ``low`` to ``high`` as ticks of a log scale.
 
-    If ``high / low`` is below 20, the numbers have equal steps. From 20 to 100, the numbers are 1, 2 and 5 times powers
-    of ten. From 100 on, the numbers are powers of ten. From 20 on, at most ``most`` numbers are returned.
+    The numbers depend on the ratio ``high / low``. For a ratio below 20, they have equal steps. For a ratio of at least
+    20 and below 100, they are 1, 2 and 5 times powers of ten. For a larger ratio, they are powers of ten. If the ratio
+    is at least 20, at most ``most`` numbers are returned.
     """
     if high / low < 20:
         power = math.floor(math.log10(high)) + 1

@@ -16,7 +16,7 @@ def warn(db: Database, table: TableInfo, runs: Runs) -> None:
     """Show how many ``runs`` of ``table`` no fit can use, and what to do.
 
     For a table of cells (training runs of Isoplan), a link opens the page Train. The runs of a bundled table cannot be
-    trained again, so their number is only a note of the fit.
+    trained again. If a fit can use some of them, no warning is shown here, because a note of the fit states the number.
     """
     if table.read_only and len(runs):
         return

@@ -101,7 +101,8 @@ def _partners(db: Database, first: FitInput, second: FitInput) -> dict[str, list
 def _own_without_partner(db: Database, first: FitInput, partners: Mapping[str, Sequence[str]]) -> str:
     """Return the hash of the open fit if its table is a user's table and has no second fit; otherwise "".
 
-    The page then selects the open fit and reports the missing second fit. It does not select laws of another task.
+    For a returned hash, the page selects the open fit and reports the missing second fit, and does not select laws of
+    another task.
     """
     name = recall("fit")
     own = name in fit_names(db, first.laws) and name not in partners and not task_of_fit(db, name)

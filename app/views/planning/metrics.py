@@ -120,7 +120,7 @@ def offer_law(db: Database, map: Fit) -> None:
 
 
 def described(db: Database, fit: Fit, map: str) -> Fit:
-    """Return the saved fit that describes the target quantity: the fit with hash ``map``, or ``fit`` without a map."""
+    """Return the fit that describes the target quantity: the fit with hash ``map``, or ``fit`` if ``map`` is ""."""
     return saved_fit(db, map) if map else fit
 
 

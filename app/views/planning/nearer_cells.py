@@ -61,9 +61,9 @@ def _family_of_runs(db: Database, fit_hash: str) -> Family[Any] | None:
 def _values(family: Family[Any], field: str, name: str, span: Interval, wanted: float) -> str:
     """Return values of ``field`` as text, with commas between the values.
 
-    ``name`` is a size, N or D, and ``span`` is the range of this size in the runs. For the returned values, the sizes
-    of the cells go from the edge of ``span`` to ``wanted``. The result is "" if no value gives a size that is nearer to
-    ``wanted`` than this edge is.
+    ``name`` is a size, N or D, and ``span`` is the range of this size in the runs. Cells with the returned
+    values have sizes between ``wanted`` and the end of ``span`` that is nearest to ``wanted``. The result is "" if no
+    possible size is nearer to ``wanted`` than this end.
     """
     sizes = _sizes(family, field, name)
     edge = min(max(wanted, span[0]), span[1])

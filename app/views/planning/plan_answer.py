@@ -1,4 +1,4 @@
-"""Answer of the section "Budget or target": sentence, chip with its reliability, figure, tables and details."""
+"""Answer of the section "Budget or target": sentence, reliability as a chip, figure, tables and details."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from isoplan.engine.store.saved import results
 
 
 def show(db: Database, fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> None:
-    """Show a plan: sentence, chip with its reliability, figure, short table, warnings, and plans for other budgets."""
+    """Show a plan: sentence, reliability as a chip, figure, short table, warnings, and plans for other budgets."""
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
         sure = sureness_of(plan)

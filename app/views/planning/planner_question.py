@@ -112,8 +112,8 @@ def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
 def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, str]:
     """Show the input field of a budget or a target; return its text by the name of the field.
 
-    If the question allows a budget and a target, a choice between the two comes first. If the URL stores the target
-    under its own name (``Field.link``), the initial value is the best loss of the runs.
+    If the question allows a budget and a target, a choice between the two comes first. If the target field
+    of ``question`` has its own key in the URL (``Field.link``), the initial target is the best loss of the runs.
     """
     fields = {field.name: field for field in question.losses}
     if not fields:
