@@ -145,9 +145,10 @@ def questions(runs: Runs) -> tuple[Question, ...]:
 
 
 def _ask_about_setting(name: str, runs: Runs) -> Iterator[Question]:
-    """Yield a question if the hyperparameter ``name`` is swept at fixed sizes, beside a sweep over the sizes N and D.
+    """Yield a question if the runs sweep the hyperparameter ``name`` at fixed sizes, and also sweep the sizes N and D.
 
-    More than half of the runs then have its usual value. The other runs have several values of it at each size.
+    More than half of the runs then have the usual value of the hyperparameter. The other runs have several values of
+    the hyperparameter at each of their sizes.
     """
     category = runs.categories[name]
     sizes = [runs[role] for role in ("N", "D") if role in runs]

@@ -25,7 +25,7 @@ from isoplan.engine.laws.terms import Values
 ENDLESS = 1e300
 """A finite number that replaces infinity in a formula. Infinity itself would give undefined ratios."""
 NOTHING = 1e-12
-"""A limit of a formula with a smaller absolute value counts as zero."""
+"""The value of a formula at infinite N, D, C and U counts as zero if its absolute value is at most this number."""
 ORDER = ("N", "D", "C", "U", "epochs")
 
 

@@ -240,9 +240,10 @@ def compare_groups(spec: FitSpec, runs: Runs, suggested: bool) -> dict[str, Comp
 
 
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
-    """Return the specification itself and specifications of all other laws of the catalogue.
+    """Return ``spec`` and the specifications of all other laws in ``LAWS``, which have fixed columns.
 
-    If the law of ``spec`` has an optimum over one axis, all other laws with an optimum over this axis are included.
+    If the law of ``spec`` has an optimum over one axis, the other laws that can have an optimum over this axis are
+    added.
     """
     sweep = spec.axis is not None and spec.find_law().optimum is not None
     swept = [law.with_axis(str(spec.axis)) for law in ONE_AXIS if sweep and law.optimum and law.with_axis]

@@ -321,8 +321,8 @@ def relative_to(y: Floats) -> Floats:
 def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
     """Return the validation of the law of ``spec`` on ``runs``, which are points of training curves.
 
-    ``validate`` is called for a law of single runs, and for an envelope of runs with budgets. Raises PlannerError in
-    the same cases as ``validate``, and for the law threshold.
+    ``validate`` is called for a law of single runs, and also for an envelope if the table has budgets. Raises
+    PlannerError in the same cases as ``validate``, and for the law threshold.
     """
     law = spec.find_law()
     if law.estimator == "threshold":

@@ -5,7 +5,7 @@ reaches (jets, eqs. 4, 5, Table 2). ``threshold`` is ``N = c * D**lambda``: the 
 unique samples overfits (jets, Fig. 3).
 
 In the law ``data-constrained``, each repetition of a sample has a smaller effect than the previous repetition.
-Parameters beyond those that the unique samples need lose their effect in the same way. The law is
+Parameters in excess of the number needed for the unique samples lose their effect in the same way. The law is
 ``L = E + A / N'**alpha + B / D'**beta``. The effective number of samples is
 ``D' = U_D + U_D * R_D * (1 - exp(-(D / U_D - 1) / R_D))``, with ``U_D = min(D, U)`` unique samples. The effective model
 size N' has the same formula, with N, R_N and ``U_N = min(N, N_opt(U))`` in place of D, R_D and U_D. N_opt(U) is the

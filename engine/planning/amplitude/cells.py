@@ -223,7 +223,7 @@ def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
     """Yield one point per seed, from cells ``alike`` that differ only in compute and seed.
 
     The point is the longest-trained cell for which a cell of twice the compute exists. Without such a cell, it is the
-    longest-trained cell. If a cell of half its compute exists, the two are compared.
+    longest-trained cell, and is compared with a cell of half its compute if one exists.
     """
     for seed in sorted({cell.seed for cell in alike}):
         own = sorted((cell for cell in alike if cell.seed == seed), key=lambda cell: -cell.C)

@@ -94,7 +94,7 @@ def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str
 
 
 def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[Size, Size, Size]:
-    """Return D, N and C, each from the anchors that it limits.
+    """Return D, N and C, each computed from the anchors that are limited by this axis.
 
     If no anchor is limited by N (or C), N (or C) is computed from the last anchor that is limited by D.
     """

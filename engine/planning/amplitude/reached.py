@@ -1,8 +1,8 @@
 """Precision that a number of training points reaches: the inverse of a plan for a target.
 
 A plan gives the points D for a precision, and D decreases as the MSE increases. The MSE at which the conservative end
-of D equals the given number is found by bisection. The optimistic MSE is read from the optimistic curve of the plan for
-this MSE.
+of D equals the given number is found by bisection. The plan for this MSE also has an optimistic curve, from which the
+optimistic MSE is read.
 """
 
 from __future__ import annotations

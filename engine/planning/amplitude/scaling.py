@@ -173,7 +173,7 @@ def _notes(
 
 
 def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
-    """Return a note for each anchor for which no test has shown that its axis limits the loss."""
+    """Return a note for each anchor without a test of whether its axis limits the loss."""
     text = (
         "It is not tested whether {axis} limits the loss of the anchor at {axis} = {x:g}. To test it, double the other "
         "axes: if {axis} limits the loss, the loss changes by less than 10 %."

@@ -176,9 +176,9 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
 def to_json(q: Quantity) -> dict[str, Any]:
     """Return a number as a JSON object. A missing value, a missing interval and an infinite end are null.
 
-    An interval [null, null] is either out of reach (inf, inf) or unbounded (-inf, inf). Usually such an interval is out
-    of reach if ``value`` is null, and unbounded otherwise. In any other case, the object has the key ``unreachable``,
-    which lists the names of all intervals that are out of reach.
+    An interval [null, null] is either out of reach (inf, inf) or unbounded (-inf, inf). By default, ``from_json`` reads
+    such an interval as out of reach if ``value`` is null, and as unbounded otherwise. If this is wrong for an interval,
+    the object has the key ``unreachable``, which lists the names of all intervals that are out of reach.
     """
     ends = {name: getattr(q, name) for name in INTERVALS}
     endless = [name for name, ci in ends.items() if ci is not None and math.isinf(ci[0]) and math.isinf(ci[1])]

@@ -139,7 +139,7 @@ class Updates:
 
     @property
     def levels_off(self) -> bool:
-        """Whether the steps of the best fit level off at large batch sizes. Only then S_min and B_crit exist."""
+        """Whether the steps of the best fit level off at large batch sizes: S_min is positive and B_crit is finite."""
         return bool(self.least.value > 0 and np.isfinite(self.critical.value))
 
 

@@ -105,7 +105,7 @@ def _possible(fit: Fit, cells: Candidates) -> Candidates:
 
 
 def _estimand(fit: Fit, task: Task, name: str, place: Mapping[str, float]) -> Estimand:
-    """Return the quantity ``name`` of the answer to ``task``, whose best fit is at ``place``."""
+    """Return the quantity ``name`` of the answer to ``task``. ``place`` contains N and D of the best fit's answer."""
     goal = task.goal.best if task.goal else None
     if name == "answer":
         name = "compute" if goal is not None else "loss"

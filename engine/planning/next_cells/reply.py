@@ -26,7 +26,7 @@ from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.quantities import power10
 
 SPACE = 3.0
-"""Ratio of the ends of the axis of the spend to the smallest and the largest spend."""
+"""Factor by which the axis of the chart extends below the smallest spend and above the largest spend."""
 
 
 def answer(fit: Fit, given: Given) -> Answer:

@@ -26,7 +26,7 @@ HOMES = {
 
 
 def percent(width: float) -> str:
-    """Return half the width of an interval of a logarithm as text, such as "± 5.7 %"."""
+    """Return ``width``, half the width of an interval of a logarithm, as text such as "± 5.7 %"."""
     if not math.isfinite(width):
         return "not bounded"
     if width > math.log(2):
@@ -35,7 +35,7 @@ def percent(width: float) -> str:
 
 
 def between(width: Width) -> str:
-    """Return the range of an expected width as text; empty if it was not simulated."""
+    """Return the range of an expected width as text; empty if the width was not simulated."""
     if math.isnan(width.low):
         return ""
     return f"{percent(width.low)} to {percent(width.high)}"
@@ -135,7 +135,10 @@ def as_text(found: NextCells) -> str:
 
 
 def to_json(found: NextCells) -> dict[str, Any]:
-    """Return the JSON object that ``isoplan next --json`` prints. Widths are half widths in logarithms."""
+    """Return the JSON object that ``isoplan next --json`` prints.
+
+    Each width in it is half the width of a 68 % interval, in logarithms.
+    """
     advice, at = found.advice, found.advice.candidates
     cells = [
         {"round": i + 1, "N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.cost[c])}
@@ -179,8 +182,8 @@ def _width(width: Width) -> dict[str, Any]:
 def document(found: NextCells, options: Mapping[str, Any], fit: str = "fit.json", group: str = "") -> Document:
     """Return the advice as a document.
 
-    ``options`` are the options of ``next_cells`` after the rule, by name. ``fit`` is the file that the script reads,
-    and ``group`` selects a group of runs in this file.
+    ``options`` are the arguments of ``next_cells`` that follow the argument ``rule``, by name. ``fit`` is the file that
+    the script reads, and ``group`` selects a group of runs in this file.
     """
     at, lines = found.advice.candidates, list[Line]()
     for number, cell in enumerate(found.advice.cells, 1):

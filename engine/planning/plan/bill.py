@@ -39,8 +39,8 @@ def bill(fit: Fit, best: Point, draws: Point, prices: Prices | None, spent: bool
     cannot reach the target counts as infinite cost. ``spent`` states that the compute is a given budget; the cost of
     training then has no uncertainty. Each unique sample is simulated once; repeated samples cost no simulation.
 
-    An amount has no value, and a note with the reason, in two cases. In the first case the law does not determine N or
-    D. In the second case the model is too small to reach the assumed fraction of the machine's peak speed.
+    In two cases an amount has no value, and its note states the reason. In the first case the law does not determine N
+    or D. In the second case the model is too small to reach the assumed fraction of the machine's peak speed.
     """
     if prices is None:
         return ()

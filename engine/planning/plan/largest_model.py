@@ -1,7 +1,8 @@
 """Limit on the model size of a plan that spends money on more than training.
 
-If samples or queries have a price, the cheapest plan trades them for a larger model, which can be far larger than the
-models of the runs. The model is then limited to a size near the runs, or to the largest size that the runs support.
+The model of the cheapest plan can then be far larger than the models of the runs: if samples have a price, a larger
+model can be cheaper because it needs fewer samples. Therefore the size of the model is limited to a size near the runs,
+or to the largest size that the runs support.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LARGER_MODEL = "larger-model"
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The answer to ``task``, which contains the limit on the model size if there is one.
+    """The answer to ``task``. If the model size is limited, ``task`` contains this limit.
 
     ``best`` () is the answer of the best fit, and ``draws`` (r,) are the answers of the resamples. A resample that has
     no answer within the limit has its answer without the limit. ``warnings`` state the limit.

@@ -50,7 +50,7 @@ def usual_spec(map: Fit) -> FitSpec:
 
 
 def with_form(map: Fit, runs: Runs) -> Fit:
-    """Return ``map`` with a note of ``form_text``; ``runs`` are the runs of the fit.
+    """Return ``map`` with a note that has the text of ``form_text``; ``runs`` are the runs of the fit ``map``.
 
     A fit of another law is returned unchanged, and so is a map whose forms cannot be compared.
     """

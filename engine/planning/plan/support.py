@@ -131,7 +131,7 @@ def _least(span: Interval) -> float:
 
 
 def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> Support | None:
-    """Return what the runs of ``fit`` support; None if they support a plan of these ``quantities``."""
+    """Return the range of plans that the runs of ``fit`` support; None if a plan of ``quantities`` is supported."""
     if not too_far(fit, quantities):
         return None
     axis, (low, high) = _supported(fit, rule)
@@ -222,11 +222,11 @@ def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> d
 
 
 def _spending(rule: ComputeRule, found: Mapping[str, float], span: Interval | None) -> dict[str, float]:
-    """Return N, D and C of a cell whose compute agrees with its N and D by ``rule``.
+    """Return N and D of a cell, and the C that they cost by ``rule``.
 
-    If the C in ``found`` lies outside ``span``, N and D are multiplied by the same factor. With this factor the cell
-    costs C, if compute is proportional to ``N * D``. The factor is at least 1 for a C above ``span`` and at most 1 for
-    a C below.
+    If the C in ``found`` lies outside ``span``, the N and D in ``found`` are multiplied by the same factor. If compute
+    is proportional to ``N * D``, this factor gives a cell that costs the C in ``found``. The factor is at least 1 for a
+    C above ``span`` and at most 1 for a C below.
     """
     N, D = found["N"], found["D"]
     times = 1.0

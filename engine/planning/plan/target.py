@@ -33,8 +33,8 @@ from isoplan.engine.quantities import count, flops
 
 LEAST_MONEY = "least-money"
 WORTH_SAYING = 1.001
-"""Ratio of two amounts of money: the cost of the plan of least compute over the cost of the plan of least money. From
-this ratio on, the answer mentions the plan of least compute.
+"""The answer mentions the plan of least compute if its cost in money is at least this number times the cost of the
+plan of least money.
 """
 
 

@@ -21,13 +21,13 @@ from isoplan.engine.quantities import count
 from isoplan.engine.schema import Runs
 
 ROUNDS, SETTLED = 12, 0.01
-"""The plan is solved repeatedly to find its utilisation. ``ROUNDS`` is the maximum number of solutions. The repetition
-ends if N changes by less than the fraction ``SETTLED``.
+"""The plan is solved repeatedly to find its utilisation, at most ``ROUNDS`` times. The repetition ends if N changes by
+less than the fraction ``SETTLED``.
 """
 CODE = "utilisation"
 LARGEST, FEWEST = 0.25, 4
-"""Fraction of the runs, those with the most compute, that determine the measured utilisation; smallest number of runs
-with a measured time.
+"""The measured utilisation is computed from the runs with the most compute, which are the fraction ``LARGEST`` of all
+runs with a measured time. At least ``FEWEST`` runs must have a measured time.
 """
 
 

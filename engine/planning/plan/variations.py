@@ -36,7 +36,7 @@ class Variation:
     """Answer for another budget or a larger limit: N, D, C, loss, ``metrics`` by name, and the total ``money``.
 
     ``label`` describes the change. ``money`` is None without prices. If the runs do not support the variation, or if
-    the variation has no answer, the quantities have no value and a note with the reason.
+    the variation has no answer, the quantities have no value, and their notes state the reason.
     """
 
     label: str
