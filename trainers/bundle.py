@@ -4,7 +4,7 @@ FAMILY is the name of a model family, SPACE a workspace and GRIDS a folder of gr
 grid ``GRIDS/FAMILY_*.toml``. A cell (training run) can be in several tables. Grids whose names differ only after a
 hyphen share one table: ``FAMILY_data-100.toml`` and ``FAMILY_data-300.toml`` give ``FAMILY_data.csv``. The curves of
 all cells are written to ``FAMILY_curves.csv``, with at most ``POINTS`` points per cell. Tables can be written while a
-grid is trained: the existing row of an unfinished cell does not change, and a cell without a row is omitted. The same
+grid is trained. An unfinished cell keeps its row in an existing table; if it has no row there, it is omitted. The same
 cells give the same bytes.
 """
 

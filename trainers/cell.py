@@ -103,7 +103,7 @@ class Stopped(Exception):
 class Died(Exception):
     """Raised if a process of the training crashed or was killed.
 
-    The training is then tried again, at most three times in total.
+    The training is then tried again. The cell fails after three such attempts without a new checkpoint.
     """
 
 

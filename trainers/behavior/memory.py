@@ -69,7 +69,7 @@ def catalogue_bytes(items: int, h: int) -> float:
 
 
 def needs(root: Path, cell: BehaviorCell) -> Resources:
-    """Return the numbers of cores and the memory that a training run needs.
+    """Return the number of cores and the memory that a training run needs.
 
     If no training run has read the log, the properties ``UNREAD`` of a log are assumed.
     """

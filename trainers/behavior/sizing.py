@@ -34,8 +34,8 @@ MOST_LAYERS = 64
 NARROWEST = 4
 """Minimum of the widths h (embedder) and d (contextualiser).
 
-The text encoder is never removed, so a requested embedder share of 0 becomes a small share (behavioural paper, Sec.
-3.1).
+The text encoder is never removed, so a requested embedder share close to 0 becomes a larger share (behavioural paper,
+Sec. 3.1).
 """
 STEP = 4
 """If the budget determines the width of the contextualiser, the width is a multiple of this number.

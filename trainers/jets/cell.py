@@ -106,7 +106,7 @@ def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
 SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"
 BATCH, LEAST_UPDATES = 128, 250
 ONCE, AGAIN = 8.0, 1.5
-"""Divisors of the default batch size: sqrt(jets) / ``ONCE`` for one pass, sqrt(jets) / ``AGAIN`` for several.
+"""Constants of the default batch size: sqrt(jets) / ``ONCE`` for one pass, sqrt(jets) / ``AGAIN`` for several passes.
 
 With several passes there are many training steps, so batches can be larger. Gradients of larger batches have less noise
 and lead to a smaller loss.

@@ -174,7 +174,7 @@ def _open(root: Path, cell: JetCell, name: str, asked: Mapping[str, Mapping[str,
 
 
 def chunks(counts: Mapping[str, int], seed: int) -> list[Chunk]:
-    """Return the parts of a set that contain at least ``counts`` jets of each class.
+    """Return the parts of a set that together contain at least ``counts`` jets of each class.
 
     For larger counts, the result begins with the same parts.
     """

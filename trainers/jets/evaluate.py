@@ -98,7 +98,7 @@ def score(logits: NDArray[np.floating], signal: int) -> Floats:
 def survivors(signal: Floats, background: Floats, efficiencies: Floats) -> tuple[Ints, Ints]:
     """Return the numbers of ``signal`` and of ``background`` jets that pass a cut, (efficiencies,) each.
 
-    For each of the ``efficiencies``, the cut is the largest score that at least this fraction of the signal jets
+    For each of the ``efficiencies``, the cut is the largest score for which at least this fraction of the signal jets
     passes. Jets with equal scores pass together, as in ``sklearn.metrics.roc_curve``.
     """
     up, below = np.sort(signal), np.sort(background)

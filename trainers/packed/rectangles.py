@@ -18,7 +18,7 @@ The same value was measured for layers of width 4 to 128.
 
 
 def runs(starts: Ints, lengths: Ints) -> Ints:
-    """Return the indices start, start + 1, ..., start + length - 1 of each run, one run after the other."""
+    """Return start, start + 1, ..., start + length - 1 for each pair (start, length), one pair after the other."""
     before = np.cumsum(lengths) - lengths
     return np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
 

@@ -254,7 +254,7 @@ def hold(root: Path, key: str, held: bool = True, why: str = "") -> None:
 
 
 def cancel(root: Path, key: str) -> None:
-    """Cancel the cells of a sweep that belong to no other sweep. Running cells first save a checkpoint."""
+    """Cancel a sweep. A cell is cancelled if all of its sweeps are cancelled. Running cells first save a checkpoint."""
     _change(root, key, cancelled=True, held=False, why="")
 
 

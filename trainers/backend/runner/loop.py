@@ -154,7 +154,7 @@ def _turned(shift: RunnerState, pool: Pool) -> bool:
 def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.Event) -> bool:
     """Wait ``seconds`` before the failed cluster is opened again.
 
-    Returns False if the runner should end: no cell waited for ``idle`` seconds, or ``ending`` is set.
+    Returns False if the runner should end: there was no cell to run for ``idle`` seconds, or ``ending`` is set.
     """
     until = time.monotonic() + seconds
     last = time.monotonic()
@@ -213,7 +213,10 @@ def enforce_caps(shift: RunnerState, cells: dict[str, Record]) -> None:
 
 
 def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
-    """Lease the ``waiting`` cells and submit them to the workers, in the given order, until a cell does not fit."""
+    """Lease the ``waiting`` cells and submit them to the workers in the given order.
+
+    Stop if the next cell must wait for resources.
+    """
     for record in waiting:
         if files.free(shift.queue.root) < files.LEAST_DISK:
             shift.message = f"The disk of {shift.queue.root} is full: free some space, and the cells continue."
@@ -359,7 +362,7 @@ def main() -> None:
 
 
 def _settings(asked: argparse.Namespace) -> Settings:
-    """Return the cluster settings on the command line. By default, return the settings of the workspace."""
+    """Return the cluster settings on the command line, or those of the workspace if the command line has none."""
     if asked.scheduler == "local":
         return Local(cores=asked.cores)
     if asked.scheduler:

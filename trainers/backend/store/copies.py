@@ -1,8 +1,8 @@
-"""Copies of cells (training runs) for a backup. The copies are valid in a workspace in which no process runs them.
+"""Copies of cells (training runs) for a backup. No attempt is running in a copy.
 
-A finished cell is copied unchanged. If a cell is running, the copy of its attempt gets a result with the state stopped
-and the latest complete checkpoint. The copied cell is then queued again, or is held or cancelled by order of a user.
-The lease number does not change, so the next attempt gets a new number. Heartbeats of running attempts and stop
+A finished cell is copied unchanged. The copy of a running cell contains its latest complete checkpoint, and a result
+with the state stopped for the running attempt. The copied cell is queued again, unless a user has paused or cancelled
+it. The lease number does not change, so the next attempt gets a new number. Heartbeats of running attempts and stop
 requests are not copied.
 """
 

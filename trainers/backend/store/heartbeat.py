@@ -89,8 +89,8 @@ class HeartbeatMonitor:
     def alive(self, folder: Path, number: int) -> bool:
         """Return whether attempt ``number`` may be alive.
 
-        An attempt on this machine is dead if its process no longer exists. Every other attempt counts as alive until
-        its heartbeat has not changed for ``SILENT`` seconds. An attempt that has not begun is not alive.
+        An attempt that has not begun is not alive. An attempt on this machine is dead if its process no longer exists.
+        An attempt on any machine counts as dead if its heartbeat has not changed for ``SILENT`` seconds.
         """
         if not self.begun(folder, number):
             return False

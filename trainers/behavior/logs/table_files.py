@@ -34,7 +34,7 @@ TEXT = ("text", "title", "description", "name", "item_name", "product_name")
 
 
 WIDE = {" ": re.compile(rb"[ \t]{2,}|\t"), "\t": re.compile(rb" *\t[ \t]+| +\t")}
-"""Pattern of runs of blanks that count as one delimiter between two cells, for each delimiter."""
+"""Pattern of successive blanks that count as one delimiter between two table cells, for each delimiter."""
 EDGES = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.MULTILINE)
 
 

@@ -69,10 +69,10 @@ class Losses:
 def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: int = CHUNK) -> Tensor:
     """Return the mean over positions of -log p, where p is the probability of the true item.
 
-    The softmax is over the true item and the candidates. The candidate ``own`` of a position is omitted, because it is
-    the true item. ``queries`` (P, h) contains the query of each position. ``targets`` (P, h) contains the embedding of
-    the true item of each position. The memory contains at most ``chunk`` scores, or the scores of one position if these
-    are more. The first derivatives with respect to queries, targets and embeddings are available.
+    The softmax of a position is over its true item and the candidates. If the true item is also a candidate (``own``),
+    it counts only once. ``queries`` (P, h) contains the query of each position. ``targets`` (P, h) contains the
+    embedding of the true item of each position. The memory contains at most ``chunk`` scores, or the scores of one
+    position if these are more. The first derivatives with respect to queries, targets and embeddings are available.
     """
     found: Tensor = _CrossEntropy.apply(
         queries, targets, among.embeddings, among.own, among.offset, among.own_offset, chunk
@@ -118,8 +118,8 @@ def in_batch(
 ) -> Tensor:
     """Return the loss of ``queries`` (P, h) over the ``embeddings`` (M, h) of the unique targets of a batch.
 
-    ``own`` (P,) is the index of the target of each position among the unique targets. ``log_q`` (M,) is the log of the
-    probability that a unique target is in a batch. ``log_q`` is subtracted from the scores.
+    ``own`` (P,) is the index of the target of each position among the unique targets. ``log_q`` (M,) contains
+    the ``log_chances`` of the unique targets. ``log_q`` is subtracted from the scores.
     """
     offset = () if log_q is None else (log_q, log_q[own])
     return cross_entropy(queries, embeddings.index_select(0, own), Candidates(embeddings, own, *offset), chunk)

@@ -65,7 +65,8 @@ class Counts:
 def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
     """Return the values of the columns ``BASELINES`` for one log, except the columns that depend on a model.
 
-    ``scored`` is the number of scored events. Batch-local candidates are the unique targets of ``pool`` sequences.
+    The column ``scored`` is the number of scored events. Batch-local candidates are the unique targets of ``pool``
+    sequences.
     """
     counts = count(data.log, data.split, data.shares.astype(float))
     judged = _some(data.judged, MOST // data.facts.items)
@@ -152,7 +153,7 @@ def _ranked(
 def _pools(data: Data, windows: Windows, pool: int) -> Iterator[tuple[Ints, Ints, NDArray[np.integer]]]:
     """Yield the true items (Q,), previous items (Q, REACH) and history lengths (Q,) of each pool of windows.
 
-    The previous items of a true item are those of its user, latest first. Missing items are -1.
+    The previous items are the items of the user's events before the true item, latest first. Missing items are -1.
     """
     items = data.log.items.astype(np.int64)
     for chosen in np.array_split(np.arange(len(windows)), -(-len(windows) // pool) or 1):

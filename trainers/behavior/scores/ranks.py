@@ -72,7 +72,7 @@ class _Softmax:
     def of(cls, z: Floats, sizes: Ints | None = None) -> _Softmax:
         """Return the sums for the scores ``z`` (Q, C).
 
-        The score of a candidate counts ``sizes`` (C,) times, once per equal item. None means 1.
+        A candidate counts ``sizes`` (C,) times, because it represents this number of equal items. None means 1.
         """
         with np.errstate(invalid="ignore"):  # An infinite score gives NaN. ``_checked`` raises the error.
             most = z.max(axis=1)
@@ -165,7 +165,7 @@ def rank_catalogue(
 
 
 def level(scores: Scores, groups: Ints) -> Scores:
-    """Return the scores (Q, C), with one score for each group: the score of the first candidate of the group.
+    """Return the scores (Q, C), where each candidate has the score of the first candidate of its group.
 
     ``groups`` (Q, C) is the group of each candidate.
     """

@@ -166,7 +166,7 @@ def _efficiency(pt: Floats, eta: Floats, kind: Ints) -> Floats:
 
 
 def _spread(pt: Floats, eta: Floats, kind: Ints) -> Floats:
-    """Return the relative standard error of pT: multiple scattering, and a curvature term proportional to pT."""
+    """Return the relative standard error of pT from multiple scattering and a curvature term proportional to pT."""
     region = np.digitize(eta, (0.5, 1.5))
     flat = np.array([0.010, 0.015, 0.025])[region]
     rising = np.array([1.5e-4, 2.5e-4, 5.5e-4])[region]
@@ -237,8 +237,8 @@ def _cells(
 ) -> Rows:
     """Return the remaining energy of each cell after the subtraction of tracks, as particles of the kind ``left``.
 
-    ``energy`` is deposited in the cells at ``eta`` and ``phi``. ``taken`` is the energy of the tracks of the same
-    particles.
+    Each particle deposits its ``energy`` in the cell at its ``eta`` and ``phi``. ``taken`` is the energy of its track,
+    or 0 without a track.
     """
     key = _cell(cells, event, eta, phi)
     unique, number = np.unique(key, return_inverse=True)
