@@ -170,7 +170,7 @@ class Category:
 
 
 NOT_TRAINED = "that did not train"
-"""Start of the reason why a run is left out that a column such as ``untrained`` marks."""
+"""Start of the reason why a run is left out if a column such as ``untrained`` marks this run."""
 
 
 @dataclass(frozen=True, eq=False)

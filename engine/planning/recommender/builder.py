@@ -33,7 +33,7 @@ Progress = Callable[[str, float], None]
 OBJECTIVE: ObjectiveName = "ols"
 REFITS = 200
 FULL = 10
-"""Smallest number of values of a setting for which the law of two costs (behavioural, eqs. 2, 6) is fitted.
+"""Smallest number of values of a setting for which the law ``starvation`` (behavioural, eqs. 2, 6) is fitted.
 
 This law has five parameters. With fewer values, there are too few degrees of freedom to estimate the noise. In that
 case a parabola in the logarithm (three parameters) is fitted.
@@ -233,9 +233,9 @@ def _allocation(job: Job) -> tuple[Evidence, tuple[str, ...]]:
 
 
 def _curves(job: Job, metrics: Iterable[str]) -> Iterator[Optimum]:
-    """Yield the optimum of N at each budget. The curve of an optimum gives the cost of another N.
+    """Yield the optimum of N of each metric at each budget, with the fitted curve of the metric against N.
 
-    Budgets without a fit are skipped.
+    The cost of another N is computed from this curve. Budgets without a fit are skipped.
     """
     for name in metrics:
         metric = job.metrics[name]
@@ -326,4 +326,4 @@ def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
 MAKERS: Mapping[Setting, Callable[[Job], tuple[Evidence, tuple[str, ...]]]] = {
     "s": _share, "B": _batch, "N": _allocation, "K": _negatives,
 }  # fmt: skip
-"""Function that fits each setting. The function returns evidence, and remarks on excluded runs or budgets."""
+"""Functions that fit the settings, by setting. Each returns evidence, and remarks on excluded runs or budgets."""

@@ -32,8 +32,8 @@ CARDS: tuple[Setting, ...] = ("s", "K", "B", "N", "D", "lr")
 MANY = 2048.0
 """Batch size of the paper (behavioural, Table 7) for which the card of the learning rate shows a second rate."""
 FALLS = 1.1
-"""K counts as decreasing if the optimum at a smaller budget is more than this many times the optimum at the given
-budget.
+"""K counts as decreasing with the budget if (optimum of K at the next smaller budget) / (optimum of K at the given
+budget) is above this number.
 """
 RULES = 1.25
 """The card of D also shows the cost by a second compute rule if the two costs differ by at least this factor."""

@@ -43,7 +43,7 @@ class Choice:
     If no curve determines the ``value``, it is missing and ``note`` states the reason. ``place`` is the position of the
     value relative to its sweep (inside, outside left, ...); None for a setting without a sweep. ``band`` is the range
     of the optimum over all budgets. ``quoted`` is a statement of the paper. ``otherwise`` are other values with their
-    costs. ``unpriced`` states why there are none.
+    costs. ``unpriced`` states why no such cost is known.
 
     ``borrowed`` is the metric that provides the law for the value; it is empty if the serving metric has its own law.
     ``remarks`` list the user's runs that were excluded, or the reasons why the user's runs do not determine the

@@ -67,9 +67,10 @@ def join_metrics(cards: Cards) -> tuple[Joint, ...]:
 
 
 def differences(cards: Cards) -> str:
-    """Return one sentence for each metric after the first. It names the settings with another value.
+    """Return one sentence for each metric after the first.
 
-    Values with overlapping 68 % intervals count as equal. The text is empty if there is only one metric.
+    The sentence names the settings whose value differs from that of the first metric. Values with overlapping
+    68 % intervals count as equal. The text is empty if there is only one metric.
     """
     said = []
     for i, card in enumerate(cards[CARDS[0]][1:], start=1):

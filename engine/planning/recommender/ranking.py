@@ -73,10 +73,10 @@ class Cost:
 
 
 def rank_costs(recipe: Recipe) -> tuple[Cost, ...]:
-    """Return the costs of the other values of all settings, the largest first.
+    """Return the costs of the other values that the cards show, for all settings, sorted.
 
-    These are the other values on the cards. Costs in the unit of the metric come first, then costs in the unit of
-    another metric, costs in samples, and settings without a known cost.
+    Costs in the unit of the metric come first, then costs in the unit of another metric, costs in samples, and settings
+    without a known cost. Among costs in the same unit, the largest comes first.
     """
     found = (cost for setting in RANKED for cost in _costs(recipe.metric, recipe.choices[setting]))
     return tuple(sorted(found, key=_order))

@@ -65,9 +65,9 @@ class Recipe:
     """The settings for one metric. ``plan`` is the plan that determines N and D.
 
     ``binds`` is what limits K; "sweep" means that K is the largest swept value. ``cap`` is the number of negatives that
-    fit into the memory of the devices; None if not known. ``chunked`` is this number if ``CHUNK`` candidates are scored
-    at a time. It is set only if memory limits K and all candidates are scored at once. ``step`` is the cost of N and D
-    by the step formula (behavioural, eq. 1); None if the embedding width is not known.
+    fit into the memory of the devices; None if not known. ``chunked`` is the number that would fit if ``CHUNK``
+    candidates were scored at a time. It is set only if memory limits K and the recipe scores all candidates at once.
+    ``step`` is the cost of N and D by the step formula (behavioural, eq. 1); None if the embedding width is not known.
     """
 
     metric: str
@@ -264,8 +264,8 @@ def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) ->
 def _cap(stage2: Stage2 | None, s: Choice, B: Choice, plan: Plan | None) -> int | None:
     """Return the largest number of negatives with which the devices can train the model of ``plan``.
 
-    The result is None if an input is not known. A metric without a frontier uses the model of another metric, because
-    the model needs little memory compared with the logits.
+    The result is None if an input is not known. For a metric without a frontier, ``plan`` is that of another metric.
+    This is accurate enough, because the model needs little memory compared with the logits.
     """
     N = None if plan is None else plan.shown.allocation["N"].value
     if stage2 is None or B.value.value is None or N is None:

@@ -39,7 +39,7 @@ Reader = Callable[[Roles], Runs]
 SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
 """Settings that a sweep can vary, apart from N."""
 ASKED: tuple[Kind, ...] = ("split", "flag")
-"""Kinds of mixtures about which the page asks. The sweeps of the settings are separated without a question."""
+"""Kinds of columns about which the page asks the user. Sweeps of different settings are separated without asking."""
 MOST = 0.5
 """If more than this fraction of the runs at a budget are untrained, the other runs at this budget are not fitted,
 because they would be a selection by result.
@@ -123,9 +123,9 @@ def read_sweeps(
 
 
 def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[NDArray[np.generic]]:
-    """Return the labels that are equal for all runs of a sweep: groups, training stages, other datasets.
+    """Return the labels that must be equal for all runs of a sweep: groups, training stages and columns of datasets.
 
-    Each element of the list is an array (n,).
+    ``others`` are the questions about these columns of datasets. Each element of the list is an array (n,).
     """
     grouped = "group" in runs.labels and not columns.label and runs.roles.group not in runs.roles.pooled
     labels = [runs.labels["group"]] if grouped else []

@@ -64,8 +64,8 @@ def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic
 
     ``values`` (n,) are the columns N, D, budget, s, B, K, lr and depth; missing values are NaN. ``context`` are further
     arrays (n,) that must be equal within a sweep. At each budget, the sweep of a setting is the largest group of runs
-    that are equal in the other settings. If s and N vary together, the group is a sweep of the setting that varies
-    more. If the planned share (``nominal``) is equal, the group is a sweep of N.
+    that are equal in the other settings. If s and N vary together, the group is a sweep of s if s varies more than
+    N and the planned share (``nominal``) varies too. Otherwise it is a sweep of N.
     """
     n = len(next(iter(values.values()), np.empty(0)))
     keys = {name: _key(x) for name, x in values.items()}

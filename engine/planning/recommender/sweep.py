@@ -161,9 +161,10 @@ def counting_of(metric: str, values: Floats, scored: str) -> Counting:
 def with_counting(fit: Fit, runs: Runs, how: Counting | None) -> tuple[Fit, str]:
     """Return ``fit`` with resamples at least as wide as the counting noise of the metric, and a remark.
 
-    The fit is unchanged if it has no resamples, or if the metric is not the mean of one value between 0 and 1 per
-    event. Examples of such metrics are a loss and the coverage. The fit is also unchanged if the number of events is
-    unknown or values lie outside 0 to 1. In these two cases the remark states that the counting noise is not included.
+    The fit is returned unchanged and without a remark if it has no resamples, or if its metric is not a mean of one
+    value between 0 and 1 per event. For example, a loss and the coverage are not such means. If the number of events is
+    unknown or values lie outside 0 to 1, the fit is unchanged and the remark states that the counting noise is not
+    included.
     """
     x, y = runs[str(fit.law.axis)], runs[fit.spec.y]
     there = (x > 0) & np.isfinite(y)

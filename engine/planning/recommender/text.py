@@ -125,7 +125,7 @@ def _titled(title: str, rows: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def remarks(recipe: Recipe) -> tuple[str, ...]:
-    """Return sentences on what limits K (the negatives), on statements of the paper, and on the step formula's cost."""
+    """Return sentences: what limits K (the negatives), what the paper states, and the cost by the step formula."""
     quoted = (f"The paper: {choice.quoted}" for choice in recipe.choices.values() if choice.quoted)
     return tuple(filter(None, (binding(recipe), *quoted, recipe.step.sentence if recipe.step else "")))
 

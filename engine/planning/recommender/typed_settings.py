@@ -26,8 +26,8 @@ STAGE2 = (
     Field("chunk", "Number of candidates scored at a time; 0 scores all at once.", "Candidates scored at a time",
           default=str(CHUNK), kind=int, tip="0 scores all candidates at once."),
 )  # fmt: skip
-"""Fields of stage 2, which require a device. On the page, the initial embedding width is that of behavioural, Table 8,
-at 1e18 FLOPs.
+"""Fields of stage 2, which require a device. On the page, the field of the embedding width initially contains the value
+of behavioural, Table 8, at 1e18 FLOPs.
 """
 TRAINING = (
     Field("batch_size", "Batch size in sequences, instead of the critical batch size.", "Batch size B",

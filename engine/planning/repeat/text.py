@@ -124,9 +124,11 @@ def unpriced(answer: SimulateOrRepeat) -> str:
 
 
 def crossing(answer: SimulateOrRepeat, priced: bool = True) -> str:
-    """Return a sentence with the break-even price of a sample: in money, or in training costs if ``priced`` is False.
+    """Return a sentence with the break-even price of a sample.
 
-    The sentence is empty if the runs do not support the answer, or if a regime does not reach the target.
+    The price is in money. If ``priced`` is False or the price in money is not known, the price is given as a multiple
+    of the cost of training on one sample once. The sentence is empty if the runs do not support the answer, or if a
+    regime does not reach the target.
     """
     known = answer.one_pass.unique.value is not None and answer.repeat.unique.value is not None
     if not answer.answers or not known or answer.mismatched:

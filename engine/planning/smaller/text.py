@@ -158,7 +158,7 @@ def lifetime_text(found: Lifetime) -> str:
 
 
 def lifetime_rows(found: Lifetime) -> tuple[Row, ...]:
-    """Return the rows on the cheapest model over its life; empty if the runs do not support it."""
+    """Return the rows on the model of least lifetime cost; empty if the runs do not support this model."""
     return tuple(as_row(label, getattr(found, name)) for name, label in LINES.items()) if found.answers else ()
 
 
@@ -166,7 +166,8 @@ def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
     """Return the JSON object that ``isoplan smaller --json`` prints. Unbounded and unknown numbers are null.
 
     The question and the ``allocation`` are those of the plan of the best size. All models have the loss of this plan.
-    The arrays skip models that the runs do not support. Other unsupported results have no numbers.
+    The arrays skip models that the runs do not support. For any other result that the runs do not support, the numbers
+    are null.
     """
     plan, names = planned(curve.plan), ("fraction", "N", "D", "overhead", "low68", "high68", "beyond")
     answers = curve.plan.answers

@@ -195,7 +195,7 @@ class _Teller:
         return self._far({**one.sizes, self.path.y: one.value})
 
     def _far(self, placed: Mapping[str, Quantity]) -> str:
-        """Return the distance from the runs of the quantity that is farthest beyond them; empty inside the runs."""
+        """Return a text on the largest distance of a quantity in ``placed`` from the runs; empty if all lie inside."""
         name, decades = farthest(placed)
         described = self.map.map if self.map else self.fit
         _, high = {**spans(self.fit), self.path.y: described.data.ranges.get(self.path.y)}.get(name) or (0.0, 0.0)

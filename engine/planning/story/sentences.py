@@ -50,7 +50,10 @@ class Words:
 
 @dataclass(frozen=True)
 class Stated:
-    """Plan to compare with: its N (or D) is ``factor`` times that of the plan, and it reaches the same target."""
+    """Plan that a story compares with its own plan.
+
+    N (or D) of the stated plan is ``factor`` times that of the plan of the story. Both plans reach the same target.
+    """
 
     factor: float = 2.0
     of: Literal["N", "D"] = "N"
@@ -73,7 +76,8 @@ class Stated:
 class Comparison:
     """Costs of a stated plan (``theirs``) and of the cheapest plan of the same quality (``ours``).
 
-    ``stated`` is None for a plan that the user typed. ``value`` is the predicted value of the stated plan.
+    ``stated`` describes the stated plan as a multiple of the plan of the story; None if the user typed N and D of the
+    stated plan. ``value`` is the predicted value of the stated plan.
     """
 
     theirs: float

@@ -307,9 +307,10 @@ class Column:
 
 
 def leave_out_label(words: int, runs: bool) -> str:
-    """Return the action that accepts ``words`` cells without a number: "Leave out 1 run" or "Leave 1 cell empty".
+    """Return the label of the action for ``words`` cells that contain words instead of numbers.
 
-    ``runs`` is true if a run without this number cannot be fitted.
+    The label is "Leave out 1 run" if ``runs`` is true: a run without a number in this column cannot be fitted.
+    Otherwise the label is "Leave 1 cell empty".
     """
     s = "" if words == 1 else "s"
     return f"Leave out {words:,} run{s}" if runs else f"Leave {words:,} cell{s} empty"

@@ -207,8 +207,8 @@ def why_not(column: Column) -> str:
 def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
     """Return the columns of epochs and of samples if it is unclear what the column of samples counts; otherwise None.
 
-    It is unclear if the number of samples varies: the column may count the samples that each run sees, or the samples
-    of the dataset. A constant column counts the samples of the dataset.
+    A column of samples with different values is unclear: it may count the samples that each run sees, or the samples of
+    the dataset. A constant column counts the samples of the dataset.
     """
     sized = any(counts_data_set(c.name) or _score(c, Role.U) > 0 for c in columns)
     epochs, varying = _epochs(columns, _PASSES), [c for c in _counted(columns) if c.minimum != c.maximum]

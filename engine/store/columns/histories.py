@@ -64,9 +64,9 @@ class _Groups:
     def curves(self) -> bool:
         """Whether the rows are points of training curves, and not the runs of a grid.
 
-        They are points of curves if, within the rows of a name, the loss falls and the settings are constant. There are
-        also more names than model sizes, because in a grid each model name has its own size. This test is used if the
-        names of the run column and the time column are not conclusive.
+        They are points of curves if two conditions are met. Within the rows of a name, the loss falls and the settings
+        are constant. There are more names than model sizes; in a grid, each model name has its own size. This test is
+        used if the names of the run column and the time column are not conclusive.
         """
         return self.repeat and self.falling >= RISING * self.runs and self.fixed and self.runs > max(self.every_size, 1)
 

@@ -142,7 +142,10 @@ def unique_or_seen(columns: Sequence[Column], roles: Roles) -> str:
 
 
 def with_epochs(roles: Roles, epochs: float) -> dict[str, object]:
-    """Return the changes of the mapping if D's column counts unique samples and each run makes ``epochs`` epochs."""
+    """Return the changes to make in the mapping if the column of D counts unique samples.
+
+    Each run makes ``epochs`` epochs.
+    """
     derived = roles.derived | {"D": f"{epochs:g} * {quoted(roles.D or '')}"}
     return {"D": None, "U": roles.D, "derived": derived}
 

@@ -12,8 +12,8 @@ NOT_A_SIZE = frozenset(
     | {"err", "sd", "util", "utilisation", "utilization", "mfu", "peak", "rule", "budget", "init", "initial"}
     | {"scale", "coef"}
 )
-"""Words that show that a column is not a size, although its name contains a word for a size, such as "tokens" in
-tokens_per_second.
+"""Words that show that a column is not a size, although its name also contains a word for a size. For example, "per" in
+tokens_per_second shows that the column is not a number of tokens.
 """
 LARGER = frozenset(
     {"accuracy", "acc", "auc", "auroc", "recall", "ndcg", "mrr", "map", "precision", "f1", "hit", "hits", "hr"}

@@ -82,7 +82,7 @@ def percent_note(runs: Runs, y: str) -> list[str]:
 
 
 def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
-    """Return the reason why D cannot be derived from C and N if the unit of C is unknown; otherwise an empty text.
+    """Return a reason if D cannot be derived from C and N because the unit of C is unknown; otherwise an empty text.
 
     The text is also empty if D is a column. The unit of C is known if the column name contains FLOPs, if the user
     accepted a conversion, or if a formula computes C. If the unit is not known, D is derived only if it gives a usual

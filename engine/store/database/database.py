@@ -231,7 +231,8 @@ def read_closed(folder: Path) -> Iterator[Cursor]:
     """Open a cursor on the database of a workspace that no process has open for writing.
 
     The folder is not changed. Other processes may read the database at the same time, but none can open it for writing.
-    Raises WorkspaceInUse if a process has the workspace open, and PlannerError if the database cannot be read.
+    Raises WorkspaceInUse if a process has the workspace open for writing. Raises PlannerError if the database cannot be
+    read.
     """
     folder = folder.expanduser().resolve()
     if folder in _open_here:

@@ -12,7 +12,9 @@ from isoplan.engine.arrays import Ints
 from isoplan.engine.store.columns.column import Column, TextKind, text_kind
 
 NO_NUMBER = ("NA", "N/A", "n/a", "None", "none")
-"""Words that mean a missing number. In a text column, these words are values: a group may be called "None"."""
+"""Words that mean a missing number. In a column that is used as text, these words are values: a group may
+be called "None".
+"""
 _POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
 _SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
 _TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"

@@ -258,8 +258,8 @@ def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
 def _select_reading(column: Column, how: str) -> str:
     """Return the conversion ``how`` for an ambiguous column if it selects one of the two possible number formats.
 
-    If points separate thousands, the format "thousands" is returned as "comma". Raises PlannerError if ``how`` selects
-    no number format.
+    If the ambiguous mark is a point, the format "thousands" is returned as "comma". In the format "comma", points
+    separate thousands. Raises PlannerError if ``how`` selects no number format.
     """
     assert column.conversion is not None
     kind, plus, unit = how.partition("+")
