@@ -62,7 +62,7 @@ VPNLS_STEPS = (0.01, 0.001)
 def vpnls(columns: dict[str, Floats], times: Floats, step: float) -> float:
     """Return the minimum residual sum of squares that vpnls finds with the grid step ``step``, on one core.
 
-    The package accepts no weights, so each run is repeated ``times`` times.
+    The package accepts no weights, so run i is entered ``times[i]`` times.
     """
     from vpnls.api import fit_vpnls
 

@@ -16,7 +16,7 @@ from isoplan.engine.laws.law import Values
 
 LEVEL = 0.68
 """Level of the intervals that the advice narrows."""
-USABLE = 0.9
+USABLE = 0.5
 """Minimum fraction of the resamples in which a quantity is a positive finite number."""
 
 

@@ -114,8 +114,8 @@ class BehaviorCell(Cell):
         float,
         Field(
             ge=0, le=1e24, json_schema_extra={ZERO: "none"}, title="Budget",
-            description="Compute of a stage in FLOPs, by eq. 1 of the paper. It sets the number of steps. None: the "
-            "field steps is used.",
+            description="Compute of a stage in FLOPs, by eq. 1 of the paper. It sets the number of steps. If it is "
+            "none, the field Steps sets them.",
         ),
     ] = 0.0  # fmt: skip
     ratio: Annotated[

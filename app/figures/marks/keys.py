@@ -20,13 +20,13 @@ PATH = "compute-optimal <i>N</i>*, <i>D</i>*"
 
 
 def line(theme: Theme, name: str, colour: str, width: float = 2.4, dash: str = "solid") -> Part:
-    """Return the entry of a line."""
+    """Return the legend entry of a line."""
     look = {"color": colour, "width": theme.line(width), "dash": dash}
     return _entry(name) | {"mode": "lines", "line": look}
 
 
 def tint(theme: Theme, name: str, colour: str, opacity: float) -> Part:
-    """Return the entry of a tinted area."""
+    """Return the legend entry of a tinted area."""
     look = {"symbol": "square", "size": theme.marker(13), "color": colour, "opacity": opacity, "line": {"width": 0}}
     return _entry(name) | {"mode": "markers", "marker": look}
 
@@ -45,7 +45,7 @@ def is_known(band: Band) -> bool:
 
 
 def beyond(theme: Theme, colour: str, shade: bool = True) -> Part:
-    """Return the entry of everything beyond the runs: dashed lines and, if ``shade``, the grey shade."""
+    """Return the legend entry of everything beyond the runs: dashed lines and, if ``shade``, the grey shade."""
     dash = f"{theme.line(5):g}px,{theme.line(4):g}px"
     entry = line(theme, "beyond the runs", colour, 2.0, dash)
     if not shade:
@@ -55,7 +55,7 @@ def beyond(theme: Theme, colour: str, shade: bool = True) -> Part:
 
 
 def dots(runs: Runs | None, marker: Part) -> list[Part]:
-    """Return the entry of the runs, with the look of ``marker``; a colour that encodes a value becomes grey.
+    """Return the legend entry of the runs, with the look of ``marker``; a colour that encodes a value becomes grey.
 
     The result is empty without runs, or if the legend lists their datasets.
     """
@@ -67,7 +67,7 @@ def dots(runs: Runs | None, marker: Part) -> list[Part]:
 
 
 def star(theme: Theme, name: str = "plan", colour: str = PLAN, symbol: str = "star") -> Part:
-    """Return the entry of the star."""
+    """Return the legend entry of the star."""
     look = {"symbol": symbol, "size": theme.marker(13), "color": colour, "line": {"color": LIGHT_PAGE, "width": 1}}
     return _entry(name) | {"mode": "markers", "marker": look}
 

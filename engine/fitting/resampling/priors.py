@@ -5,8 +5,9 @@ An objective is s times the negative logarithm of a likelihood, where s is the s
 posteriori estimate.
 
 If relative errors are given, s is known: 2 for least squares, and 1 for other objectives. Otherwise s is the
-maximum-likelihood estimate at the best fit without priors. For this estimate, the objective is multiplied by n / (n -
-p), for n runs and p free parameters. For least squares, s is twice the usual estimate of the variance.
+maximum-likelihood estimate at the best fit without priors. This estimate uses the value of the objective at the best
+fit, times n / (n - p), for n runs and p free parameters. For least squares, s is twice the usual estimate of the
+variance.
 
 Each resample draws its own mean from the prior. A parameter that the runs do not constrain then has the spread of the
 prior.

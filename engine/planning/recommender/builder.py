@@ -133,7 +133,8 @@ def build_evidence(
         fitted = {LOSS: loss} if setting == "N" and loss is not None and not asked else asked
         said = table.remarks[swept]
         try:
-            # Keep runs marked as untrained if B is fitted to curves: they may reach the target before they get worse.
+            # Leave out runs marked as untrained, except if B is fitted to curves: such runs may reach the target before
+            # they get worse.
             if setting != "B" or curves is None:
                 part, left_out = trained(part, table.columns)
                 said = (*said, *left_out)

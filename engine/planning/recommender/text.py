@@ -146,7 +146,7 @@ def binding(recipe: Recipe) -> str:
         return f"Memory limits K.{room}{more}"
     if recipe.binds == "sweep":
         return f"No limit of K was found: the runs still improve at the largest K that was tried.{room}"
-    return f"FLOPs limit K: more negatives leave fewer training steps.{room}" if recipe.binds == "FLOPs" else ""
+    return f"Compute limits K: more negatives leave fewer training steps.{room}" if recipe.binds == "FLOPs" else ""
 
 
 def to_json(answer: Recommendation) -> dict[str, Any]:

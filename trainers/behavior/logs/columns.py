@@ -311,7 +311,7 @@ class Column:
         refuse_infinite(self.table, self.name, float(next(iter(self.coder.codes))), 1)
 
     def finish(self) -> NDArray[Any]:
-        """Return all cells, (rows,), and free the memory of the batches."""
+        """Return the values of all rows as one array (rows,), and free the memory of the batches."""
         whole = np.concatenate(self.parts)
         self.parts.clear()
         return whole

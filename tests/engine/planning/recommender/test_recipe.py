@@ -207,7 +207,7 @@ def test_text_rows_and_json_agree(story: Recommendation) -> None:
     assert chosen["s"]["place"] == "inside"
     text = as_text(story)
     assert raw["sentence"] in text
-    assert "FLOPs limit K: more negatives leave fewer training steps. At most " in text
+    assert "Compute limits K: more negatives leave fewer training steps. At most " in text
     assert [r.quantity for r in rows(story.recipe)][:2] == ["Embedder share s", "Batch size B"]
     assert rows(story.recipe)[0].unit == "% of N"
 
