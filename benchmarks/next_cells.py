@@ -184,7 +184,7 @@ def simulate(truth: Truth, spend: float, hedge: bool, seed: int) -> Outcome:
         one = estimand(truth.budget, optimum(truth, made.theta))
         advice = advise(made, [one], cells.take(open_cells), limits, hedge=hedge, seed=seed)
         if last is None:
-            last, promised_whole = advice.after[0], advice.after[-1]
+            last, promised_whole = advice.after[0][0], advice.after[-1][0]
         taken = open_cells[list(advice.rounds[0])].tolist()
         known += taken
         left -= float(cells.cost[taken].sum())
@@ -222,21 +222,29 @@ def run(tables: int = TABLES) -> Report:
     """Simulate tables for each truth and each spend in parallel, and report the quality of the advice."""
     rows = []
     with ProcessPoolExecutor() as pool:
-        for truth, spend in product(TRUTHS, SPENDS):
-            found = list(pool.map(partial(simulate, truth, spend, False), range(tables)))
-            rows.append(_row(truth, spend, found))
-    columns = ("truth", "spend", "design, median (90 %)", "rms error", "coverage", "next batch", "range", "whole")
+        for truth, spend, hedge in product(TRUTHS, SPENDS, (False, True)):
+            found = list(pool.map(partial(simulate, truth, spend, hedge), range(tables)))
+            rows.append((truth.name, f"{spend:.0%}", "yes" if hedge else "no", *_row(found)))
+    columns = (
+        "truth",
+        "spend",
+        "hedge",
+        "design, median (90 %)",
+        "rms error",
+        "coverage",
+        "next batch",
+        "range",
+        "whole",
+    )
     return Report("Next cells", __doc__.split("\n\n")[0].replace("\n", " "), columns, tuple(rows))
 
 
-def _row(truth: Truth, spend: float, found: Sequence[Outcome]) -> tuple[str, ...]:
+def _row(found: Sequence[Outcome]) -> tuple[str, ...]:
     ratio = np.array([one.ratio for one in found])
     reached, promised = np.array([one.reached for one in found]), np.array([one.promised for one in found])
     inside = np.mean([one.low <= one.reached <= one.high for one in found])
     ends = np.median([one.high / one.low for one in found])
     return (
-        truth.name,
-        f"{spend:.0%}",
         f"{np.median(ratio):.2f} ({np.quantile(ratio, 0.9):.2f})",
         f"{np.sqrt(np.mean([one.error**2 for one in found])):.3f}",
         f"{np.mean([one.covered for one in found]):.0%}",

@@ -78,7 +78,7 @@ class Question:
         if self.kind == "setting":
             verb = "varies" if self.left_out == 1 else "vary"
             return (
-                f"{self.left_out:,} of {total:,} runs {verb} {self.column} at a fixed size. The other runs have "
+                f"{self.left_out:,} of {total:,} runs {verb} {self.column} at fixed sizes. The other runs have "
                 f"{self.column} = {self.keep[0]}."
             )
         runs = ", ".join(f"{value or 'empty'} {n:,}" for value, n in self.counts.items())
@@ -164,7 +164,8 @@ def _ask_about_setting(name: str, runs: Runs) -> Iterator[Question]:
         len(_count_sizes(category, usual, sizes)) >= max(FEWEST_SIZES, len(fixed) + 1)
         and sum(map(len, swept)) >= VALUES_PER_SIZE * len(fixed) > 0
     ):
-        yield Question("setting", name, category.counts, (usual,), category.typed)
+        keep = (usual, *([""] if "" in category.counts else []))
+        yield Question("setting", name, category.counts, keep, category.typed)
 
 
 def _propose_held_out(question: Question, runs: Runs) -> Question:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
+from scipy.special import stdtrit
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates, check_candidates
 from isoplan.engine.design.choice import best_sets
-from isoplan.engine.design.covariance import Covariance, covariance
-from isoplan.engine.design.estimand import Estimand, check_estimand, half_width
-from isoplan.engine.design.pretend import can_pretend, pretend_widths, scatter
+from isoplan.engine.design.covariance import Covariance, centred, covariance
+from isoplan.engine.design.estimand import Estimand, check_estimand, check_fit, half_width
+from isoplan.engine.design.pretend import can_pretend, degrees_of_freedom, pretend_widths, scatter
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.quantities import count
@@ -24,8 +26,6 @@ PAYS = 0.15
 """Smallest relative decrease of the width at which training pays."""
 COMPARED = 3
 """Number of sets per spend whose widths are simulated."""
-WITHIN = 1.96
-"""Normal score of the 95 % prediction interval of the cell that tests the law."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,29 @@ class Width:
     low: float = math.nan
     high: float = math.nan
 
+    def at_most(self, most: float) -> Width:
+        """Return the width with an expected value of at most ``most``; the range contains the expected value."""
+        expected = min(self.expected, most)
+        return Width(expected, float(np.minimum(self.low, expected)), float(np.maximum(self.high, expected)))
+
+
+Widths = tuple[Width, ...]
+"""One width per estimand."""
+
 
 @dataclass(frozen=True)
 class Rung:
-    """One spend of the ladder: the best set of cells for this spend, its cost, and the expected width."""
+    """One spend of the ladder: the best set of cells for this spend, its cost, and the expected widths."""
 
     spend: float
     cells: tuple[int, ...]
     cost: float
-    width: Width
+    widths: Widths
 
 
 @dataclass(frozen=True)
-class TestCell:
-    """The cell nearest to the place of the estimand, and the 95 % prediction interval of its loss."""
+class LawTest:
+    """The advised cell nearest to the place of the estimand, and the 95 % prediction interval of its y."""
 
     cell: int
     low: float
@@ -79,20 +88,18 @@ class Advice:
     """The cells to train next, as indices of the ``candidates``.
 
     ``rounds`` contains the cells of each round, in the order of training: the cheap cells first. ``now`` (k) are the
-    present half widths of the estimands, and ``after`` the expected half width of the first estimand after each round.
-    ``gains`` (m,) is the fraction by which each candidate alone would narrow the estimands. ``stop`` is the reason why
-    more training does not pay, or "".
+    present half widths of the ``estimands``, and ``after`` the expected half widths after each round. ``ladder``
+    contains the rungs of all spends in ``LADDER`` that pay for a cell. ``test`` is None if the first estimand has no
+    place.
     """
 
     candidates: Candidates
     estimands: tuple[Estimand, ...]
     rounds: tuple[tuple[int, ...], ...]
     now: tuple[float, ...]
-    after: tuple[Width, ...]
-    gains: Floats
+    after: tuple[Widths, ...]
     ladder: tuple[Rung, ...]
-    test: TestCell | None
-    stop: str = ""
+    test: LawTest | None
 
     @property
     def cells(self) -> tuple[int, ...]:
@@ -101,8 +108,20 @@ class Advice:
 
     @property
     def cost(self) -> float:
-        """Cost of all cells, in the unit of the candidates."""
+        """Cost of all cells."""
         return float(np.sum(self.candidates.cost[list(self.cells)]))
+
+    @property
+    def pays(self) -> bool:
+        """Whether the cells are expected to narrow the interval of an estimand by at least ``PAYS``."""
+        return self.would_pay(self.after[-1])
+
+    def would_pay(self, widths: Widths) -> bool:
+        """Return whether ``widths`` are narrower than the present widths by at least ``PAYS``, for some estimand."""
+        return any(
+            math.isfinite(width.expected) and width.expected <= (1 - PAYS) * now
+            for width, now in zip(widths, self.now, strict=True)
+        )
 
 
 def advise(
@@ -112,45 +131,46 @@ def advise(
     spend: Spend,
     *,
     whole: float | None = None,
-    tolerance: float = 0.0,
     hedge: bool = True,
     seed: int = 0,
 ) -> Advice:
     """Return the cells of ``candidates`` that narrow ``estimands`` most within ``spend``.
 
-    ``whole`` is the cost of the target run, for the ladder of spends. ``tolerance`` is the half width, as a fraction of
-    the first estimand, at which no more cells are needed. ``hedge`` allows for a smooth deviation of the runs from the
-    law. Equal inputs give equal advice. Raises PlannerError if the fit cannot answer an estimand, if candidates are
-    wrong, or if no candidate is affordable.
+    ``whole`` is the cost of the target run, for the ladder of spends. ``hedge`` allows for a smooth deviation of the
+    runs from the law. Equal inputs give equal advice. Raises PlannerError if the fit cannot answer an estimand, if
+    candidates are wrong, or if no candidate is affordable.
     """
+    check_fit(fit)
     for one in estimands:
         check_estimand(fit, one)
     check_candidates(fit, candidates)
     if np.min(candidates.cost) > spend.amount:
         raise PlannerError(
-            f"Spend: {count(spend.amount, 3)} {candidates.unit} do not pay for the cheapest candidate, which costs "
+            f"Spend: {count(spend.amount, 3)} FLOPs do not pay for the cheapest candidate, which costs "
             f"{count(float(np.min(candidates.cost)), 3)}. Raise the spend, or add cheaper candidates."
         )
+    now = tuple(half_width(fit.resampling, float(one.logs(fit.values)), one.logs(fit.draws)) for one in estimands)
     before = covariance(fit, candidates, estimands, hedge)
 
-    def promised(cells: Sequence[int], more: int = 1) -> Width:
-        return promise(fit, candidates, estimands, before, cells, seed + more)
+    def promised(cells: Sequence[int], more: int = 1) -> Widths:
+        return promise(fit, candidates, estimands, before, now, cells, seed + more)
+
+    def score(widths: Widths) -> float:
+        return _score(estimands, now, widths)
 
     spends = sorted({spend.amount, *(share * (whole or 0.0) for share in LADDER)} - {0.0})
-    rungs = {rung.spend: rung for rung in ladder(candidates, before, promised, spends, spend.cells)}
+    rungs = {rung.spend: rung for rung in ladder(candidates, before, promised, score, spends, spend.cells)}
     rounds = in_rounds(rungs[spend.amount].cells, candidates.cost, spend.rounds)
-    trained = [sum(rounds[: i + 1], ()) for i in range(len(rounds))]
-    found = Advice(
+    trained = list(accumulate(rounds))
+    return Advice(
         candidates,
         tuple(estimands),
         rounds,
-        tuple(half_width(fit.resampling, float(one.logs(fit.values)), one.logs(fit.draws)) for one in estimands),
-        _never_wider((*map(promised, trained[:-1]), rungs[spend.amount].width)),
-        1 - np.sqrt(np.maximum(1 - before.after().gains() / before.after().remaining, 0)),
+        now,
+        _never_wider((*map(promised, trained[:-1]), rungs[spend.amount].widths)),
         tuple(rung for rung in rungs.values() if whole),
-        test_cell(fit, candidates, estimands[0], spend.amount),
+        find_law_test(fit, candidates, estimands[0], trained[-1]),
     )
-    return replace(found, stop=_stop(found, tolerance))
 
 
 def in_rounds(cells: Sequence[int], cost: Floats, rounds: int) -> tuple[tuple[int, ...], ...]:
@@ -160,14 +180,24 @@ def in_rounds(cells: Sequence[int], cost: Floats, rounds: int) -> tuple[tuple[in
     return tuple(tuple(int(cell) for cell in part) for part in parts)
 
 
-def _never_wider(widths: Sequence[Width]) -> tuple[Width, ...]:
-    """Return the widths after successive rounds. The expected width never increases, up to the last round.
+def _score(estimands: Sequence[Estimand], now: Sequence[float], widths: Widths) -> float:
+    """Return the weighted sum of the squared widths, each divided by the present width; smaller is better."""
+    ratios = [width.expected / (x if math.isfinite(x) else 1.0) for width, x in zip(widths, now, strict=True)]
+    return float(sum(one.weight * ratio**2 for one, ratio in zip(estimands, ratios, strict=True)))
+
+
+def _never_wider(rounds: Sequence[Widths]) -> tuple[Widths, ...]:
+    """Return the widths after successive rounds. The expected widths never increase, up to those of the last round.
 
     The widths are simulated separately, so an earlier width can be smaller by chance than the last one.
     """
-    last = widths[-1].expected
-    least = np.minimum.accumulate([max(width.expected, last) for width in widths])
-    return tuple(replace(width, expected=float(x)) for width, x in zip(widths, least, strict=True))
+    found = list[Widths]()
+    for widths in rounds:
+        least = [max(width.expected, last.expected) for width, last in zip(widths, rounds[-1], strict=True)]
+        most = [one.expected for one in found[-1]] if found else [math.inf] * len(widths)
+        raised = [replace(width, expected=x) for width, x in zip(widths, least, strict=True)]
+        found.append(tuple(width.at_most(x) for width, x in zip(raised, most, strict=True)))
+    return tuple(found)
 
 
 def promise(
@@ -175,75 +205,65 @@ def promise(
     candidates: Candidates,
     estimands: Sequence[Estimand],
     before: Covariance,
+    now: Sequence[float],
     cells: Sequence[int],
     seed: int = 0,
-) -> Width:
-    """Return the expected half width of the first estimand after the training of ``cells``.
+) -> Widths:
+    """Return the expected half widths of the estimands after the training of ``cells``.
 
-    It is the median over simulated outcomes if the fit can be repeated with them, and otherwise follows from the
-    covariance. It is at most the present half width, because cells are not expected to widen an interval.
+    They are medians over simulated outcomes if the fit can be repeated with them, and otherwise follow from the
+    covariance. They are at most the present half widths ``now``, because cells are not expected to widen an interval.
     """
-    first = estimands[0]
-    now = half_width(fit.resampling, float(first.logs(fit.values)), first.logs(fit.draws))
     if can_pretend(fit):
-        widths = pretend_widths(fit, candidates.take(sorted(cells)), estimands, seed)[:, 0]
-        return Width(min(float(np.median(widths)), now), float(np.min(widths)), float(np.max(widths)))
-    return Width(now * float(np.sqrt(before.after(cells).variance[0] / before.variance[0])))
+        widths = pretend_widths(fit, candidates.take(sorted(cells)), estimands, seed)
+        found = [Width(float(np.median(x)), float(np.min(x)), float(np.max(x))) for x in widths.T]
+        return tuple(width.at_most(most) for width, most in zip(found, now, strict=True))
+    ratio = np.sqrt(before.after(cells).variance / before.variance)
+    return tuple(Width(x * float(part)) for x, part in zip(now, ratio, strict=True))
 
 
 def ladder(
     candidates: Candidates,
     before: Covariance,
-    promised: Callable[[Sequence[int], int], Width],
+    promised: Callable[[Sequence[int], int], Widths],
+    score: Callable[[Widths], float],
     spends: Sequence[float],
     most: int,
 ) -> Iterator[Rung]:
-    """Yield a rung for each of the increasing ``spends``: the set of at most ``most`` cells with the smallest width.
+    """Yield the rung of each of the increasing ``spends``: the set of at most ``most`` cells of the best ``score``.
 
-    ``promised(cells, seed)`` returns the expected width of a set. For each spend, the widths of the sets with the
-    smallest variances are compared. The width of the best set is then simulated again with another seed, because the
-    smallest of several simulated widths is too small on average. If the set of a smaller spend has a smaller width,
-    that set is used again. Spends that pay for no candidate are omitted.
+    ``promised(cells, seed)`` returns the expected widths of a set. For each spend, the sets of the least variance are
+    compared. The widths of the best of them are then simulated again with another seed, because the smallest of several
+    simulated widths is too small on average. If the set of a smaller spend has a better score, it is used again. Spends
+    that pay for no candidate are omitted.
     """
     best: Rung | None = None
     for spend in spends:
         sets = best_sets(before, candidates.cost, spend, most)[:COMPARED]
         if not sets:
             continue
-        cells = min(sets, key=lambda cells: promised(cells, 0).expected)
+        cells = min(sets, key=lambda cells: score(promised(cells, 0)))
         rung = Rung(spend, cells, float(np.sum(candidates.cost[list(cells)])), promised(cells, 1))
-        best = rung if best is None or rung.width.expected < best.width.expected else replace(best, spend=spend)
+        best = rung if best is None or score(rung.widths) < score(best.widths) else replace(best, spend=spend)
         yield best
 
 
-def test_cell(fit: Fit, candidates: Candidates, estimand: Estimand, most: float) -> TestCell | None:
-    """Return the affordable candidate nearest to the place of ``estimand``, in logarithms of the axes.
+def find_law_test(fit: Fit, candidates: Candidates, estimand: Estimand, cells: Sequence[int]) -> LawTest | None:
+    """Return the cell of ``cells`` that is nearest to the place of ``estimand``, in logarithms of the axes.
 
-    ``most`` is the maximum cost of the cell. The result is None if the estimand has no place.
+    Its prediction interval contains the uncertainty of the law and the noise of a run, by a quantile of Student's t
+    distribution. The result is None if the estimand has no place.
     """
-    axes = fit.law.axes
+    axes, at = fit.law.axes, candidates.take(cells).columns
     if any(axis not in estimand.at for axis in axes):
         return None
-    far = sum(np.log(candidates.columns[axis] / estimand.at[axis]) ** 2 for axis in axes)
-    cell = int(np.argmin(np.where(candidates.cost <= most, far, np.inf)))
-    at = {axis: x[cell : cell + 1] for axis, x in candidates.columns.items()}
-    best, draws = float(fit.predict(at)[0]), fit.predict_draws(at)[:, 0]
-    noise, log = scatter(fit), fit.spec.log_residuals
-    spread = np.std(np.log(draws)) if log else np.std(draws)
-    reach = WITHIN * math.hypot(float(spread), noise)
+    far = np.sum([np.log(at[axis] / estimand.at[axis]) ** 2 for axis in axes], axis=0)
+    nearest = int(np.argmin(far))
+    place = {axis: x[nearest : nearest + 1] for axis, x in at.items()}
+    log = fit.spec.log_residuals
+    best, draws = float(fit.predict(place)[0]), fit.predict_draws(place)
+    with np.errstate(all="ignore"):
+        spread = float(np.sqrt(np.sum(centred(np.log(draws) if log else draws) ** 2)))
+    reach = float(stdtrit(degrees_of_freedom(fit), 0.975)) * math.hypot(spread, scatter(fit))
     ends = (best * math.exp(-reach), best * math.exp(reach)) if log else (best - reach, best + reach)
-    return TestCell(cell, *ends)
-
-
-def pays(now: float, width: Width) -> bool:
-    """Return whether ``width`` is narrower than the present half width ``now`` by at least ``PAYS``."""
-    return not math.isfinite(now) or width.expected <= (1 - PAYS) * now
-
-
-def _stop(advice: Advice, tolerance: float) -> str:
-    """Return the reason why training does not pay, or ""."""
-    if tolerance and advice.now[0] <= math.log1p(tolerance):
-        return f"The 68 % interval is already within {100 * tolerance:g} %."
-    if not pays(advice.now[0], advice.after[-1]):
-        return f"All cells together would narrow the interval by less than {100 * PAYS:g} %."
-    return ""
+    return LawTest(int(cells[nearest]), *ends)

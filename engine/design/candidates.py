@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,14 +21,15 @@ PER_DECADE = 6
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """m cells: ``columns`` contains an array (m,) for each axis of a law, and ``cost`` (m,) is in ``unit``.
+    """m cells: ``columns`` contains an array (m,) for each axis of a law.
 
-    Rows with equal ``columns`` are repeats of a cell with another seed.
+    ``compute`` (m,) is the training compute in FLOPs. ``cost`` (m,) is the cost that the spend pays for, in FLOPs: the
+    compute and a charge per cell.
     """
 
     columns: Mapping[str, Floats]
+    compute: Floats
     cost: Floats
-    unit: str = "FLOPs"
 
     def __len__(self) -> int:
         return len(self.cost)
@@ -36,13 +37,13 @@ class Candidates:
     def take(self, index: Sequence[int] | Ints) -> Candidates:
         """Return the cells at ``index``, in the order of ``index``."""
         at = np.asarray(index, np.int64)
-        return Candidates({axis: x[at] for axis, x in self.columns.items()}, self.cost[at], self.unit)
+        return Candidates({axis: x[at] for axis, x in self.columns.items()}, self.compute[at], self.cost[at])
 
     def with_charge(self, charge: float) -> Candidates:
         """Return the cells with ``charge`` added to the cost of each cell. Raises PlannerError if it is negative."""
         if not (np.isfinite(charge) and charge >= 0):
             raise PlannerError(f"Charge per run: {charge:g} is not a cost. Give zero or a positive number.")
-        return Candidates(self.columns, self.cost + charge, self.unit)
+        return replace(self, cost=self.cost + charge)
 
 
 def check_candidates(fit: Fit, cells: Candidates) -> None:
@@ -71,19 +72,6 @@ def _refuse(wrong: Bools, why: str) -> None:
         raise PlannerError(f"Candidates: in row {int(np.flatnonzero(wrong)[0]) + 1:,}, {why}")
 
 
-def check_repeats(cells: Candidates, seeded: bool) -> None:
-    """Raise PlannerError if two rows are the same cell, unless the rows are ``seeded`` (have a seed each)."""
-    rows = np.column_stack([*cells.columns.values()])
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    again = np.flatnonzero(first[inverse.ravel()] != np.arange(len(rows)))
-    if len(again) and not seeded:
-        row = int(again[0])
-        raise PlannerError(
-            f"Candidates: rows {int(first[inverse.ravel()[row]]) + 1:,} and {row + 1:,} are the same cell. Remove one, "
-            "or add a column seed if it is a repeat."
-        )
-
-
 def grid_candidates(
     N: tuple[float, float], D: tuple[float, float], rule: ComputeRule, most: float, per_decade: int = PER_DECADE
 ) -> Candidates:
@@ -100,7 +88,7 @@ def grid_candidates(
             f"Spend: the cheapest cell of the grid costs {count(float(cost.min()), 3)} FLOPs and the most expensive "
             f"allowed cell {count(most, 3)}. Raise the spend, or widen the grid to smaller cells."
         )
-    return Candidates({"N": at[0][kept], "D": at[1][kept]}, cost[kept])
+    return Candidates({"N": at[0][kept], "D": at[1][kept]}, cost[kept], cost[kept])
 
 
 def _steps(low: float, high: float, per_decade: int) -> Floats:

@@ -90,9 +90,9 @@ def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge
     estimands, so that ``remaining`` starts at the sum of the weights.
     """
     assert fit.runs is not None
-    z = _centred(_losses(fit, cells.columns))
-    q = _centred(np.column_stack([one.logs(fit.draws) for one in estimands]))
-    measured = _centred(_losses(fit, fit.runs.columns))
+    z = centred(_losses(fit, cells.columns))
+    q = centred(np.column_stack([one.logs(fit.draws) for one in estimands]))
+    measured = centred(_losses(fit, fit.runs.columns))
     relative = fit.runs.weight / np.mean(fit.runs.weight)
     # The leverages of the runs add up to the number of free parameters.
     free = max(len(fit.law.names) - len(fit.spec.fixed), 1)
@@ -112,11 +112,12 @@ def _losses(fit: Fit, columns: Mapping[str, Floats]) -> Floats:
         return np.log(predicted) if fit.spec.log_residuals else predicted
 
 
-def _centred(x: Floats) -> Floats:
-    """Clip each column of ``x`` (r, m), subtract its mean, and divide by sqrt(r - 1). NaN counts as the mean.
+def centred(x: Floats) -> Floats:
+    """Clip each column of ``x`` (r, m), subtract its mean, and divide by sqrt(r - 1).
 
-    The product of two such matrices is a covariance.
+    Values that are not finite count as the mean. The product of two such matrices is a covariance.
     """
+    x = np.where(np.isfinite(x), x, np.nan)
     low, high = np.nanquantile(x, (CLIPPED, 1 - CLIPPED), axis=0)
     clipped = np.clip(x, low, high)
     return np.nan_to_num(clipped - np.nanmean(clipped, axis=0)) / np.sqrt(max(len(x) - 1, 1))
@@ -138,7 +139,7 @@ def _deviation(
         if any(axis not in one.at for axis in axes):
             continue
         place = {axis: np.array([one.at[axis]]) for axis in axes}
-        loss = _centred(_losses(fit, place))[:, 0]
+        loss = centred(_losses(fit, place))[:, 0]
         slope = float(loss @ q[:, i] / (loss @ loss)) if loss @ loss > 0 else 0.0
         there = np.log([[one.at[axis] for axis in axes]])
         shared[:, i] = slope * size * _near(at, there)[:, 0]

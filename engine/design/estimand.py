@@ -16,6 +16,8 @@ from isoplan.engine.laws.law import Values
 
 LEVEL = 0.68
 """Level of the intervals that the advice narrows."""
+SAME = 1e-9
+"""Standard deviation of the logarithms of a quantity below which its resamples count as equal."""
 USABLE = 0.5
 """Minimum fraction of the resamples in which a quantity is a positive finite number."""
 
@@ -36,24 +38,36 @@ class Estimand:
     weight: float = 1.0
 
     def logs(self, values: Values) -> Floats:
-        """Return the natural logarithm of the quantity; NaN where it is not positive and finite."""
+        """Return the natural logarithm of the quantity: NaN where it is not positive, infinite where it is infinite."""
         with np.errstate(all="ignore"):
             found = np.asarray(self.value(values), float)
-            return np.where((found > 0) & np.isfinite(found), np.log(found), np.nan)
+            return np.where(found > 0, np.log(found), np.nan)
+
+
+def check_fit(fit: Fit) -> None:
+    """Raise PlannerError if ``fit`` has no resamples or does not keep its runs."""
+    if not len(fit.resamples) or fit.runs is None:
+        raise PlannerError(
+            "The law has no resamples, or the fit does not keep its runs, so it is unknown how much a cell would "
+            "narrow an answer. Fit a law that is a sum of terms, such as chinchilla, to at most 10,000 runs."
+        )
 
 
 def check_estimand(fit: Fit, estimand: Estimand) -> None:
-    """Raise PlannerError if ``fit`` cannot answer ``estimand``: in the best fit, or in too many resamples."""
-    if not len(fit.resamples) or fit.runs is None:
-        raise PlannerError(
-            "The law has no resamples of its own runs, so it is unknown how much a cell would narrow an answer. Fit "
-            "the law to a run table."
-        )
-    known = np.isfinite(estimand.logs(fit.draws))
+    """Raise PlannerError if ``fit`` cannot answer ``estimand``, or if no cell can narrow it.
+
+    The fit cannot answer it if the best fit or too many resamples give no positive finite number.
+    """
+    logs = estimand.logs(fit.draws)
+    known = np.isfinite(logs)
     if not np.isfinite(estimand.logs(fit.values)) or np.mean(known) < USABLE:
         raise PlannerError(
             f"{estimand.name}: this fit gives a positive number in only {np.mean(known):.0%} of its resamples. Ask for "
             "a quantity nearer to the runs, or add runs first."
+        )
+    if np.std(logs[known]) < SAME:
+        raise PlannerError(
+            f"{estimand.name}: all resamples give the same value, so cells cannot narrow it. Narrow another quantity."
         )
 
 

@@ -32,8 +32,8 @@ NORMAL = 1.4826
 
 
 def can_pretend(fit: Fit) -> bool:
-    """Return whether simulated outcomes can be refitted: the law is a sum of terms, fitted alone and without priors."""
-    return fit.law.estimator == "surface" and not fit.spec.prior and not fit.spec.share and fit.runs is not None
+    """Return whether simulated outcomes can be refitted: the fit has no priors."""
+    return not fit.spec.prior
 
 
 def pretend_widths(
@@ -104,7 +104,7 @@ def _outcomes(fit: Fit, cells: Candidates, estimand: Estimand, seed: int, outcom
     """
     assert fit.runs is not None
     logs = estimand.logs(fit.draws)
-    order = np.argsort(logs, kind="stable")[: int(np.sum(np.isfinite(logs)))]  # NaN is sorted last
+    order = np.argsort(logs, kind="stable")[: int(np.sum(np.isfinite(logs)))]  # infinity and NaN are sorted last
     truth = fit.resamples[order[np.int64((np.arange(outcomes) + 0.5) / outcomes * len(order))]]
     random = np.random.default_rng([seed, fit.spec.seed])
     freedom = degrees_of_freedom(fit)

@@ -9,9 +9,9 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.design.advice import Advice, Spend, advise
+from isoplan.engine.design.advice import LADDER, Advice, Spend, advise
 from isoplan.engine.design.candidates import Candidates, grid_candidates
-from isoplan.engine.design.estimand import Estimand
+from isoplan.engine.design.estimand import Estimand, check_fit
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
@@ -65,8 +65,9 @@ def next_cells(
     if not fit.law.is_surface or set(fit.law.axes) != set(AXES):
         raise PlannerError(
             f"The law {fit.law.name} is not a surface over N and D alone, so the cost of a cell is unknown. Fit "
-            "chinchilla, or a formula over N and D."
+            "chinchilla."
         )
+    check_fit(fit)
     task = task_of(fit, question, rule)
     best = task.best(fit)
     whole = float(best.C)
@@ -76,7 +77,7 @@ def next_cells(
     estimands = [_estimand(fit, task, name, place) for name in narrow]
     amount = spend.amount(whole)
     ranges = [_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True)]
-    candidates = grid_candidates(ranges[0], ranges[1], rule, amount)
+    candidates = grid_candidates(ranges[0], ranges[1], rule, max(amount, LADDER[-1] * whole))
     advice = advise(
         fit,
         estimands,

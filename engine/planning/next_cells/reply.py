@@ -16,9 +16,9 @@ from isoplan.engine.planning.next_cells.text import (
     cell_rows,
     document,
     ladder_rows,
+    law_test_sentence,
     percent,
     round_rows,
-    test_sentence,
 )
 from isoplan.engine.planning.questions.answer import Answer, Part, Table
 from isoplan.engine.planning.questions.chart import Axis, Chart, Curve, Marker
@@ -44,9 +44,9 @@ def answer(fit: Fit, given: Given) -> Answer:
     parts = [
         Part(_table(cell_rows(found), "The cells in the order of training."), partial(chart_ladder, found),
              caption="The star is the advised spend; the band is the range over simulated outcomes.",
-             folded=bool(found.advice.stop)),
+             folded=not found.advice.pays),
         Part(_table(round_rows(found), "The expected interval after each round."), title="After each round",
-             folded=bool(found.advice.stop)),
+             folded=not found.advice.pays),
         Part(_table(ladder_rows(found), "Spends and the intervals that they are expected to reach."),
              title="Other spends"),
     ]  # fmt: skip
@@ -56,7 +56,7 @@ def answer(fit: Fit, given: Given) -> Answer:
         document(found, options, given.file, given.group),
         (),
         f"next cells for {asked(found)}",
-        tuple(filter(None, [test_sentence(found)])),
+        tuple(filter(None, [law_test_sentence(found)])),
         parts=tuple(part for part in parts if part.table is not None and part.table.rows),
     )
 
@@ -73,28 +73,33 @@ def _table(lines: list[tuple[str, ...]], alt: str) -> Table:
 
 
 def chart_ladder(found: NextCells) -> Chart:
-    """Return the chart of the expected half width against the spend."""
+    """Return the chart of the expected half width of the first narrowed quantity against the spend.
+
+    Spends without a bounded interval are omitted.
+    """
     advice = found.advice
-    spends = np.array([rung.cost for rung in advice.ladder])
-    order = np.argsort(spends, kind="stable")
+    rungs = sorted((r for r in advice.ladder if np.isfinite(r.widths[0].expected)), key=lambda rung: rung.cost)
+    spends = np.array([rung.cost for rung in rungs])
     expected, low, high = (
-        np.array([100 * np.expm1(getattr(rung.width, name)) for rung in advice.ladder])[order]
+        np.array([100 * np.expm1(getattr(rung.widths[0], name)) for rung in rungs])
         for name in ("expected", "low", "high")
     )
-    spends = spends[order]
-    now, then = (100 * float(np.expm1(x)) for x in (advice.now[0], advice.after[-1].expected))
-    everywhere = np.ones(len(spends), bool)
-    most = float(np.max(np.r_[expected, then]))
-    top = 1.1 * min(float(np.max(np.r_[high, now, most])), 3 * most)
+    now, then = (100 * float(np.expm1(x)) for x in (advice.now[0], advice.after[-1][0].expected))
+    bounded = np.r_[expected, then, 1.0][np.isfinite(np.r_[expected, then, 1.0])]
+    seen = np.r_[bounded, now, high]
+    top = 1.1 * min(float(np.max(seen[np.isfinite(seen)])), 3 * float(np.max(bounded)))
+    band = (np.minimum(low, top), np.minimum(high, top)) if np.isfinite(low).all() else None
     ends = np.r_[spends, advice.cost]
+    everywhere = np.ones(len(spends), bool)
+    star = Marker(advice.cost, then, f"<b>Advised</b><br>{power10(advice.cost)} FLOPs<br>± {then:.2g} %")
     return Chart(
         "next-cells",
         f"Expected half width of the 68 % interval of {asked(found)} against the compute spent on cells: now "
-        f"{percent(advice.now[0])}, then {percent(advice.after[-1].expected)}.",
+        f"{percent(advice.now[0])}, then {percent(advice.after[-1][0].expected)}.",
         Axis("Compute spent on cells", float(ends.min()) / SPACE, float(ends.max()) * SPACE, "FLOPs", log=True),
         Axis("Half width of the 68 % interval", 0.0, top, "%"),
         curves=(Curve(spends, expected, everywhere, everywhere, hover="%{x:.2e} FLOPs<br>± %{y:.2g} %<extra></extra>",
-                      band=(np.minimum(low, top), np.minimum(high, top))),),
-        markers=(Marker(advice.cost, then, f"<b>Advised</b><br>{power10(advice.cost)} FLOPs<br>± {then:.2g} %"),),
+                      band=band),),
+        markers=(star,) if np.isfinite(then) else (),
         columns={"spend": spends, "expected": expected, "low": low, "high": high},
     )  # fmt: skip

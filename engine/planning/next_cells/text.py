@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from isoplan.engine.arrays import finite
-from isoplan.engine.design.advice import Rung, Width, pays
+from isoplan.engine.design.advice import PAYS, Rung, Width, Widths
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.format import aligned
@@ -15,8 +17,11 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, reading, script
 from isoplan.engine.planning.next_cells.answer import NextCells
 from isoplan.engine.planning.plan.document import limits_literal
-from isoplan.engine.quantities import count, power10
+from isoplan.engine.quantities import count, number, power10
 
+FACTOR = math.log(1.25)
+"""Half width, in logarithms, above which an interval is written as a factor and not in percent."""
+STARRED = ("N", "D")
 HOMES = {
     "Question": "isoplan.engine.planning",
     "TypedSpend": "isoplan.engine.planning.next_cells.typed",
@@ -26,104 +31,115 @@ HOMES = {
 
 
 def percent(width: float) -> str:
-    """Return ``width``, half the width of an interval of a logarithm, as text such as "± 5.7 %"."""
+    """Return half the width of an interval of a logarithm as text, such as "± 5.7 %" or "×/÷ 3.2"."""
     if not math.isfinite(width):
         return "not bounded"
-    if width > math.log(2):
-        return f"a factor {math.exp(width):.2g}"
+    if width > FACTOR:
+        return f"×/÷ {number(math.exp(width), 2)}"
     return f"± {100 * math.expm1(width):.2g} %"
 
 
 def between(width: Width) -> str:
-    """Return the range of an expected width as text; empty if the width was not simulated."""
-    if math.isnan(width.low):
-        return ""
-    return f"{percent(width.low)} to {percent(width.high)}"
+    """Return the range of an expected width as text; empty if it was not simulated."""
+    return "" if math.isnan(width.low) else f"{percent(width.low)} to {percent(width.high)}"
+
+
+def share(found: NextCells, flops: float) -> str:
+    """Return ``flops`` as a share of the target run, such as "5 %"."""
+    return f"{number(100 * flops / found.whole, 2)} %"
 
 
 def asked(found: NextCells) -> str:
     """Return the first narrowed quantity as a phrase, such as "the loss at 10^20 FLOPs"."""
     name, q = found.advice.estimands[0].name, found.question
     of = f"at {power10(q.value)} FLOPs" if q.kind == "budget" else f"for {found.fit.spec.y} {q.value:.4g}"
-    return f"{'the ' if name not in ('N', 'D') else ''}{name}{'*' if name in ('N', 'D') else ''} {of}"
+    return f"{'the ' if name not in STARRED else ''}{short(name)} {of}"
+
+
+def short(name: str) -> str:
+    """Return the name of a narrowed quantity; N and D of an optimum have a star."""
+    return f"{name}*" if name in STARRED else name
 
 
 def sentence(found: NextCells) -> str:
     """Return the advice in one sentence."""
     advice, n = found.advice, len(found.advice.cells)
-    if advice.stop:
-        paying = [r for r in advice.ladder if r.spend > found.spend and pays(advice.now[0], r.width)]
+    if not advice.pays:
+        paying = [rung for rung in advice.ladder if rung.spend > found.spend and advice.would_pay(rung.widths)]
         more = f" {_spent(found, paying[0])}" if paying else ""
-        return f"This spend does not pay. {advice.stop}{more}"
-    share = advice.cost / found.whole
+        little = f"by less than {100 * PAYS:g} %"
+        return f"This spend does not pay. Its cells would narrow {_narrowed(found)} {little}.{more}"
     rounds = f" in {len(advice.rounds)} rounds" if len(advice.rounds) > 1 else ""
-    return (
-        f"Train {n} cell{'s' if n > 1 else ''}{rounds} for {power10(advice.cost)} FLOPs ({100 * share:.2g} % of the "
-        f"target run). The 68 % interval of {asked(found)}, now {percent(advice.now[0])}, is then expected to be "
-        f"{percent(advice.after[-1].expected)}."
-    )
+    changes = [
+        f"{asked(found) if i == 0 else short(one.name)}, now {percent(now)}, is then expected to be "
+        f"{percent(then.expected)}"
+        for i, (one, now, then) in enumerate(zip(advice.estimands, advice.now, advice.after[-1], strict=True))
+    ]
+    spend = f"{power10(advice.cost)} FLOPs ({share(found, advice.cost)} of the target run)"
+    train = f"Train {n} cell{'s' if n > 1 else ''}{rounds} for {spend}."
+    return f"{train} The 68 % interval of {'; that of '.join(changes)}."
+
+
+def _narrowed(found: NextCells) -> str:
+    return f"the 68 % interval of {asked(found)}" if len(found.advice.now) == 1 else "each 68 % interval"
 
 
 def _spent(found: NextCells, rung: Rung) -> str:
     """Return a sentence on the interval that the spend of ``rung`` is expected to reach."""
-    then, now = percent(rung.width.expected), percent(found.advice.now[0])
-    return f"With {100 * rung.spend / found.whole:.2g} % of the target run, it is expected to be {then} (now {now})."
+    then, now = percent(rung.widths[0].expected), percent(found.advice.now[0])
+    return f"With {share(found, rung.spend)} of the target run, it is expected to be {then} (now {now})."
 
 
-def test_sentence(found: NextCells) -> str:
+def law_test_sentence(found: NextCells) -> str:
     """Return a sentence on the cell that tests the law near the answer; empty if there is none."""
     test = found.advice.test
-    if test is None:
+    if test is None or not found.advice.pays:
         return ""
-    at = found.advice.candidates.columns
+    position = found.advice.cells.index(test.cell) + 1
     return (
-        f"The cell with N = {count(float(at['N'][test.cell]), 3)} and D = {count(float(at['D'][test.cell]), 3)} tests "
-        f"the law nearest to the answer: its {found.fit.spec.y} should be between {test.low:.4g} and {test.high:.4g} "
-        "(95 %). Outside this range, the law is wrong there, and the expected widths do not hold."
+        f"Cell {position} tests the law nearest to the answer: its {found.fit.spec.y} should be between {test.low:.4g} "
+        f"and {test.high:.4g} (95 %). Outside this range, the law is probably wrong there, and the expected intervals "
+        "do not hold."
     )
 
 
 def cell_rows(found: NextCells) -> list[tuple[str, ...]]:
     """Return the table of the cells as texts: first the headings, then one row per cell in the order of training."""
     advice, at = found.advice, found.advice.candidates
-    rows: list[tuple[str, ...]] = [("Cell", "Round", "N", "D", "Compute", "Of the target run")]
-    number = 0
+    charged = bool(np.any(at.cost != at.compute))
+    rows: list[tuple[str, ...]] = [("Cell", "Round", "N", "D", "Compute", "Of the target run", *(["Cost"] * charged))]
     for i, cells in enumerate(advice.rounds):
         for cell in cells:
-            number += 1
-            cost = float(at.cost[cell])
-            rows.append(
-                (
-                    str(number),
-                    str(i + 1),
-                    count(float(at.columns["N"][cell]), 3),
-                    count(float(at.columns["D"][cell]), 3),
-                    power10(cost),
-                    f"{100 * cost / found.whole:.2g} %",
-                )
-            )
+            sizes = (count(float(at.columns[axis][cell]), 3) for axis in ("N", "D"))
+            compute, cost = float(at.compute[cell]), float(at.cost[cell])
+            own = (str(len(rows)), str(i + 1), *sizes, power10(compute), share(found, compute))
+            rows.append((*own, *([power10(cost)] if charged else [])))
     return rows
 
 
 def round_rows(found: NextCells) -> list[tuple[str, ...]]:
-    """Return the expected interval after each round as texts."""
-    rows: list[tuple[str, ...]] = [
-        ("After", "Expected 68 % interval", "Range"),
-        ("now", percent(found.advice.now[0]), ""),
-    ]
-    rows += [(f"round {i + 1}", percent(w.expected), between(w)) for i, w in enumerate(found.advice.after)]
-    return rows
+    """Return the expected intervals after each round as texts."""
+    rows: list[tuple[str, ...]] = [("After", *_heads(found))]
+    rows.append(("now", *(text for now in found.advice.now for text in (percent(now), ""))))
+    return [*rows, *((f"round {i + 1}", *_cells(widths)) for i, widths in enumerate(found.advice.after))]
 
 
 def ladder_rows(found: NextCells) -> list[tuple[str, ...]]:
     """Return the ladder of spends as texts."""
-    head = ("Spend", "Of the target run", "Cells", "Expected 68 % interval", "Range")
-    return [head, *(_rung(found, rung) for rung in found.advice.ladder)]
+    rows: list[tuple[str, ...]] = [("Spend", "Of the target run", "Cells", *_heads(found))]
+    for rung in found.advice.ladder:
+        rows.append((power10(rung.spend), share(found, rung.spend), str(len(rung.cells)), *_cells(rung.widths)))
+    return rows
 
 
-def _rung(found: NextCells, rung: Rung) -> tuple[str, ...]:
-    share = f"{100 * rung.spend / found.whole:.2g} %"
-    return power10(rung.spend), share, str(len(rung.cells)), percent(rung.width.expected), between(rung.width)
+def _heads(found: NextCells) -> list[str]:
+    """Return the headings of the expected interval and its range, for each narrowed quantity."""
+    names = [f" of {short(one.name)}" if len(found.advice.estimands) > 1 else "" for one in found.advice.estimands]
+    return [text for name in names for text in (f"Expected 68 % interval{name}", "Range")]
+
+
+def _cells(widths: Widths) -> list[str]:
+    return [text for width in widths for text in (percent(width.expected), between(width))]
 
 
 def as_text(found: NextCells) -> str:
@@ -131,7 +147,7 @@ def as_text(found: NextCells) -> str:
     blocks = [sentence(found), "\n".join(aligned(cell_rows(found))), "\n".join(aligned(round_rows(found)))]
     if found.advice.ladder:
         blocks.append("\n".join(aligned(ladder_rows(found))))
-    return "\n\n".join([*blocks, *filter(None, [test_sentence(found)]), f"Compute rule: {found.rule.text}."])
+    return "\n\n".join([*blocks, *filter(None, [law_test_sentence(found)]), f"Compute rule: {found.rule.text}."])
 
 
 def to_json(found: NextCells) -> dict[str, Any]:
@@ -141,7 +157,7 @@ def to_json(found: NextCells) -> dict[str, Any]:
     """
     advice, at = found.advice, found.advice.candidates
     cells = [
-        {"round": i + 1, "N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.cost[c])}
+        {"round": i + 1, "N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.compute[c])}
         for i, part in enumerate(advice.rounds)
         for c in part
     ]
@@ -156,9 +172,10 @@ def to_json(found: NextCells) -> dict[str, Any]:
         "narrow": [one.name for one in advice.estimands],
         "next_cells": cells,
         "now": [finite(x) for x in advice.now],
-        "after": [_width(w) for w in advice.after],
+        "after": [[_width(w) for w in widths] for widths in advice.after],
         "ladder": [
-            {"spend": r.spend, "cells": len(r.cells), "cost": r.cost, "width": _width(r.width)} for r in advice.ladder
+            {"spend": r.spend, "cells": len(r.cells), "cost": r.cost, "widths": [_width(w) for w in r.widths]}
+            for r in advice.ladder
         ],
         "test": None
         if test is None
@@ -169,7 +186,7 @@ def to_json(found: NextCells) -> dict[str, Any]:
             "high95": test.high,
         },
         "target_compute": found.whole,
-        "stop": advice.stop,
+        "pays": advice.pays,
         "sentence": sentence(found),
         "warnings": [],
     }
@@ -186,11 +203,11 @@ def document(found: NextCells, options: Mapping[str, Any], fit: str = "fit.json"
     the script reads, and ``group`` selects a group of runs in this file.
     """
     at, lines = found.advice.candidates, list[Line]()
-    for number, cell in enumerate(found.advice.cells, 1):
+    for position, cell in enumerate(found.advice.cells, 1):
         for axis, unit in (("N", "parameters"), ("D", sample_unit(found.fit))):
-            lines.append((f"Cell {number}: {axis}", Quantity(float(at.columns[axis][cell]), unit=unit)))
-        lines.append((f"Cell {number}: compute", Quantity(float(at.cost[cell]), unit="FLOPs")))
-    notes = (*filter(None, [test_sentence(found)]), f"Compute rule: {found.rule.text}.")
+            lines.append((f"Cell {position}: {axis}", Quantity(float(at.columns[axis][cell]), unit=unit)))
+        lines.append((f"Cell {position}: compute", Quantity(float(at.compute[cell]), unit="FLOPs")))
+    notes = (*filter(None, [law_test_sentence(found)]), f"Compute rule: {found.rule.text}.")
     return Document(sentence(found), tuple(lines), notes, to_json(found), _script(found, options, fit, group))
 
 

@@ -184,7 +184,7 @@ def test_a_sweep_of_another_setting_is_left_out_by_a_filter(db: Database, open_p
     rows = "".join(f"{n:g},{d:g},64,{3 + n**-0.1 + d**-0.1:.5g}\n" for n in (1e6, 4e6, 1e7) for d in (1e8, 4e8, 1e9))
     rows += "".join(f"4e6,4e8,{k},{3.1 - k / 1e4:.5g}\n" for k in (16, 32, 128))
     at = upload(open_page("data"), f"N,D,negatives,loss\n{rows}".encode(), "sweep.csv")
-    asked = "3 of 12 runs vary negatives at a fixed size. The other runs have negatives = 64."
+    asked = "3 of 12 runs vary negatives at fixed sizes. The other runs have negatives = 64."
     assert asked in written(at)
     press(at, "Fit on negatives = 64")
     assert at.query_params["where"] == "negatives = 64"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.design.advice import Spend, advise, in_rounds
-from isoplan.engine.design.candidates import Candidates, check_repeats, grid_candidates
+from isoplan.engine.design.advice import Spend, advise, find_law_test, in_rounds
+from isoplan.engine.design.candidates import Candidates, grid_candidates
 from isoplan.engine.design.estimand import Estimand
 from isoplan.engine.design.pretend import pretend_widths, scatter
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit
+from isoplan.engine.laws.law import Values
+from isoplan.engine.planning.optimum.frontier import frontier
 from tests.engine.design.tables import BUDGET, LAW, RULE, TRUTH, fitted, loss_at, runs, table
 
 CELLS = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.05 * BUDGET, 4)
@@ -29,8 +32,8 @@ def test_the_advice_is_within_the_spend_and_repeats() -> None:
     assert one.cost <= spend.amount
     costs = [float(CELLS.cost[cell]) for cell in one.cells]
     assert costs == sorted(costs)
-    assert one.after[-1].expected < 0.8 * one.now[0]
-    expected = [rung.width.expected for rung in one.ladder]
+    assert one.after[-1][0].expected < 0.8 * one.now[0]
+    expected = [rung.widths[0].expected for rung in one.ladder]
     assert [rung.spend for rung in one.ladder] == pytest.approx(
         [share * BUDGET for share in (0.01, 0.02, 0.05, 0.1, 0.2)]
     )
@@ -52,7 +55,7 @@ def test_the_expected_width_is_reached() -> None:
         one = loss_at()
         ends = after.resampling.interval(float(one.logs(after.values)), one.logs(after.draws), 0.68)
         assert ends is not None
-        ratios.append((ends[1] - ends[0]) / 2 / advice.after[-1].expected)
+        ratios.append((ends[1] - ends[0]) / 2 / advice.after[-1][0].expected)
     assert 0.6 < np.median(ratios) < 1.5, ratios
 
 
@@ -69,7 +72,7 @@ def test_widths_of_a_linear_law_are_those_of_linear_regression() -> None:
         return v["E"] + v["A"] * at["N"] ** -v["alpha"] + v["B"] * at["D"] ** -v["beta"]
 
     one = Estimand("loss", "loss", value, at)  # type: ignore[arg-type]
-    cells = Candidates({"N": np.array([1e6, 1e6]), "D": np.array([1e8, 1e6])}, np.ones(2))
+    cells = Candidates({"N": np.array([1e6, 1e6]), "D": np.array([1e8, 1e6])}, np.ones(2), np.ones(2))
     widths = pretend_widths(made, cells, [one], outcomes=40)[:, 0]
     assert made.runs is not None
     columns = {axis: np.r_[made.runs.columns[axis], cells.columns[axis]] for axis in ("N", "D")}
@@ -86,25 +89,52 @@ def test_rounds_train_the_cheap_cells_first() -> None:
     assert in_rounds((3,), np.array([1.0, 5.0, 3.0, 3.0]), 4) == ((3,),)
 
 
-def test_the_test_cell_has_the_prediction_interval_of_its_loss() -> None:
+def test_the_test_cell_is_the_advised_cell_nearest_to_the_answer() -> None:
     made = fitted()
-    test = advise(made, [loss_at()], CELLS, Spend(0.05 * BUDGET)).test
+    advice = advise(made, [loss_at()], CELLS, Spend(0.05 * BUDGET))
+    test, cells = advice.test, list(advice.cells)
     assert test is not None
-    far = sum(np.log(CELLS.columns[axis] / loss_at().at[axis]) ** 2 for axis in ("N", "D"))
-    assert test.cell == int(np.argmin(far))
+    far = np.sum([np.log(CELLS.columns[axis] / loss_at().at[axis]) ** 2 for axis in ("N", "D")], axis=0)
+    assert test.cell == cells[int(np.argmin(far[cells]))]
     truth = LAW.predict(np.array(TRUTH), {axis: x[test.cell] for axis, x in CELLS.columns.items()})
     assert test.low < float(truth) < test.high
+    failed = replace(made, resamples=np.vstack([made.resamples[1:], np.full((1, 5), np.nan)]))
+    lost = find_law_test(failed, CELLS, loss_at(), cells)
+    assert lost is not None
+    assert lost.high == pytest.approx(test.high, rel=0.01)
 
 
-def test_nothing_pays_if_the_interval_is_narrow_enough() -> None:
-    advice = advise(fitted(60, 1e-3), [loss_at(1e13)], CELLS, Spend(0.05 * BUDGET), tolerance=0.05)
-    assert advice.stop == "The 68 % interval is already within 5 %."
+def test_cells_do_not_pay_if_they_hardly_narrow_the_interval() -> None:
+    corner = CELLS.take([0, 1])  # the smallest N and D
+    assert not advise(fitted(60), [loss_at(1e13)], corner, Spend(0.05 * BUDGET)).pays
+    assert advise(fitted(), [loss_at()], CELLS, Spend(0.05 * BUDGET)).pays
+
+
+def test_several_quantities_are_narrowed_at_once() -> None:
+    one, made = loss_at(), fitted()
+    size = Estimand("N", "", lambda v: frontier(LAW, v, np.asarray(BUDGET), RULE).N, one.at)
+    both = advise(made, [one, size], CELLS, Spend(0.05 * BUDGET))
+    assert all(then.expected < now for then, now in zip(both.after[-1], both.now, strict=True))
+    alone = advise(made, [size], CELLS, Spend(0.05 * BUDGET))
+    assert alone.now[0] == both.now[1]
+
+
+def test_an_unreachable_value_makes_the_interval_unbounded() -> None:
+    """A fifth of the resamples gives an infinite value, so the 68 % interval has no upper end."""
+    made = fitted()
+
+    def value(v: Values) -> Floats:
+        return np.where(v["E"] > np.quantile(made.draws["E"], 0.8), np.inf, v["E"])
+
+    advice = advise(made, [Estimand("cost", "", value)], CELLS, Spend(0.05 * BUDGET))
+    assert math.isinf(advice.now[0])
+    assert not advice.pays or math.isfinite(advice.after[-1][0].expected)
 
 
 WRONG = {
     "no cell": (CELLS.take([]), "there is no cell"),
     "no cost": (replace(CELLS.take([0, 1]), cost=np.array([1.0, np.nan])), "in row 2, the cost is not a positive"),
-    "no D": (Candidates({"N": np.ones(1)}, np.ones(1)), "the column D of the law is missing"),
+    "no D": (Candidates({"N": np.ones(1)}, np.ones(1), np.ones(1)), "the column D of the law is missing"),
     "negative N": (replace(CELLS.take([0]), columns={"N": -np.ones(1), "D": np.ones(1)}), "in row 1, N is not a posi"),
     "too dear": (replace(CELLS.take([0]), cost=np.array([1e20])), "do not pay for the cheapest candidate"),
 }
@@ -123,8 +153,11 @@ def test_a_quantity_that_the_fit_cannot_answer_is_one_sentence() -> None:
         advise(fitted(), [never], CELLS, Spend(0.05 * BUDGET))
 
 
-def test_a_cell_that_occurs_twice_needs_a_seed() -> None:
-    cells = CELLS.take([0, 1, 0])
-    check_repeats(cells, seeded=True)
-    with pytest.raises(PlannerError, match="rows 1 and 3 are the same cell"):
-        check_repeats(cells, seeded=False)
+def test_a_quantity_without_variance_is_one_sentence() -> None:
+    with pytest.raises(PlannerError, match="N: all resamples give the same value, so cells cannot narrow it"):
+        advise(fitted(), [Estimand("N", "", lambda v: np.full(np.shape(v["E"]), 1e6))], CELLS, Spend(0.05 * BUDGET))
+
+
+def test_a_fit_without_runs_is_one_sentence() -> None:
+    with pytest.raises(PlannerError, match="the fit does not keep its runs"):
+        advise(replace(fitted(), runs=None), [loss_at()], CELLS, Spend(0.05 * BUDGET))

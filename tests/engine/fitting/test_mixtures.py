@@ -298,7 +298,7 @@ def test_a_sweep_of_another_setting_at_one_size_is_a_question(tmp_path: Path) ->
     assert runs.roles.hyper == ("negatives",)
     (question,) = questions(runs)
     assert (question.kind, question.keep, question.left_out) == ("setting", ("64",), 5)
-    assert question.text == "5 of 21 runs vary negatives at a fixed size. The other runs have negatives = 64."
+    assert question.text == "5 of 21 runs vary negatives at fixed sizes. The other runs have negatives = 64."
     (warning,) = [w for w in fit(QUICK, runs).warnings if w.code == "flagged"]
     assert "On the Data page, fit only negatives = 64, or keep all" in warning.text
     assert '(--where "negatives = 64" or --pool negatives in the terminal)' in warning.text

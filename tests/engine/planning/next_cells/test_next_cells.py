@@ -15,9 +15,11 @@ import isoplan as ip
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, to_json
 from isoplan.engine.planning.next_cells.answer import next_cells
+from isoplan.engine.planning.next_cells.reply import chart_ladder
 from isoplan.engine.planning.next_cells.text import as_text, percent
 from isoplan.engine.planning.next_cells.typed import TypedSpend, parse_quantities, parse_range, parse_spend
 from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Question
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.app.terminal.conftest import run as run
@@ -86,6 +88,31 @@ def test_the_cells_lie_between_the_runs_and_the_answer(law: Fit) -> None:
     assert found.advice.now[0] == pytest.approx(np.log(ends[1] / ends[0]) / 2, rel=1e-5)
 
 
+def test_the_present_width_of_a_target_is_that_of_its_plan(law: Fit) -> None:
+    target = Question("target", 0.62)
+    found, plan = next_cells(law, target, TypedSpend(share=0.05)), plan_target(law, 0.62)
+    ends = plan.allocation["C"].ci68
+    assert ends is not None
+    assert found.advice.now[0] == pytest.approx(np.log(ends[1] / ends[0]) / 2, rel=1e-5)
+
+
+def test_larger_spends_may_train_larger_cells(law: Fit) -> None:
+    """The rungs above the typed spend do not depend on it, because their candidates are not limited by it."""
+    small, large = (next_cells(law, ASKED, TypedSpend(share=share)).advice for share in (0.01, 0.2))
+    costs = [max(float(x.candidates.cost[c]) for c in x.ladder[-1].cells) for x in (small, large)]
+    assert costs[0] > 0.01 * 1e16
+    assert costs[0] == pytest.approx(costs[1])
+
+
+def test_a_fit_with_a_prior_has_expected_widths_without_a_range() -> None:
+    found = next_cells(fitted(24, prior={"alpha": (0.35, 0.05)}), ASKED, TypedSpend(share=0.05))
+    assert np.isnan(found.advice.after[-1][0].low)
+    assert found.advice.after[-1][0].expected < found.advice.now[0]
+    chart = chart_ladder(found)
+    assert np.isfinite([chart.y.high, chart.x.low, chart.x.high]).all()
+    assert chart.curves[0].band is None
+
+
 def test_a_target_narrows_its_compute_and_several_quantities_are_narrowed_at_once(law: Fit) -> None:
     target = Question("target", 0.62)
     found = next_cells(law, target, TypedSpend(flops=1e14), narrow=("answer", "N"), cells=4)
@@ -100,6 +127,7 @@ def test_a_charge_per_cell_prefers_fewer_cells(law: Fit) -> None:
     free, charged = (next_cells(law, ASKED, spend, charge=charge).advice for charge in (0.0, 3e13))
     assert charged.cost <= 2e14
     assert len(charged.cells) <= 6
+    assert charged.candidates.cost == pytest.approx(charged.candidates.compute + 3e13)
     assert len(charged.cells) <= len(free.cells)
 
 
@@ -109,7 +137,7 @@ def test_terminal_python_and_script_give_the_same_cells(law: Fit, file: Path, ru
     assert answer.file.body["next_cells"] == printed["next_cells"]
     assert len(printed["next_cells"]) <= 6
     assert printed["target_compute"] == pytest.approx(1e16)
-    assert printed["after"][-1]["expected"] < printed["now"][0]
+    assert printed["after"][-1][0]["expected"] < printed["now"][0]
     file.rename(file.with_name(f"fit-{law.hash}.json"))
     script = [sys.executable, "-c", answer.file.script]
     spoken = subprocess.run(script, cwd=file.parent, capture_output=True, text=True, check=True)
@@ -121,7 +149,7 @@ def test_terminal_python_and_script_give_the_same_cells(law: Fit, file: Path, ru
     [
         ((), "give either --budget or --target-loss"),
         (("--budget", "1e16", "--max-cells", "0"), "max_cells: 0 is not a whole number"),
-        (("--budget", "1e16", "--spend", "1e3"), "the cheapest cell of the grid costs"),
+        (("--budget", "1e16", "--spend", "1e3"), "do not pay for the cheapest candidate"),
         (("--target-loss", "0.1"), "has no answer to this question"),
     ],
 )
@@ -131,5 +159,5 @@ def test_a_wrong_question_is_one_sentence(file: Path, run: Run, options: tuple[o
 
 def test_a_half_width_is_a_percentage_or_a_factor() -> None:
     assert percent(0.05) == "± 5.1 %"
-    assert percent(2.0) == "a factor 7.4"
+    assert percent(2.0) == "×/÷ 7.4"
     assert percent(float("inf")) == "not bounded"
