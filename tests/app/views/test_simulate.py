@@ -69,7 +69,7 @@ def test_the_published_laws_with_prices(demo: Database, open_page: Open) -> None
         == "17.2"
     )
     assert found["omega: samples seen once / repeated samples, at the same loss and infinite N [times]"] == "2.73"
-    assert found["Break-even price of a sample / cost of training on it once"] == "9.55"
+    assert found["Break-even price of a sample / cost of training on it once [times]"] == "9.55"
     assert found["Repeat: Model size N"] == "–"
     totals = [number(one.total) for one in (expected.one_pass, expected.repeat)]
     assert [found[f"{name}: Total, money [EUR]"] for name in ("One pass", "Repeat")] == totals
@@ -115,7 +115,7 @@ def test_without_prices_only_what_needs_none(demo: Database, open_page: Open) ->
     assert heads(at)[0] == unpriced(simulate_or_repeat(ONE, TWO, 0.5, SampleCosts(1, 1), stated(10)))
     found = {line[0] for line in lines(at)}
     assert not any("money" in name or "EUR" in name for name in found)
-    assert "Break-even price of a sample / cost of training on it once" in found
+    assert "Break-even price of a sample / cost of training on it once [times]" in found
     assert "Enter a device, its price per hour and the price of a simulated sample" in said(at)
 
 
