@@ -177,12 +177,14 @@ NOT_TRAINED = "that did not train"
 class LeftOut:
     """Rows that no fit uses: their row ids, run names and reasons, each (k,).
 
-    ``names`` are empty texts if the table has no column of run names.
+    ``names`` are empty texts if the table has no column of run names. ``total`` is the number of rows of which these
+    rows were left out. It counts each repeated run, also if a fit uses the mean of the repeats.
     """
 
     ids: Ints
     names: NDArray[np.str_]
     why: NDArray[np.str_]
+    total: int = 0
 
     @property
     def untrained(self) -> int:

@@ -37,7 +37,7 @@ def _unusable(runs: Runs) -> list[str]:
     count = runs.left_out.untrained
     if not count:
         return []
-    every = plural(len(runs) + len(runs.left_out.ids), "run")
+    every = plural(runs.left_out.total, "run")
     return [f"{count:,} of {every} did not train and {'is' if count == 1 else 'are'} left out of fits. {TRAIN_LONGER}"]
 
 

@@ -25,6 +25,8 @@ Labels = Mapping[str, NDArray[np.str_]]
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 _POSITIVE = ("N", "D", "U", "C")
 USABLE = 0
+REPEATED = "that repeat another row exactly"
+"""Reason why a copy is left out if only one row of each set of copies is used."""
 DIVERGED = ("diverged", "divergence", "nan", "inf", "exploded")
 UNFINISHED = (
     *("unfinished", "incomplete", "running", "pending", "queued", "crashed", "failed", "killed", "error", "stopped"),
@@ -86,13 +88,13 @@ def build(
     every = Runs(ids, values, roles, dict(labels), source, sha256, categories=categories or {}, seconds=times,
                  seconds_from=column, withheld=withheld)  # fmt: skip
     if roles.repeats == "once":
-        why = [*why, "that repeat another row exactly"]
+        why = [*why, REPEATED]
         usable = np.flatnonzero(reason == USABLE)
         reason[usable[copies(every.take(usable))]] = len(why)
     runs = every.take(reason == USABLE)
     gone = np.flatnonzero(reason)
     names = labels["run"][gone] if "run" in labels else np.zeros(len(gone), dtype=np.str_)
-    left_out = LeftOut(ids[gone], names, np.array(["", *why])[reason[gone]])
+    left_out = LeftOut(ids[gone], names, np.array(["", *why])[reason[gone]], len(ids))
     counted = [_left_out(int(np.sum(reason == k)), text) for k, text in enumerate(why, 1)]
     merged, merging = _merge(runs) if roles.repeats == "mean" else (runs, _duplicates(runs))
     values = {**merged.values, **_budgets(merged.values)}

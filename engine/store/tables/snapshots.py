@@ -78,12 +78,15 @@ def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter
     """Take a snapshot of the rows that pass the filter, save it, and return it.
 
     The same rows with the same mapping and filter give the same hash. ``roles`` defaults to the mapping of the table.
-    Raises PlannerError if the mapping or the filter does not fit the table, or if no row passes the filter.
+    Raises PlannerError if the mapping or the filter does not fit the table, if all rows are withdrawn, or if no row
+    passes the filter.
     """
     info, known = catalog.get(db, table_id), catalog.columns(db, table_id)
     roles, filter = roles or catalog.roles(db, table_id), filter or Filter()
     check_roles(known, roles)
     ids = _select(db, table_id, known, roles, filter)
+    if len(ids) == 0 and info.rows and filter == Filter():
+        raise PlannerError(f"{info.name}: all runs are withdrawn. Bring runs back, or choose another table.")
     if len(ids) == 0:
         raise PlannerError(f"The filter leaves no runs of {info.name}: widen a range or clear the condition.")
     ranges = compress(ids)
@@ -132,6 +135,17 @@ class MappedRows:
     seconds: tuple[str, Floats] | None
     notes: tuple[str, ...]
 
+    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> MappedRows:
+        """Return the rows at ``index`` (positions or mask), in the order of ``index``."""
+        return replace(
+            self,
+            ids=self.ids[index],
+            cells={name: x[index] for name, x in self.cells.items()},
+            labels={role: x[index] for role, x in self.labels.items()},
+            categories={name: category.take(index) for name, category in self.categories.items()},
+            seconds=self.seconds and (self.seconds[0], self.seconds[1][index]),
+        )
+
 
 def mapped_rows(db: Database, snapshot: Snapshot) -> MappedRows:
     """Return the rows of a snapshot, with units converted and one row per run."""
@@ -141,12 +155,8 @@ def mapped_rows(db: Database, snapshot: Snapshot) -> MappedRows:
         few = categories.read(cursor, snapshot.table_id, known, snapshot.roles, ids)
         took = _seconds(cursor, snapshot.table_id, known, ids)
     chosen, points = one_row_each(cells, labels, snapshot.roles, len(ids))
-    if points:
-        ids, labels = ids[chosen], {role: x[chosen] for role, x in labels.items()}
-        cells = {name: x[chosen] for name, x in cells.items()}
-        few = {name: category.take(chosen) for name, category in few.items()}
-        took = took and (took[0], took[1][chosen])
-    return MappedRows(ids, cells, labels, few, took, tuple(points))
+    rows = MappedRows(ids, cells, labels, few, took, tuple(points))
+    return rows.take(chosen) if points else rows
 
 
 def runs(db: Database, snapshot: Snapshot) -> Runs:
