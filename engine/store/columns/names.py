@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from isoplan.engine.schema import Role
 
@@ -185,8 +186,27 @@ def held_out(name: str) -> bool:
     >>> held_out("val_loss"), held_out("test_ce"), held_out("loss"), held_out("val_loss_gap")
     (True, True, False, False)
     """
-    own = _split_words(name)
+    own = loss_words(name)
     return bool(own & LOSSES and own & _HELD_OUT) and not own & (NOT_A_SIZE | _DIFFERENCES)
+
+
+def loss_words(name: str) -> frozenset[str]:
+    """Return the words of the name of a loss, with "held out", "cross entropy" and "log loss" as one word each."""
+    text = plain(untracked(name))
+    for pair in ("held_out", "cross_entropy", "log_loss"):
+        text = text.replace(pair, pair.replace("_", ""))
+    return words(text)
+
+
+def measured_on(name: str) -> Literal["held-out", "training", ""]:
+    """Return the data on which the loss called ``name`` is measured; empty if the name does not show it.
+
+    >>> measured_on("val_mse"), measured_on("train_loss"), measured_on("loss")
+    ('held-out', 'training', '')
+    """
+    own = loss_words(name)
+    held, trained = bool(own & _HELD_OUT), bool(own & {"train", "training"})
+    return "" if held == trained or own & _DIFFERENCES else "held-out" if held else "training"
 
 
 def of_training(name: str) -> bool:
@@ -221,14 +241,6 @@ def may_count_unique(name: str) -> bool:
     return counted or counts_data_set(name)
 
 
-def _split_words(name: str) -> frozenset[str]:
-    """Return the words of a name, with "held out", "cross entropy" and "log loss" as one word each."""
-    text = plain(untracked(name))
-    for pair in ("held_out", "cross_entropy", "log_loss"):
-        text = text.replace(pair, pair.replace("_", ""))
-    return words(text)
-
-
 def _word_score(name: str, role: Role) -> int:
     listed = plain(name) in NAMES[Role.D]
     if role in (Role.D, Role.U) and counts_data_set(name) and not listed and words(name) & _SETS:
@@ -236,7 +248,7 @@ def _word_score(name: str, role: Role) -> int:
     if role is Role.LOSS and held_out(name):
         return 97 if "loss" in words(name) else 94
     telling, score = _WORDS.get(role, (set(), 0))
-    tokens = _split_words(name) if role is Role.LOSS else words(name)
+    tokens = loss_words(name) if role is Role.LOSS else words(name)
     if not tokens & telling or tokens & NOT_A_SIZE or (role is Role.D and tokens & {"unique", "batch"}):
         return 0
     return score

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,14 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.mixtures import is_yes
-from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Category, Metric, Role, Roles, Runs
+from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Metric, Role, Roles, Runs
+from isoplan.engine.store.columns.categories import category_kind, totals
 from isoplan.engine.store.columns.column import AS_IS, read_conversion
-from isoplan.engine.store.columns.mapping import formula_columns
-from isoplan.engine.store.columns.names import words
+from isoplan.engine.store.columns.loss_kinds import LossKind, loss_kind
+from isoplan.engine.store.columns.mapping import formula_columns, unique_or_seen
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.runs import FINISHED, REPEATED
 from isoplan.engine.store.tables.snapshots import MappedRows, Snapshot
 from isoplan.engine.store.tables.tables import TableInfo
 
@@ -35,28 +37,23 @@ role only if both tables have it.
 """
 SIZES = ("N", "D", "C")
 """At least one of these roles must be known in both tables."""
-_LOSSES: Mapping[str, frozenset[str]] = {
-    "a mean squared error": frozenset({"mse"}),
-    "a root mean squared error": frozenset({"rmse"}),
-    "a mean absolute error": frozenset({"mae"}),
-    "an error rate": frozenset({"error", "wer", "cer", "accuracy", "acc"}),
-    "a cross-entropy": frozenset({"ce", "bce", "xent", "nll", "crossentropy", "entropy", "logloss", "bpb"}),
-}
-"""Kinds of losses that cannot be combined, with the words in the names of their columns."""
-_PERPLEXITY = frozenset({"perplexity", "ppl"})
+_COMBINED = "Combined from "
+"""Start of the provenance of a combined table."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One of the two tables: its entry, its name in the column ``table``, its rows, and its runs.
+    """One of the two tables: its entry, its name in the column ``table``, its rows, their origins, and its runs.
 
-    ``rows`` contains all rows, and ``runs`` only the usable rows, with derived values.
+    ``rows`` contains all rows to copy, and ``origins`` (n,) the table from which each row comes. ``runs`` contains only
+    the usable rows, with derived values; repeated runs are not averaged.
     """
 
     info: TableInfo
     name: str
     snapshot: Snapshot
     rows: MappedRows
+    origins: NDArray[np.str_]
     runs: Runs
 
     @property
@@ -67,21 +64,26 @@ class _Part:
         """Return whether a column or a formula of the table gives ``role``."""
         return self.roles.column(Role(role)) is not None or role in self.roles.derived
 
+    def gives(self, role: str) -> bool:
+        """Return whether a column or a formula of the table gives ``role`` in a known unit."""
+        return self.maps(role) and not self.runs.lacks(role)
+
 
 def combine(db: Database, first: str, second: str) -> TableInfo:
     """Store the runs of the tables with the ids ``first`` and ``second`` as a new table, and return it.
 
-    Runs that are withdrawn from a table are not included. If only one table has N, D, C or the loss, the new table has
-    this column but does not map it, because a run without it would be left out. If the same rows were combined before,
-    the existing table is returned. Raises PlannerError if the tables have no size in common, if they have neither the
-    loss nor a metric in common, or if the kind of the loss or the better direction of a metric differs.
+    Runs that are withdrawn from a table, summary rows and removed copies are not included. If only one table has N, D,
+    C or the loss, the new table has this column but does not map it, because a run without it would be left out. If the
+    same rows were combined before with the same mapping, the existing table is returned. Raises PlannerError if the
+    tables have no size in common, if they have neither the loss nor a metric in common, if the kind or the unit of the
+    loss or the better direction of a metric differs, or if it is unclear whether D of a table counts the samples seen.
     """
     parts = _read(db, first, second)
     _check(*parts)
     names, roles = _plan(parts)
-    content = _parquet([_columns(part, parts, names) for part in parts])
+    content = _parquet([_columns(part, parts, names) for part in parts], roles)
     label = " + ".join(part.name.replace("/", "-") for part in parts)
-    made = tables.add(db, content, label, provenance=_provenance(parts))
+    made = tables.add(db, content, label, provenance=_provenance(parts, roles.compute))
     if not made.known:
         tables.set_roles(db, made.id, roles)
     return made
@@ -96,12 +98,29 @@ def _read(db: Database, first: str, second: str) -> tuple[_Part, _Part]:
             raise PlannerError(f"Table: {info.name} contains training curves. Choose a table of runs.")
     same = infos[0].name == infos[1].name
     names = [f"{info.name} ({info.id[:6]})" if same else info.name for info in infos]
-    taken = [snapshots.take(db, info.id) for info in infos]
-    one, other = (
-        _Part(info, name, snapshot, snapshots.mapped_rows(db, snapshot), snapshots.runs(db, snapshot))
-        for info, name, snapshot in zip(infos, names, taken, strict=True)
-    )
+    one, other = (_part(db, info, name) for info, name in zip(infos, names, strict=True))
     return one, other
+
+
+def _part(db: Database, info: TableInfo, name: str) -> _Part:
+    """Return the table ``info`` without summary rows, and without the copies that its mapping leaves out."""
+    snapshot = snapshots.take(db, info.id)
+    if column := unique_or_seen(tables.columns(db, info.id), snapshot.roles):
+        raise PlannerError(
+            f"D of {name}: column {column!r} counts either the samples seen or the unique samples. Answer this "
+            f"question on the Data page of {name}."
+        )
+    repeats = "once" if snapshot.roles.repeats == "once" else "all"
+    runs = snapshots.runs(db, replace(snapshot, roles=snapshot.roles.model_copy(update={"repeats": repeats})))
+    rows = snapshots.mapped_rows(db, snapshot)
+    removed = runs.left_out.ids[runs.left_out.why == REPEATED]
+    rows = rows.take(~totals(rows.labels, len(rows.ids))[0] & ~np.isin(rows.ids, removed))
+    origins = np.full(len(rows.ids), name)
+    if info.provenance.startswith(_COMBINED) and ORIGIN in rows.categories:
+        category = rows.categories[ORIGIN]
+        origins = np.array([*category.values, name])[category.codes]
+        rows = replace(rows, categories={key: x for key, x in rows.categories.items() if key != ORIGIN})
+    return _Part(info, name, snapshot, rows, origins, runs)
 
 
 def _check(one: _Part, other: _Part) -> None:
@@ -124,21 +143,31 @@ def _check(one: _Part, other: _Part) -> None:
             raise PlannerError(
                 f"Metric {name}: its better direction differs in the two tables. Change it in one table."
             )
-    kinds = [_loss_kind(part.roles) for part in (one, other)]
-    if all(losses) and all(kinds) and kinds[0] != kinds[1]:
-        raise PlannerError(
-            f"Loss: it is {kinds[0]} in {one.name} and {kinds[1]} in {other.name}. Map the same loss in both tables."
-        )
+    if all(losses):
+        _check_losses(one, other)
 
 
-def _loss_kind(roles: Roles) -> str:
-    """Return the kind of loss, after conversion, that the name of the loss column implies; "" if it implies none."""
-    name = roles.derived.get("loss") or roles.loss or ""
-    how = roles.conversions.get(name)
-    if words(name) & _PERPLEXITY:
-        converted = how is not None and read_conversion(how, name).unit == "perplexity"
-        return "a cross-entropy" if converted else "a perplexity"
-    return next((kind for kind, known in _LOSSES.items() if words(name) & known), "")
+def _check_losses(*parts: _Part) -> None:
+    """Raise PlannerError if the losses of two tables differ in the unit, the kind, or the data of the measurement."""
+    one, other = (part.name for part in parts)
+    first, second = (_loss_kind(part) for part in parts)
+    way = "Map the same loss in both tables."
+    if first.unit != second.unit:
+        if first.unit and second.unit:
+            text = f"{first.unit} in {one} and {second.unit} in {other}"
+        else:
+            with_unit, without = (one, other) if first.unit else (other, one)
+            text = f"{first.unit or second.unit} in {with_unit} and not in {without}"
+        raise PlannerError(f"Loss: it is {text}. Convert its unit, or map the same loss in both tables.")
+    if first.kind and second.kind and first.kind != second.kind:
+        raise PlannerError(f"Loss: it is {first.kind} in {one} and {second.kind} in {other}. {way}")
+    if first.data and second.data and first.data != second.data:
+        raise PlannerError(f"Loss: it is of {first.data} data in {one} and of {second.data} data in {other}. {way}")
+
+
+def _loss_kind(part: _Part) -> LossKind:
+    losses = part.runs["loss"]
+    return loss_kind(part.roles, losses.min(initial=np.inf), losses.max(initial=-np.inf))
 
 
 @dataclass(frozen=True)
@@ -160,7 +189,7 @@ class _Names:
 def _plan(parts: Sequence[_Part]) -> tuple[_Names, Roles]:
     """Return the columns of the new table and its mapping."""
     rule, with_compute = _compute_rule(parts)
-    mapped = {role for role in NUMERIC_ROLES if any(part.maps(role) for part in parts)}
+    mapped = {role for role in NUMERIC_ROLES if any(part.gives(role) for part in parts)}
     mapped |= {Role.C} if with_compute else set()
     numbers = tuple(role.value for role in NUMERIC_ROLES if role in mapped)
     labels = tuple(role.value for role in LABEL_ROLES if any(part.maps(role) for part in parts))
@@ -173,13 +202,18 @@ def _plan(parts: Sequence[_Part]) -> tuple[_Names, Roles]:
         name
         for part in parts
         for name, category in part.rows.categories.items()
-        if category.kind != "other" and name not in (*hyper, part.roles.run, ORIGIN)
+        if category.kind != "other" and name not in (*hyper, part.roles.run)
     )
     names = _Names(numbers, labels, metrics, hyper, _free(flags, taken), seconds)
     roles = Roles.model_validate(
-        {name: name for name in (*numbers, *labels) if name not in RUN_HAS or all(name in part.runs for part in parts)}
+        {
+            name: name
+            for name in (*numbers, *labels)
+            if name not in RUN_HAS or not any(part.runs.lacks(name) for part in parts)
+        }
         | {"metrics": [Metric(column=new, direction=better[old]) for old, new in metrics.items()]}
         | {"hyper": list(hyper.values()), "compute": rule, "conversions": _converted(parts, names)}
+        | {"pooled": _pooled(parts, names)}
         | {"repeats": parts[0].roles.repeats if parts[0].roles.repeats == parts[1].roles.repeats else "all"}
     )
     return names, roles
@@ -193,7 +227,7 @@ def _compute_rule(parts: Sequence[_Part]) -> tuple[ComputeRule, bool]:
     """
     rules = [part.roles.compute for part in parts]
     own = [bool(set(formula_columns(part.roles))) for part in parts]
-    measured = any(part.maps("C") for part in parts)
+    measured = any(part.gives("C") for part in parts)
     return ComputeRule() if own[0] else rules[0], measured or any(own) or rules[0] != rules[1]
 
 
@@ -203,7 +237,7 @@ def _free(names: Iterable[str], taken: set[str]) -> dict[str, str]:
     for name in dict.fromkeys(names):
         new = name
         while new in taken:
-            new = f"{new} (column)"
+            new = f"column.{new}"  # a prefix that ends with a dot does not change the meaning of a category
         taken.add(new)
         found[name] = new
     return found
@@ -227,82 +261,104 @@ def _converted(parts: Sequence[_Part], names: _Names) -> dict[str, str]:
     return found
 
 
+def _pooled(parts: Sequence[_Part], names: _Names) -> list[str]:
+    """Return the columns of the new table with values that the user agreed to fit together.
+
+    The user has agreed if the mapping of each table that has such a column contains this agreement.
+    """
+    groups = {part.roles.group: Role.GROUP.value for part in parts if part.roles.group}
+    renamed = {**groups, **names.hyper, **names.categories}
+    pooled = {name for part in parts for name in part.roles.pooled}
+    asked = {name for part in parts for name in part.rows.categories if name not in part.roles.pooled}
+    return list(dict.fromkeys(new for old, new in renamed.items() if old in pooled - asked))
+
+
 def _columns(part: _Part, parts: Sequence[_Part], names: _Names) -> dict[str, Any]:
     """Return the columns (n,) of the rows of ``part`` in the new table."""
     n = len(part.rows.ids)
-    found: dict[str, Any] = {ORIGIN: _origins(part)}
-    empty = np.full(n, "", dtype=np.str_)
-    found |= {role: part.rows.labels.get(role, empty) for role in names.labels}
+    found: dict[str, Any] = {ORIGIN: part.origins}
+    found |= {role: _labels(part, role) for role in names.labels}
     found |= {role: _numbers(part, role) for role in names.numbers}
     for old, new in {**names.metrics, **names.hyper}.items():
         mapped = old in part.roles.hyper or any(m.column == old for m in part.roles.metrics)
         found[new] = part.rows.cells[old] if mapped else np.full(n, np.nan)
     for old, new in names.categories.items():
-        found[new] = _texts(part, parts, old)
+        found[new] = _category(part, parts, old, new)
     if names.seconds:
         found[SECONDS] = np.full(n, np.nan) if part.rows.seconds is None else part.rows.seconds[1]
     return found
 
 
-def _origins(part: _Part) -> NDArray[np.str_]:
-    """Return the table of each row. Rows of a combined table keep the names of its tables."""
-    category = part.rows.categories.get(ORIGIN)
-    if category is None:
-        return np.full(len(part.rows.ids), part.name)
-    return np.array([*category.values, part.name])[category.codes]
+def _labels(part: _Part, role: str) -> NDArray[np.str_]:
+    """Return the texts (n,) of ``role``; empty if the table does not have it.
+
+    The status of a usable run is "finished": the meaning of a status can depend on the other rows of its table.
+    """
+    texts = part.rows.labels.get(role)
+    if texts is None:
+        return np.full(len(part.rows.ids), "", dtype=np.str_)
+    return np.where(np.isin(part.rows.ids, part.runs.ids), FINISHED[0], texts) if role == Role.STATUS else texts
 
 
 def _numbers(part: _Part, role: str) -> Floats:
-    """Return the values (n,) of ``role``: its column, with derived values in empty cells; 1 for a missing weight."""
+    """Return the values (n,) of ``role``: its column, with derived values in empty cells; 1 for a missing weight.
+
+    All values are NaN if the unit of the column is unknown.
+    """
     n = len(part.rows.ids)
-    if role == "weight" and not part.maps(role):
+    if role == Role.WEIGHT and not part.maps(role):
         return np.ones(n)
+    if part.runs.lacks(role):
+        return np.full(n, np.nan)
     values = np.array(part.rows.cells.get(role, np.full(n, np.nan)))
-    if role in part.runs:
-        at = np.searchsorted(part.rows.ids, part.runs.ids)
-        values[at] = np.where(np.isnan(values[at]), part.runs[role], values[at])
+    at = np.searchsorted(part.rows.ids, part.runs.ids)
+    values[at] = np.where(np.isnan(values[at]), part.runs[role], values[at])
     return values
 
 
-def _texts(part: _Part, parts: Sequence[_Part], name: str) -> NDArray[np.str_]:
-    """Return the values (n,) of the category ``name`` as text.
+def _category(part: _Part, parts: Sequence[_Part], old: str, new: str) -> NDArray[Any]:
+    """Return the values (n,) of the category ``old`` in the column ``new``: numbers 0 and 1 for a flag, else texts.
 
-    If the table does not have this category, all its runs are kept: a flag of runs to exclude is not set, and a flag
-    of runs to use is set. A category that is not a flag is then empty.
+    A flag gets the texts "ok" and "outlier" if its name is a flag only with such values. If the table does not have the
+    flag, all its runs are kept. A missing category that is not a flag is empty.
     """
-    category = part.rows.categories.get(name)
-    if category is not None:
-        return np.array([*category.values, ""])[category.codes]
-    other = next(one.rows.categories[name] for one in parts if name in one.rows.categories)
-    return np.full(len(part.rows.ids), _unflagged(other))
+    n, category = len(part.rows.ids), part.rows.categories.get(old)
+    kinds = {one.rows.categories[old].kind for one in parts if old in one.rows.categories}
+    if not kinds & {"out", "keep"}:
+        return np.full(n, "") if category is None else np.array([*category.values, ""])[category.codes]
+    raised = np.full(n, "keep" in kinds) if category is None else is_yes(category)
+    return raised.astype(float) if category_kind(new, ("0", "1")) in kinds else np.where(raised, "outlier", "ok")
 
 
-def _unflagged(category: Category) -> str:
-    if category.kind not in ("out", "keep"):
-        return ""
-    codes = np.arange(len(category.values), dtype=np.int8)
-    raised = is_yes(Category(category.values, codes))
-    wanted = category.kind == "keep"
-    usual = [value for value, flag in zip(category.values, raised, strict=True) if flag == wanted]
-    return usual[0] if usual else str(int(wanted))
+def _parquet(parts: Sequence[Mapping[str, Any]], roles: Roles) -> bytes:
+    """Return the rows of the parts, one part after the other, as a Parquet file. Empty texts become missing cells.
 
-
-def _parquet(parts: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return the rows of the parts, one part after the other, as a Parquet file. Empty texts become missing cells."""
+    The metadata of the file contain the mapping ``roles``, so that another mapping gives another table.
+    """
     import pandas as pd
 
     frame = pd.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
     texts = [name for name, x in parts[0].items() if x.dtype.kind == "U"]
     frame[texts] = frame[texts].astype(object).replace("", None)
+    frame.attrs["mapping"] = roles.model_dump_json()
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     return buffer.getvalue()
 
 
-def _provenance(parts: Sequence[_Part]) -> str:
+def _provenance(parts: Sequence[_Part], rule: ComputeRule) -> str:
     sources = [
         f"{part.name} ({len(part.rows.ids):,} runs, SHA-256 {part.info.sha256[:12]}, "
         f"values {part.snapshot.values_hash[:12]})"
         for part in parts
     ]
-    return f"Combined from {' and '.join(sources)}. Units are converted."
+    return f"{_COMBINED}{' and '.join(sources)}. Units are converted.{_about_rules(parts, rule)}"
+
+
+def _about_rules(parts: Sequence[_Part], rule: ComputeRule) -> str:
+    """Return the compute rules as sentences, if a table has another rule than the new table; otherwise empty."""
+    one, other = (part.roles.compute for part in parts)
+    if one != other:
+        listed = " and ".join(f"{part.roles.compute.text} in {part.name}" for part in parts)
+        return f" The compute rules differ: {listed}. Plans use {rule.text}."
+    return "" if one == rule else f" The compute rule of both tables is {one.text}. Plans use {rule.text}."
