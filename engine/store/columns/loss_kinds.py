@@ -73,4 +73,4 @@ def _kind(name: str) -> str:
         return "a cross-entropy"
     if own & ERRORS:
         return "an error rate"
-    return "a score" if own & LARGER else ""
+    return "a score" if own & LARGER and "loss" not in own else ""

@@ -246,6 +246,7 @@ def test_losses_of_different_units_kinds_and_data_are_refused(
         (("val_bpb", 0.9, ""), ("test_bpb", 0.8, ""), [0.9, 0.8]),
         (("val_loss", 3.0, ""), ("loss", 3.0, ""), [3.0, 2.9]),
         (("log_perplexity", 3.0, ""), ("nll", 3.0, ""), [3.0, 2.9]),
+        (("efficiency_loss", 3.0, ""), ("nll", 3.0, ""), [3.0, 2.9]),
     ],
 )
 def test_losses_of_the_same_kind_are_combined(
