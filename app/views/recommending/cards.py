@@ -77,7 +77,7 @@ def _show_costs(recipes: Sequence[Recipe]) -> None:
         [
             ({"Metric": Hint(cost.metric)} if len(recipes) > 1 else {})
             | {"Setting": Hint(LABELS[cost.setting]), "Other choice": _hint(cost.other, cost.reason)}
-            | {"Worse by": _hint(cost.text, cost.reason), "68 %": _hint(cost.interval, cost.reason)}
+            | {"Cost": _hint(cost.text, cost.reason), "68 %": _hint(cost.interval, cost.reason)}
             for cost in costs
         ],
         "Costs of other choices, the largest first.",

@@ -18,6 +18,7 @@ from isoplan.engine.planning.answer.format import between, number
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.optimum.frontier import frontier
 from isoplan.engine.planning.plan.support import MARKED
+from isoplan.engine.planning.recommender.alternatives import MORE_SAMPLES, MORE_STEPS
 from isoplan.engine.planning.recommender.choice import FAILED, LABELS, NOT_LOCATED, Choice, Setting
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.recipe import Recipe, Recommendation, lender
@@ -37,6 +38,9 @@ budget) is above this number.
 """
 RULES = 1.25
 """The card of D also shows the cost by a second compute rule if the two costs differ by at least this factor."""
+
+TOO_FAR = "too far beyond the runs for an interval"
+"""Reason why a guess has no interval."""
 
 
 class Badge(Enum):
@@ -89,10 +93,15 @@ class Card:
         return f"{'at least ' if self.least else ''}{number(self.value)} {self.value.unit}".strip()
 
     @property
+    def sure(self) -> Quantity:
+        """The value with the intervals that are shown: a guess has no interval."""
+        return replace(self.value, ci68=None, ci95=None) if self.badge is Badge.GUESS else self.value
+
+    @property
     def interval(self) -> str:
         """68 % interval, or else the range of the optima of all swept budgets; "-" if neither is known."""
-        if self.value.ci68 is not None and self.badge is not Badge.GUESS:
-            return f"68 %: {between(self.value, self.value.ci68)}"
+        if self.sure.ci68 is not None:
+            return f"68 %: {between(self.value, self.sure.ci68)}"
         if self.sweeps is not None and self.value.value is not None and not self.least:
             return f"swept budgets: {between(self.value, self.sweeps)}"
         return "-"
@@ -107,7 +116,7 @@ class Card:
         if self.badge is Badge.MEMORY:
             return "the memory of the devices determines this value"
         if self.badge is Badge.GUESS and self.setting != "lr":
-            return "too far beyond the runs for an interval"
+            return TOO_FAR
         note = next((part for part in self.value.note.split("; ") if part.startswith("no ")), "")
         return note or "no interval is published"
 
@@ -118,11 +127,10 @@ class Card:
 
     def to_json(self) -> dict[str, Any]:
         """Return the card as a JSON object; a guess has no interval."""
-        guess = self.badge is Badge.GUESS
         return {
             "setting": self.setting,
             "metric": self.metric,
-            **quantity.to_json(replace(self.value, ci68=None, ci95=None) if guess else self.value),
+            **quantity.to_json(self.sure),
             "text": self.text,
             "interval": self.interval,
             "badge": self.source,
@@ -246,7 +254,7 @@ def costs(choice: Choice) -> str:
         amount = other.amount
         cost = number(amount) if alone or amount.value is None else plain_number(amount.value, 2)
         sure = f" ({between(amount, amount.ci68)})" if amount.ci68 and alone else ""
-        if amount.unit.startswith("times"):
+        if amount.unit in (MORE_SAMPLES, MORE_STEPS):
             said.append(f"{other.x:,.0f}: {cost}{sure} {amount.unit}")
         else:
             said.append(f"{'by' if said else f'{amount.unit} worse by'} {cost}{sure} at {at}")

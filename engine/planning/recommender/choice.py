@@ -29,7 +29,7 @@ NOT_LOCATED = "Your sweep does not locate the optimum."
 class Alternative:
     """Another value ``x`` of a setting, and its cost compared with the chosen value.
 
-    The unit of ``amount`` states how the cost is measured, such as "times the samples".
+    The unit of ``amount`` states how the cost is measured, such as "times as many samples".
     """
 
     x: float

@@ -11,7 +11,7 @@ from typing import Any
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import between, number
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.recommender.cards import CARDS, Card, Cards
+from isoplan.engine.planning.recommender.cards import CARDS, TOO_FAR, Badge, Card, Cards
 from isoplan.engine.planning.recommender.choice import LABELS, SETTINGS, Setting
 
 CHOOSE = "choose by the metric that is served"
@@ -98,8 +98,9 @@ def differences(cards: Cards) -> str:
 def _join(cards: Mapping[Setting, Sequence[Card]], setting: Setting) -> Joint:
     """Compare the values of ``setting`` for all metrics.
 
-    The safe value is the value inside all 68 % intervals that is nearest to the value of the first metric. A learning
-    rate without an interval follows from the batch sizes: it is proportional to the square root of the batch size.
+    The safe value is the value inside all 68 % intervals that is nearest to the value of the first metric. A guess has
+    no interval. The learning rate follows from the batch sizes: it is proportional to the square root of the batch
+    size.
     """
     own = tuple(cards[setting])
     first = own[0].value
@@ -108,14 +109,15 @@ def _join(cards: Mapping[Setting, Sequence[Card]], setting: Setting) -> Joint:
         return Joint(setting, own, Agreement.UNKNOWN, _unsafe(first, f"not known for {', '.join(lost)}"))
     if len({card.text for card in own}) == 1:
         return Joint(setting, own, Agreement.EQUAL, Quantity(first.value, unit=first.unit))
-    spans = [card.value.ci68 for card in own if card.value.ci68 is not None]
-    if setting == "lr" and len(spans) < len(own):
+    if setting == "lr":
         batch, used = _join(cards, "B"), cards["B"][0].value.value
         if batch.safe.value is None or not used:
             return Joint(setting, own, batch.agreement, _unsafe(first, f"the batch sizes differ: {CHOOSE}"))
         return Joint(setting, own, batch.agreement, Quantity(first.value * math.sqrt(batch.safe.value / used)))
+    spans = [card.sure.ci68 for card in own if card.sure.ci68 is not None]
     if len(spans) < len(own):
-        return Joint(setting, own, Agreement.DIFFERS, _unsafe(first, f"an interval is not known: {CHOOSE}"))
+        why = TOO_FAR if any(card.badge is Badge.GUESS for card in own) else "an interval is not known"
+        return Joint(setting, own, Agreement.DIFFERS, _unsafe(first, f"{why}: {CHOOSE}"))
     low, high = max(span[0] for span in spans), min(span[1] for span in spans)
     if low > high:
         return Joint(setting, own, Agreement.DIFFERS, _unsafe(first, f"the intervals do not overlap: {CHOOSE}"))
@@ -128,8 +130,7 @@ def _unsafe(first: Quantity, reason: str) -> Quantity:
 
 def shown_value(card: Card) -> str:
     """Return the value of a card with its 68 % interval, such as "540 sequences (380 to 850)"."""
-    sure = card.value.ci68 if card.interval.startswith("68 %") else None
-    return f"{card.text} ({between(card.value, sure)})" if sure else card.text
+    return f"{card.text} ({between(card.value, card.sure.ci68)})" if card.sure.ci68 else card.text
 
 
 def joint_table(joint: Sequence[Joint]) -> tuple[dict[str, str], ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import between, number
 from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.recommender.alternatives import MORE_SAMPLES, MORE_STEPS
 from isoplan.engine.planning.recommender.choice import LABELS, Alternative, Choice, Setting
 from isoplan.engine.quantities import count
 from isoplan.engine.quantities import number as plain_number
@@ -26,9 +27,9 @@ RANKED: tuple[Setting, ...] = ("s", "K", "B", "N", "lr")
 class Cost:
     """The cost of another value ``x`` of one setting, for one metric.
 
-    ``amount`` is the cost compared with the recommended value: how much worse the metric becomes, or how many times the
-    samples are needed. ``factor`` is ``x`` divided by the recommended value, which is in ``unit``. If no cost is known,
-    ``x`` and ``factor`` are None, and the note of ``amount`` is the reason.
+    ``amount`` is the cost compared with the recommended value: how much worse the metric becomes, or how many times as
+    many samples or training steps are needed. ``factor`` is ``x`` divided by the recommended value, which is in
+    ``unit``. If no cost is known, ``x`` and ``factor`` are None, and the note of ``amount`` is the reason.
     """
 
     setting: Setting
@@ -48,8 +49,11 @@ class Cost:
 
     @property
     def text(self) -> str:
-        """The cost with its unit; "-" if it is not known."""
-        return "-" if self.amount.value is None else f"{number(self.amount)} {self.amount.unit}"
+        """The cost in words, such as "2.38 times as many samples"; "-" if it is not known."""
+        if self.amount.value is None:
+            return "-"
+        cost, unit = number(self.amount), self.amount.unit
+        return f"{cost} {unit}" if unit in (MORE_SAMPLES, MORE_STEPS) else f"{unit} worse by {cost}"
 
     @property
     def interval(self) -> str:
@@ -75,8 +79,8 @@ class Cost:
 def rank_costs(recipe: Recipe) -> tuple[Cost, ...]:
     """Return the costs of the other values that the cards show, for all settings, sorted.
 
-    Costs in the unit of the metric come first, then costs in the unit of another metric, costs in samples, and settings
-    without a known cost. Among costs in the same unit, the largest comes first.
+    Costs in the unit of the metric come first, then costs in the unit of another metric, costs in samples or training
+    steps, and settings without a known cost. Among costs in the same unit, the largest comes first.
     """
     found = (cost for setting in RANKED for cost in _costs(recipe.metric, recipe.choices[setting]))
     return tuple(sorted(found, key=_order))
@@ -97,7 +101,7 @@ def _order(cost: Cost) -> tuple[int, str, float]:
     amount = cost.amount
     if amount.value is None:
         return 3, "", 0.0
-    group = 0 if amount.unit == cost.metric else 2 if amount.unit.startswith("times") else 1
+    group = 0 if amount.unit == cost.metric else 2 if amount.unit in (MORE_SAMPLES, MORE_STEPS) else 1
     return group, amount.unit, -amount.value
 
 
@@ -107,7 +111,7 @@ def cost_table(recipes: Iterable[Recipe]) -> tuple[dict[str, str], ...]:
     several = len({cost.metric for cost in costs}) > 1
     return tuple(
         ({"Metric": cost.metric} if several else {})
-        | {"Setting": LABELS[cost.setting], "Other choice": cost.other, "Worse by": cost.text}
+        | {"Setting": LABELS[cost.setting], "Other choice": cost.other, "Cost": cost.text}
         | {"68 %": cost.interval, "Note": cost.reason}
         for cost in costs
     )

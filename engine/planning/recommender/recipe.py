@@ -22,6 +22,7 @@ from isoplan.engine.planning.optimum.frontier import frontier, spend
 from isoplan.engine.planning.plan.answer import UNSUPPORTED, Plan
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.convention import APART, IN_USE, Recost, recost
+from isoplan.engine.planning.recommender.alternatives import cost_of_size
 from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
 from isoplan.engine.planning.recommender.columns import LOSS
 from isoplan.engine.planning.recommender.evidence import Evidence
@@ -33,7 +34,6 @@ from isoplan.engine.planning.recommender.settings import (
     advice,
     batch,
     budgets_of,
-    cost_of_size,
     missing,
     negatives,
     rate,
@@ -196,7 +196,7 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
         setting: replace(
             one,
             remarks=(*said.get(setting, ()), *one.remarks),
-            unpriced=_unpriced(evidence, one, also.get(setting, ())),
+            unpriced=_unpriced(evidence, one, also.get(setting, ()), binds),
         )
         for setting, one in found.items()
     }
@@ -325,10 +325,10 @@ def _used(evidence: Evidence, choices: Mapping[Setting, Choice]) -> list[FitWarn
     return [FitWarning(USED, f"Your runs used {said}.")]
 
 
-def _unpriced(evidence: Evidence, choice: Choice, others: Sequence[float]) -> str:
+def _unpriced(evidence: Evidence, choice: Choice, others: Sequence[float], binds: Binds) -> str:
     """Return the reason why no cost of another value is known; empty if a cost is known.
 
-    ``others`` are the values whose cost was requested.
+    ``others`` are the values whose cost was requested, and ``binds`` is what limits K.
     """
     setting = choice.setting
     if choice.value.value is None:
@@ -337,6 +337,8 @@ def _unpriced(evidence: Evidence, choice: Choice, others: Sequence[float]) -> st
         return ""
     if setting == "lr":
         return "no run varies the learning rate"
+    if setting == "K" and binds == "memory":
+        return "Memory limits K."
     if setting in ("N", "D"):
         return f"no runs near this budget give the effect of another {setting} on the metric"
     if setting != "K" and not others:

@@ -15,18 +15,17 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import stdtrit
 
-from isoplan.engine.arrays import Floats
 from isoplan.engine.costs.memory import Candidates, training_memory
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.optimum_location import SAID, Place
 from isoplan.engine.fitting.types.result import Interval
 from isoplan.engine.hardware import Device
 from isoplan.engine.laws.catalogue.hyperparameter import critical
-from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity, measure, withheld
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, extrapolation
+from isoplan.engine.planning.recommender.alternatives import around, cost_of_batch, cost_otherwise
 from isoplan.engine.planning.recommender.choice import NOT_LOCATED, SETTINGS, Alternative, Choice, Setting
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
@@ -136,9 +135,7 @@ def said_off(far: float) -> str:
 def batch(evidence: Evidence, metric: str, others: Sequence[float], used: float | None = None) -> Choice:
     """Return the choice of the critical batch size B_crit in sequences.
 
-    The choice includes the samples needed at the batch sizes ``others``, relative to those at the batch size ``used``;
-    None means B_crit. At batch size B the target needs ``S_min * (1 + B_crit / B)`` training steps and
-    ``E_min * (1 + B / B_crit)`` samples (eq. 3).
+    The choice includes the costs of the batch sizes ``others``, relative to the batch size ``used``; None means B_crit.
     """
     quoted = evidence.quoted.get("B", "")
     found = evidence.batch.get(metric)
@@ -151,12 +148,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float], used: float 
     if not math.isfinite(at):
         return Choice("B", Quantity(None, unit="sequences", note=NO_PLATEAU), "not located", NO_PLATEAU, quoted=quoted)
     span = found.data.ranges.get(found.law.axis or "")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        base, bases = (2.0 if used is None else 1 + used / x for x in (at, draws))
-        more = tuple(
-            Alternative(B, measure(found, float((1 + B / at) / base), (1 + B / draws) / bases, "times the samples"))
-            for B in others
-        )
+    more = tuple(Alternative(B, cost_of_batch(found, B, used)) for B in others)
     place: Place = "inside"
     if span is not None and not span[0] <= at <= span[1]:
         place = "outside left" if at < span[0] else "outside right"
@@ -192,7 +184,8 @@ def negatives(
     or it lies beyond a sweep that ends above the cap. The sweep limits K if the runs still improve at the largest K of
     the sweep and memory allows this K. The result is then this K.
 
-    ``others`` are other K for which a cost is reported; by default a quarter of the optimum and four times the optimum.
+    ``others`` are other K for which a cost is reported; by default a quarter of the result and four times the result.
+    If memory limits K, a larger K has no cost, because it does not fit.
     """
     quoted = evidence.quoted.get("K", "")
     own = tuple(one for one in evidence.negatives if one.metric == metric)
@@ -209,7 +202,9 @@ def negatives(
     if far and value.value is not None:
         value = replace(value, beyond=max(value.beyond, far))
     remarks = (at.remark,) if at.remark and (binds == "FLOPs" or at.remark == NOT_LOCATED) else ()
-    costs = cost_otherwise(at, others or _around(at))
+    fitting = value.value if binds == "memory" else None
+    others = others or around(at, fitting or at.x.value)
+    costs = cost_otherwise(at, [x for x in others if fitting is None or x <= fitting], fitting)
     return Choice("K", value, place, note + said_off(far), band, quoted, costs, remarks=remarks), binds
 
 
@@ -241,51 +236,6 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
     note = f"a lower limit: the runs still improve at the largest K of {where}; {count(cap)} fit into memory"
     return Quantity(at.high, unit="negatives", note=note), at.place, note, "sweep"
-
-
-def _around(at: Optimum) -> tuple[float, ...]:
-    """Return a quarter of the optimum ``at`` and four times the optimum, to two digits.
-
-    Values outside the sweep are left out.
-    """
-    if at.x.value is None or not at.inside:
-        return ()
-    values = (float(f"{x:.1e}") for x in (at.x.value / 4, 4 * at.x.value))
-    return tuple(x for x in values if at.low <= x <= at.high)
-
-
-def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alternative, ...]:
-    """Return the values ``others`` with their costs relative to the optimum ``at``, in the unit of the metric.
-
-    The result is empty if no curve determines the cost.
-    """
-    if at is None or at.fit is None or at.fit.law.optimum is None or at.x.value is None:
-        return ()
-    fitted, law = at.fit, at.fit.law
-
-    def lost(v: Values, x: float) -> Floats:
-        """Return how much worse x is than the best value in the sweep. Parameter values ``v`` are () or (r,)."""
-        star = np.clip(law.optimum(v), at.low, at.high) if law.optimum is not None else np.asarray(x)
-        places = np.asarray(x), np.asarray(star)
-        chosen, best = (sum((t.value(v, place) for t in law.terms), start=np.zeros(())) for place in places)
-        return np.asarray(chosen - best)
-
-    return tuple(
-        Alternative(x, measure(fitted, float(lost(fitted.values, x)), lost(fitted.draws, x), at.metric)) for x in others
-    )
-
-
-def cost_of_size(optima: Sequence[Optimum], metric: str, C: float, N: float) -> tuple[Alternative, ...]:
-    """Return half and twice the model size ``N`` with their costs at the same budget, for ``metric``.
-
-    The costs are those of half and twice the optimum at the swept budget nearest to ``C``. The result is empty if this
-    budget is more than one decade away from ``C``, or if its optimum lies outside the sweep.
-    """
-    at = at_budget(tuple(optima), metric, C)
-    if at is None or not at.inside or at.x.value is None or off_budgets([at], C) > MARKED:
-        return ()
-    costs = cost_otherwise(at, (at.x.value / 2, 2 * at.x.value))
-    return tuple(replace(one, x=N * factor) for one, factor in zip(costs, (0.5, 2), strict=True))
 
 
 def missing(evidence: Evidence, setting: str, metric: str, what: str) -> str:

@@ -121,9 +121,9 @@ def test_every_cell_of_a_table_is_a_value_or_a_dash_with_its_reason(demo: Databa
 def test_the_costs_of_other_choices_are_ranked_and_two_metrics_have_one_choice(demo: Database, open_page: Open) -> None:
     at = open_page("recommender")
     (costs, *_) = tables(at)
-    assert [text for text, _ in costs[0]] == ["Setting", "Other choice", "Worse by", "68 %"]
+    assert [text for text, _ in costs[0]] == ["Setting", "Other choice", "Cost", "68 %"]
     assert [text for text, _ in costs[1]] == [
-        "Batch size B", "2,048 sequences (3.8 times)", "2.38 times the samples", "1.71 to 3.17",
+        "Batch size B", "2,048 sequences (3.8 times)", "2.38 times as many samples", "1.71 to 3.17",
     ]  # fmt: skip
     assert costs[-1][2] == ("–", "no run varies the learning rate")
     at = open_page("recommender", metric="recall@10,NDCG@10")
