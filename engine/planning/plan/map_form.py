@@ -73,14 +73,14 @@ def form_notes(maps: Iterable[Fit]) -> tuple[FitWarning, ...]:
 def form_text(map: Fit, forms: Comparison) -> str:
     """Return a text that names the form of ``map`` and the errors of all forms on left-out runs.
 
-    If another form has the smallest error, the text names the law to fit.
+    If another form has the smallest error, the text names the law to fit. A form without a finite error fails.
     """
     own = FORMS[map.law.name]
     if forms.validation is None:
         return f"Form: {own}."
     errors = {one.fit.law.name: one.error for one in forms.ranked}
-    listed = [f"{own} {errors[map.law.name]:.1%}"] if map.law.name in errors else []
-    listed += [f"{FORMS[name]} {error:.1%}" for name, error in errors.items() if name != map.law.name]
+    ordered = sorted(errors.items(), key=lambda item: item[0] != map.law.name)  # the form of the map comes first
+    listed = [f"{FORMS[name]} {f'{error:.1%}' if np.isfinite(error) else 'fails'}" for name, error in ordered]
     best = next((name for name, error in errors.items() if np.isfinite(error)), map.law.name)
     advice = "" if best == map.law.name else f" The {FORMS[best]} predicts them better: fit the law {best}."
     return f"Form: {own}. Error on the largest runs, which are left out of the fit: {', '.join(listed)}.{advice}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,17 @@ def test_a_power_law_extrapolates_to_the_truth_and_the_other_form_is_named() -> 
     assert caution.text.startswith("rejection at loss = 0.25 depends on the form of the map: ")
     assert "by the power-law map" in caution.text
     assert "by the exponential map" in caution.text
+
+
+def test_a_form_without_a_finite_error_fails() -> None:
+    runs = runs_of("metric-power")
+    forms = compare_forms(SPEC, runs)
+    best, worst = forms.ranked
+    for error in (np.inf, np.nan):
+        failed = replace(forms, ranked=(best, replace(worst, error=error)))
+        text = "which are left out of the fit: {}. The power-law map predicts them better: fit the law metric-power."
+        listed = f"exponential map fails, power-law map {best.error:.1%}"
+        assert form_text(worst.fit, failed).endswith(text.format(listed))
 
 
 def test_forms_that_agree_have_no_caution() -> None:
