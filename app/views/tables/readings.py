@@ -22,9 +22,9 @@ from isoplan.engine.store.columns.column import (
     GPU_HOURS,
     LOGARITHM,
     OPEN,
-    RUN_NEEDS,
     Column,
     leave_out_label,
+    leaves_out_runs,
     read_conversion,
 )
 from isoplan.engine.store.columns.guess import with_guesses
@@ -78,7 +78,7 @@ def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -
 def _words(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
     """Ask whether to leave out the runs whose cell in ``column`` is a word such as "diverged" instead of a number."""
     assert column.conversion is not None
-    count, kind, runs = column.words, column.conversion.kind, _leaves_out(table, roles, column)
+    count, kind, runs = column.words, column.conversion.kind, leaves_out_runs(column.guess, roles, table.kind)
     with st.container(border=True, key=f"words_{table.id}_{column.name}"):
         question = f"Leave out {'this run' if count == 1 else f'these {count:,} runs'}?" if runs else ""
         st.markdown(f"**{escape_markdown(column.name)}**: {escape_markdown(column.describe_words())}. {question}")
@@ -86,15 +86,6 @@ def _words(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
         if st.button(label, key=f"leave_{table.id}_{column.name}", disabled=table.read_only):
             save(**_agreed(roles, column, kind))
             st.rerun()
-
-
-def _leaves_out(table: TableInfo, roles: Roles, column: Column) -> bool:
-    """Return whether a run without a number in ``column`` is left out of fits.
-
-    If it is not left out, only this value is missing. Fits then use another row of the run, or compute D from C.
-    """
-    filled = column.guess is Role.D and (roles.C is not None or "C" in roles.derived)
-    return table.kind == "runs" and roles.rows == "all" and column.guess in RUN_NEEDS and not filled
 
 
 def _missing(table: TableInfo, roles: Roles, columns: Sequence[Column], role: str, formula: str, save: Save) -> None:
@@ -199,7 +190,7 @@ def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
     st.session_state[key] = column.name in roles.conversions
     kind, text = column.conversion.kind, column.conversion.text
     if column.words:
-        way = leave_out_label(column.words, _leaves_out(table, roles, column))
+        way = leave_out_label(column.words, leaves_out_runs(column.guess, roles, table.kind))
         text = escape_markdown(f"{way}: {column.describe_words()}.")
     st.checkbox(
         f"**{escape_markdown(column.name)}**: {text}",

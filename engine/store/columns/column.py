@@ -20,9 +20,11 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware.catalogue import UTILISATION, Device, device
 from isoplan.engine.hardware.machine import Machine
-from isoplan.engine.schema import Role
+from isoplan.engine.schema import Role, Roles
 
 Kind = Literal["number", "text", "bool", "date"]
+TableKind = Literal["runs", "curves"]
+"""Kind of a table: one row per run, or one row per point of a training curve."""
 RUN_NEEDS = (Role.N, Role.D, Role.LOSS, Role.WEIGHT)
 """Roles that every fitted run needs: a run whose cell is empty in such a column is left out."""
 TextKind = Literal["suffix", "comma", "point", "thousands"]
@@ -290,12 +292,14 @@ class Column:
         _, hows = OPEN.get(self.conversion.kind if self.conversion else "", ("", ("",)))
         return convert_options(self.name, hows)
 
-    @property
-    def way_to_numbers(self) -> str:
-        """Instruction to the user: what to do so that the column is read as numbers."""
+    def way_to_numbers(self, role: str, roles: Roles, kind: TableKind = "runs") -> str:
+        """Return an instruction to the user: what to do so that the column is read as numbers for ``role``.
+
+        ``roles`` is the mapping of the table, and ``kind`` its kind.
+        """
         if self.words:
             them = "it" if self.words == 1 else "them"
-            way = leave_out_label(self.words, self.guess in RUN_NEEDS).lower()
+            way = leave_out_label(self.words, leaves_out_runs(role, roles, kind)).lower()
             return f"correct {them}, or {way} on the Data page ({self.convert_option} in the terminal)"
         tick = f"tick its conversion on the Data page ({self.convert_option} in the terminal)"
         if self.two_readings:
@@ -304,6 +308,15 @@ class Column:
             return tick
         cells = f"{self.conversion.fails:,} such cell{'' if self.conversion.fails == 1 else 's'}"
         return f"correct it, or {tick}, which leaves {cells} empty"
+
+
+def leaves_out_runs(role: str, roles: Roles, kind: TableKind = "runs") -> bool:
+    """Return whether fits leave out a run whose cell of ``role`` is empty, in a table of this ``kind``.
+
+    If the run is not left out, only this value is missing: fits use another row of the run, or compute D from C.
+    """
+    filled = role == Role.D and (roles.C is not None or "C" in roles.derived)
+    return kind == "runs" and roles.rows == "all" and role in RUN_NEEDS and not filled
 
 
 def leave_out_label(words: int, runs: bool) -> str:

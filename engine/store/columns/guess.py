@@ -184,7 +184,7 @@ def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
     doubt = doubtful_samples(columns) if roles.D is None and "D" not in roles.derived else None
     two = {Role.D.value: _two_meanings(*doubt)} if doubt is not None and doubt[1].name not in used else {}
     return two | {
-        c.guess.value: why_not(c)
+        c.guess.value: why_not(c, c.guess, roles)
         for c in with_guesses(columns)
         if c.guess in NUMERIC_ROLES
         and c.conversion
@@ -195,13 +195,17 @@ def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
     }
 
 
-def why_not(column: Column) -> str:
-    """Return a phrase that explains why a column is not read without its proposed conversion, and what to do then."""
+def why_not(column: Column, role: str, roles: Roles) -> str:
+    """Return a phrase that explains why a column is not read without its proposed conversion, and what to do then.
+
+    ``role`` is the role of the column, and ``roles`` is the mapping of its table of runs.
+    """
+    way = column.way_to_numbers(role, roles)
     if column.words:
-        return f"{column.describe_words(f' of column {column.name!r}')}; {column.way_to_numbers}"
+        return f"{column.describe_words(f' of column {column.name!r}')}; {way}"
     if column.conversion is None or column.conversion.about == "" or column.kind == "text":
-        return f"column {column.name!r} holds text such as {column.cell}; {column.way_to_numbers}"
-    return f"column {column.name!r} looks like {column.guess} {column.conversion.about}; {column.way_to_numbers}"
+        return f"column {column.name!r} holds text such as {column.cell}; {way}"
+    return f"column {column.name!r} looks like {column.guess} {column.conversion.about}; {way}"
 
 
 def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:

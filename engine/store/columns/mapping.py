@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import parse_formula
 from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Role, Roles
-from isoplan.engine.store.columns.column import Column, read_conversion
+from isoplan.engine.store.columns.column import Column, TableKind, read_conversion
 from isoplan.engine.store.columns.derive import check_derived
 from isoplan.engine.store.columns.guess import counted_epochs, quoted, same_cells
 from isoplan.engine.store.columns.names import (
@@ -22,8 +22,8 @@ from isoplan.engine.store.columns.names import (
 )
 
 
-def check_roles(columns: Sequence[Column], roles: Roles) -> None:
-    """Check a mapping against the columns of a table.
+def check_roles(columns: Sequence[Column], roles: Roles, kind: TableKind = "runs") -> None:
+    """Check a mapping against the columns of a table of this ``kind``.
 
     Raises PlannerError if ``roles`` names a column that does not exist, names one column twice, or gives a numeric role
     to a column of text.
@@ -37,11 +37,11 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
             raise PlannerError(f"Column {name!r} is mapped to both {seen[name]} and {role}: choose one of them.")
         seen[name] = str(role)
         if role in (*NUMERIC_ROLES, Role.METRIC, Role.HYPER):
-            _check_number(by_name[name], role, roles)
+            _check_number(by_name[name], role, roles, kind)
     for name in formula_columns(roles):
         if name not in by_name:
             raise unknown_column(name, by_name, "of the compute formula")
-        _check_number(by_name[name], "the compute formula", roles)
+        _check_number(by_name[name], "the compute formula", roles, kind)
     for name, how in roles.conversions.items():
         if name not in by_name:
             raise unknown_column(name, by_name, "in the conversions")
@@ -103,12 +103,14 @@ def unknown_column(name: str, known: Sequence[str] | dict[str, Column], where: s
     return PlannerError(f"Column {name!r} {where} is not in the table: {hint}")
 
 
-def _check_number(column: Column, role: str, roles: Roles) -> None:
+def _check_number(column: Column, role: str, roles: Roles, kind: TableKind) -> None:
     if column.kind in ("number", "bool") or (column.kind == "text" and column.name in roles.conversions):
         return
     what = "dates" if column.kind == "date" else "text"
     example = f" such as {column.cell}" if column.cell else ""
-    way = f"{column.way_to_numbers}, or choose another column" if column.conversion else "choose a column of numbers"
+    way = "choose a column of numbers"
+    if column.conversion:
+        way = f"{column.way_to_numbers(role, roles, kind)}, or choose another column"
     if column.words:
         cells = column.describe_words(f" of column {column.name!r}")
         raise PlannerError(f"{role}: {cells}. {way[0].upper()}{way[1:]}.")

@@ -115,7 +115,11 @@ class OpenTable:
         found = {role: why for role, why in withheld(self.columns, roles).items() if sizes.get(role) != ""}
         by_name = {c.name: c for c in with_guesses(self.columns) if c.name not in roles.conversions}
         picked = {name: by_name[column] for name, column in sizes.items() if column in by_name}
-        needed = {name: why_not(c) for name, c in picked.items() if c.conversion is not None and c.conversion.needed}
+        needed = {
+            name: why_not(c, name, roles)
+            for name, c in picked.items()
+            if c.conversion is not None and c.conversion.needed
+        }
         return found | needed
 
 
@@ -164,7 +168,7 @@ def read_curves(
         there = tuple(c.name for c in known if c.name in extra)
         roles = like(known, with_mapping(known, mapping or {}, guess=guess_curve_roles), runs.roles)
         roles = _with_extra(roles, there)
-        check_roles(known, roles)
+        check_roles(known, roles, "curves")
         curves = snapshots.curves(db, snapshots.take(db, info.id, roles), runs)
     return replace(curves, source=name if str(path) == "-" else str(path), notes=(*info.notes, *curves.notes))
 

@@ -6,21 +6,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoplan.engine.arrays import Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Roles
-from isoplan.engine.store.columns.column import COLUMNS, Column
+from isoplan.engine.store.columns.column import COLUMNS, Column, TableKind
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, Database, first
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Kind = Literal["runs", "curves"]
 INFO = "id, name, nrows, sha256, source, created, read_only, deleted, provenance, notes, kind, runs_id"
 
 
@@ -43,7 +42,7 @@ class TableInfo:
     deleted: bool
     provenance: str
     notes: tuple[str, ...]
-    kind: Kind = "runs"
+    kind: TableKind = "runs"
     runs_id: str = ""
     known: bool = False
 

@@ -83,7 +83,7 @@ def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter
     """
     info, known = catalog.get(db, table_id), catalog.columns(db, table_id)
     roles, filter = roles or catalog.roles(db, table_id), filter or Filter()
-    check_roles(known, roles)
+    check_roles(known, roles, info.kind)
     ids = _select(db, table_id, known, roles, filter)
     if len(ids) == 0 and info.rows and filter == Filter():
         raise PlannerError(f"{info.name}: all runs are withdrawn. Bring runs back, or choose another table.")

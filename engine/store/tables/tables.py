@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Roles, RowsOfRun
+from isoplan.engine.store.columns.column import TableKind
 from isoplan.engine.store.columns.guess import guess_curve_roles, guess_roles
 from isoplan.engine.store.columns.histories import with_history
 from isoplan.engine.store.columns.mapping import check_roles, like
@@ -27,7 +28,7 @@ from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.files import sources
 from isoplan.engine.store.files.uploads import received
 from isoplan.engine.store.saved.saved_items import now
-from isoplan.engine.store.tables.catalog import INFO, Kind, find, info_of, insert, rows_frame
+from isoplan.engine.store.tables.catalog import INFO, find, info_of, insert, rows_frame
 from isoplan.engine.store.tables.catalog import TableInfo as TableInfo
 from isoplan.engine.store.tables.catalog import columns as columns
 from isoplan.engine.store.tables.catalog import get as get
@@ -147,7 +148,7 @@ def _id(sha256: str, part: str) -> str:
     return hashlib.sha256(f"{sha256}/{part}".encode()).hexdigest()[:12]
 
 
-def _kind(runs_id: str) -> Kind:
+def _kind(runs_id: str) -> TableKind:
     return "curves" if runs_id else "runs"
 
 
@@ -200,7 +201,7 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
     Raises PlannerError if a column does not exist or has two roles, or if a column of text has a role that needs
     numbers.
     """
-    check_roles(columns(db, table_id), roles)
+    check_roles(columns(db, table_id), roles, get(db, table_id).kind)
     _update(db, table_id, "roles", roles.model_dump_json())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from isoplan.engine.store.columns.guess import withheld
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, told, written
@@ -98,6 +99,16 @@ def test_a_word_in_another_column_leaves_its_cell_empty(db: Database, open_page:
     assert leave.label == "Leave 1 cell empty"
     leave.click().run()
     assert snapshots.runs(db, snapshots.take(db, table.id))["C"].tolist() == [6e14, 12e14, 24e14]
+
+
+def test_the_button_for_a_word_in_d_says_what_the_sentence_says(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N,D,C,loss\n1e6,1e8,6e14,3\n2e6,?,12e14,2.9\n4e6,1e8,24e14,2.8\n", "words.csv")
+    at = open_page("data", table=table.id)
+    assert at.button(key=f"leave_{table.id}_D").label == "Leave 1 cell empty"
+    reason = withheld(tables.columns(db, table.id), tables.roles(db, table.id))["D"]
+    assert "correct it, or leave 1 cell empty on the Data page" in reason
+    at.button(key=f"leave_{table.id}_D").click().run()
+    assert snapshots.runs(db, snapshots.take(db, table.id))["D"].tolist() == pytest.approx([1e8, 1e8, 1e8])
 
 
 def test_a_logarithm_of_two_possible_bases_asks_for_its_base(db: Database, open_page: Open) -> None:

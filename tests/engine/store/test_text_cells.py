@@ -9,8 +9,9 @@ import pytest
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.store.columns.column import leaves_out_runs
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.files.table_files import read_runs
+from isoplan.engine.store.files.table_files import open_table, read_runs
 from isoplan.engine.store.tables import snapshots, tables
 from tests.engine.store.conftest import GRID
 
@@ -39,6 +40,21 @@ def test_a_loss_that_was_not_guessed_says_which_cell_is_in_the_way(file: Path) -
         "The loss is missing: 1 cell of column 'loss' is not a number ('abc' in row 5); correct it, or leave out 1 run "
         "on the Data page (--convert loss in the terminal)."
     )
+
+
+@pytest.mark.parametrize(("head", "way"), [("N,D,C", "leave 1 cell empty"), ("N,D,k", "leave out 1 run")])
+def test_a_word_in_d_costs_a_run_only_if_no_compute_gives_d(tmp_path: Path, head: str, way: str) -> None:
+    file = tmp_path / "runs.csv"
+    cells = ("1e8", "?", *("1e8",) * 10)
+    rows = (f"{i + 1}e6,{D},{6 * (i + 1)}e14,{3 - i / 10}" for i, D in enumerate(cells))
+    file.write_text("\n".join((f"{head},loss", *rows)))
+    with open_table(file) as table:
+        assert f"correct it, or {way} on the Data page (--convert D in the terminal)" in table.waiting({})["D"]
+        assert leaves_out_runs("D", table.roles) == (way == "leave out 1 run")
+        assert not leaves_out_runs("D", table.roles, "curves")
+    with pytest.raises(PlannerError, match=f"D: 1 cell of column 'D' is not a number .* or {way} on the Data page"):
+        read_runs(file, {"D": "D"})
+    assert len(read_runs(file, agreed=("D",))) == (12 if way == "leave 1 cell empty" else 11)
 
 
 def test_a_mapping_to_it_names_the_bad_cell_and_no_good_one(file: Path) -> None:
