@@ -36,5 +36,5 @@ def test_colour_sums() -> None:
 def test_orders() -> None:
     assert colour_orders(((1, 0),), (3, 4)) == ((1, 3, 4, 0), (1, 4, 3, 0))
     assert colour_orders(((2, 3), (1, 0)), ()) == ((2, 1, 0, 3),)
-    with pytest.raises(ValueError, match="two without"):
+    with pytest.raises(ValueError, match="two quark lines without"):
         colour_orders(((2, 3), (1, 0)), (4,))
