@@ -221,13 +221,13 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ),
         (
             "user,item,price\n1,2,3\n1,2,cheap\n",
-            "Column price of events.csv has 'cheap' in row 2 where others are numbers: correct the row, or name the "
+            "Column price of events.csv has 'cheap' in row 2 where others are numbers: correct the row, or declare the "
             "column as a category.",
         ),
         (
             "user,item,brand\n1,2,acme\n1,2,\n1,2,7\n",
-            "Column brand of events.csv has '7' in row 3 where others are texts: correct the row, or name the column "
-            "as a category.",
+            "Column brand of events.csv has '7' in row 3 where others are texts: correct the row, or declare the "
+            "column as a category.",
         ),
         (
             "user,item,price\n1,2,3\n1,2,nan\n",
