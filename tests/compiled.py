@@ -17,3 +17,14 @@ def compiled_kernels() -> Iterator[None]:
         patch.setattr(kernels, "_engine", None)
         kernels.load()
         yield
+
+
+@pytest.fixture(scope="package", autouse=True)
+def compiled() -> Iterator[None]:
+    """Fit with the compiled kernels in all tests of a package. A conftest imports this fixture to use it.
+
+    A fit with 1,000 refits then takes a tenth of a second instead of several seconds. The tests of the solver in
+    ``tests/engine/fitting`` use numpy and the kernels.
+    """
+    with compiled_kernels():
+        yield

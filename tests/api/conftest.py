@@ -16,6 +16,7 @@ import pytest
 import isoplan as ip
 from isoplan.app import cli
 from isoplan.engine.fitting import Fit, GroupedFit
+from tests.compiled import compiled as compiled
 from tests.conftest import ROOT
 from tests.engine.planning.conftest import EPOCH
 

@@ -20,17 +20,10 @@ from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.store.database.database import FILE, Cursor, Database, memory, open_workspace
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
-from tests.compiled import compiled_kernels
 from tests.progress import LAST
 
 MAIN = Path(app.__file__).with_name("main.py")
 Open = Callable[..., AppTest]
-
-
-@pytest.fixture(scope="package", autouse=True)
-def _compiled() -> Iterator[None]:
-    with compiled_kernels():
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types.intervals import FloorConfidence
 from isoplan.engine.fitting.types.result import Fit, FitData, Interval, Parameter, empty_resamples
 from isoplan.engine.fitting.types.spec import FitSpec
-from tests.compiled import compiled_kernels
+from tests.compiled import compiled as compiled
 
 JETS = (0.32, 11.27, 7.22, 0.44, 0.22)
 """E, A, B, alpha, beta of the jets law (jets paper, Table 1)."""
@@ -75,12 +74,6 @@ def with_floors(floors: Floats) -> Fit:
     resamples = np.tile(EPOCH, (len(floors), 1))
     resamples[:, 0] = floors
     return curved(make_fit(EPOCH, resamples, ranges=RANGES | {"loss": (2.1, 4.0)}))
-
-
-@pytest.fixture(scope="package", autouse=True)
-def _compiled() -> Iterator[None]:
-    with compiled_kernels():
-        yield
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from isoplan.engine.store.database.database import Database, memory, open_workspace
 from isoplan.engine.store.tables import tables
+from tests.compiled import compiled as compiled
 
 GRID = "run,N,D,loss\n" + "".join(
     f"r{i}{j},{N},{D},{1.7 + 400 / N**0.34 + 2000 / D**0.37:.6f}\n"
