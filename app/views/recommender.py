@@ -140,7 +140,7 @@ with upload.container(border=True, height="stretch", key="own_table"):
     usual = own_table.usual_metric(db, START)
     asked = metric_names(recall("metric") or usual)
     own = evidence_form.read(db, asked, printed.metrics)
-evidence, shown = with_fallback(own.evidence, printed), None
+evidence, shown, values = with_fallback(own.evidence, printed), None, None
 with question.container(border=True, height="stretch", key="question"):
     metrics = ask_metrics(own, printed, usual)
     with sentences():
@@ -155,6 +155,7 @@ with question.container(border=True, height="stretch", key="question"):
             shown = made.result
 own_table.describe(db, asked, printed.metrics)
 if shown is not None:
-    cards.show(db, made, make_cards(shown, evidence, own.evidence, metrics), evidence)
-tabs.show(db, evidence, own, shown, metrics)
+    values = make_cards(shown, evidence, own.evidence, metrics)
+    cards.show(db, made, values, evidence)
+tabs.show(db, evidence, own, shown, values, metrics)
 saved_items.show_answers(db, "recipe")

@@ -50,7 +50,7 @@ def test_simulate_or_repeat_then_two_plans(server: Server, page: Page) -> None:
     found = numbers(page)
     assert found["omega: samples seen once / repeated samples, at the same loss and infinite N [times]"] == "2.73"
     assert found["D / U: samples of the compute-optimal single pass / repeated samples [times]"] == "17.2"
-    assert found["Break-even price of a sample / cost of training on it once"] == "9.55"
+    assert found["Break-even price of a sample / cost of training on it once [times]"] == "9.55"
     enter(page, "kappa", "5")
     expect(page.get_by_role("heading", level=2).first).to_have_text(
         powers(sentence(simulate_or_repeat(one, repeated, 0.5, costs_of(PRICES), stated(5))))

@@ -9,16 +9,12 @@ import streamlit as st
 
 from isoplan.app.reports.content import report_recipe
 from isoplan.app.views.widgets.answers import chip
-from isoplan.app.views.widgets.parts import Hint, escape_markdown, readable, show_hints, show_warnings, whole
+from isoplan.app.views.widgets.parts import escape_markdown, readable, show_warnings, whole
 from isoplan.app.views.widgets.saved_items import keep_answer
 from isoplan.engine.planning.answer.standing import standing_of
 from isoplan.engine.planning.questions.answer import Answer
-from isoplan.engine.planning.recommender import Evidence, Recipe, ranking
+from isoplan.engine.planning.recommender import Evidence
 from isoplan.engine.planning.recommender.cards import CARDS, Badge, Card, Cards, differing
-from isoplan.engine.planning.recommender.choice import LABELS
-from isoplan.engine.planning.recommender.joint import CHOOSE, Agreement, Joint, join_metrics, shown_value
-from isoplan.engine.planning.recommender.ranking import rank_costs
-from isoplan.engine.planning.recommender.text import JOINT
 from isoplan.engine.store.database.database import Database
 
 COLOURS = {
@@ -45,50 +41,8 @@ def show(db: Database, reply: Answer, cards: Cards, evidence: Evidence) -> None:
     for setting in CARDS:
         with grid.container(border=True, height="stretch", gap="xsmall", key=f"card_{setting}"):
             _card(cards[setting])
-    _show_joint(join_metrics(cards))
-    _show_costs([reply.result.recipes[card.metric] for card in cards[CARDS[0]]])
     show_warnings(reply.warnings)
     keep_answer(db, "recipe", reply.name, reply.file, partial(report_recipe, reply, cards, evidence))
-
-
-def _show_joint(joint: Sequence[Joint]) -> None:
-    """Show the values for all metrics side by side, and the value that suits all; nothing if there is one metric."""
-    if not joint:
-        return
-    st.subheader(JOINT, anchor=False)
-    show_hints(
-        [
-            {"Setting": Hint(LABELS[one.setting])}
-            | {card.metric: _hint(shown_value(card), card.reason) for card in one.cards}
-            | {"Agreement": Hint(one.agreement.value), "Safe for all": _hint(one.text, one.safe.note)}
-            for one in joint
-        ],
-        "The values of each setting for all metrics, and one value that suits all.",
-    )
-    if any(one.agreement is Agreement.DIFFERS for one in joint):
-        st.caption(f"Where values differ, {CHOOSE}.")
-
-
-def _show_costs(recipes: Sequence[Recipe]) -> None:
-    """Show the costs of other values of the settings, the largest cost first, for each metric."""
-    costs = [cost for recipe in recipes for cost in rank_costs(recipe)]
-    st.subheader(ranking.TITLE, anchor=False)
-    show_hints(
-        [
-            ({"Metric": Hint(cost.metric)} if len(recipes) > 1 else {})
-            | {"Setting": Hint(LABELS[cost.setting]), "Other choice": _hint(cost.other, cost.reason)}
-            | {"Cost": _hint(cost.text, cost.reason), "68 %": _hint(cost.interval, cost.reason)}
-            for cost in costs
-        ],
-        "Costs of other choices, the largest first.",
-    )
-    if len({cost.amount.unit for cost in costs if cost.amount.value is not None}) > 1:
-        st.caption(ranking.UNITS)
-
-
-def _hint(text: str, reason: str) -> Hint:
-    """Return a table cell; without a value, the cell is a dash with the reason."""
-    return Hint("" if text == "-" else whole(text), reason)
 
 
 def _card(cards: Sequence[Card]) -> None:

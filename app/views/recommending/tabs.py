@@ -1,4 +1,4 @@
-"""Tabs below a recipe: evidence of each setting, all metrics, Isoplan's runs, agreement of metrics, and details."""
+"""Tabs below a recipe: evidence of each setting, costs of other choices, all metrics, Isoplan's runs and details."""
 
 from __future__ import annotations
 
@@ -7,21 +7,30 @@ from dataclasses import replace
 
 import streamlit as st
 
-from isoplan.app.views.recommending import comparison, evidence_form, regimes, sweeps
+from isoplan.app.views.recommending import choices, comparison, evidence_form, regimes, sweeps
 from isoplan.app.views.widgets.parts import Hint, escape_markdown, powers, readable, sentences, show_hints
 from isoplan.engine.planning.recommender import Evidence, Recommendation
 from isoplan.engine.planning.recommender.builder import Built
+from isoplan.engine.planning.recommender.cards import Cards
 from isoplan.engine.planning.recommender.choice import LABELS, SETTINGS, Choice, Setting
+from isoplan.engine.planning.recommender.joint import join_metrics
 from isoplan.engine.planning.recommender.text import binding, source
 from isoplan.engine.store.database.database import Database
 
 SWEEPS: dict[str, Setting] = {"Share": "s", "Batch": "B", "Model and events": "N", "Negatives": "K"}
-METRICS, TRAINED, AGREEMENT, DETAILS = "All metrics", "Isoplan's runs", "Metric agreement", "Details"
+COSTS, METRICS, TRAINED, AGREEMENT, DETAILS = "Costs", "All metrics", "Isoplan's runs", "Metric agreement", "Details"
 
 
-def show(db: Database, evidence: Evidence, own: Built, answer: Recommendation | None, metrics: Sequence[str]) -> None:
-    """Show the tabs; only the open tab is drawn. ``answer`` is None while no recipe exists."""
-    names = [*SWEEPS, METRICS, TRAINED, AGREEMENT, DETAILS]
+def show(
+    db: Database,
+    evidence: Evidence,
+    own: Built,
+    answer: Recommendation | None,
+    cards: Cards | None,
+    metrics: Sequence[str],
+) -> None:
+    """Show the tabs; only the open tab is drawn. ``answer`` and its ``cards`` are None while no recipe exists."""
+    names = [*SWEEPS, COSTS, METRICS, TRAINED, AGREEMENT, DETAILS]
     for tab, name in zip(st.tabs(names, key="sweep", bind="query-params"), names, strict=True):
         if not tab.open:
             continue
@@ -36,9 +45,12 @@ def show(db: Database, evidence: Evidence, own: Built, answer: Recommendation | 
                     sweeps.show(SWEEPS[name], evidence, own, one, runs)
                 with st.expander(f"Other runs for {evidence_form.called(SWEEPS[name])}", icon=":material/swap_horiz:"):
                     evidence_form.choose(db, SWEEPS[name])
-            elif answer is None:
+            elif answer is None or cards is None:
                 st.info("Enter a budget to see a recipe.", icon=":material/info:")
+            elif name == COSTS:
+                choices.show_costs([answer.recipes[metric] for metric in metrics])
             elif name == METRICS:
+                choices.show_joint(join_metrics(cards))
                 comparison.show_metrics(answer)
             elif name == TRAINED:
                 comparison.compare(_of_metric(answer, metrics, name))

@@ -60,7 +60,7 @@ def make(folder: Path) -> Space:
         plans = tuple(_plans(db, results.fit(db, fits["surface"])))
         curves = tables.add(db, curve_points(), f"{NAMES[35]}.csv")
         tables.tie(db, curves, info.id)
-        for kind, name in zip(results.list_kinds(), (NAMES[1], NAMES[6], NAMES[14], NAMES[30]), strict=True):
+        for kind, name in zip(results.list_kinds(), (NAMES[1], NAMES[4], NAMES[6], NAMES[14], NAMES[30]), strict=True):
             results.save_answer(db, kind, {"schema": 1}, NAMES[33], {"question": [name]}, name)
         dead = tables.add(db, b"N,loss\n1e6,2\n1e7,1.5\n", "gone.csv")
         tables.rename(db, dead.id, NAMES[12])

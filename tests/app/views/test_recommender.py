@@ -119,15 +119,17 @@ def test_every_cell_of_a_table_is_a_value_or_a_dash_with_its_reason(demo: Databa
 
 
 def test_the_costs_of_other_choices_are_ranked_and_two_metrics_have_one_choice(demo: Database, open_page: Open) -> None:
-    at = open_page("recommender")
+    at = open_page("recommender", sweep="Costs")
     (costs, *_) = tables(at)
     assert [text for text, _ in costs[0]] == ["Setting", "Other choice", "Cost", "68 %"]
     assert [text for text, _ in costs[1]] == [
         "Batch size B", "2,048 sequences (3.8 times)", "2.38 times as many samples", "1.71 to 3.17",
     ]  # fmt: skip
     assert costs[-1][2] == ("–", "no run varies the learning rate")
-    at = open_page("recommender", metric="recall@10,NDCG@10")
-    joint, costs, *_ = tables(at)
+    at = open_page("recommender", metric="recall@10,NDCG@10", sweep="Costs")
+    (costs, *_) = tables(at)
+    at = open_page("recommender", metric="recall@10,NDCG@10", sweep="All metrics")
+    joint, *_ = tables(at)
     assert [text for text, _ in joint[0]] == ["Setting", "recall@10", "NDCG@10", "Agreement", "Safe for all"]
     lines = {line[0][0]: line[1:] for line in joint[1:]}
     assert [text for text, _ in lines["Batch size B"]] == [
