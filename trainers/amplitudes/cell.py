@@ -123,7 +123,8 @@ class AmplitudeCell(Cell):
             le=1e24,
             json_schema_extra={ZERO: "none"},
             title="Compute C",
-            description="Training FLOPs, from which the iterations are computed. None: the field Iterations is used.",
+            description="Training FLOPs, from which the iterations are computed. If it is none, the field Iterations "
+            "is used.",
         ),
     ] = 0.0
     batch: Annotated[
@@ -176,7 +177,8 @@ class AmplitudeCell(Cell):
         int,
         Field(
             ge=0, le=10**5, json_schema_extra={ZERO: "none"}, title="Dimension points",
-            description="Points in each random subset for the intrinsic dimension. None: no estimate of the dimension.",
+            description="Points in each random subset for the intrinsic dimension. If the number is "
+            "none, the dimension is not estimated.",
         ),
     ] = 5_000  # fmt: skip
     device: Device = "auto"

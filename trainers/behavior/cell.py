@@ -198,8 +198,8 @@ class BehaviorCell(Cell):
         int,
         Field(
             ge=0, le=10**8, json_schema_extra={ZERO: "none"}, title="Buckets",
-            description="Number of rows of the table for item ids. None: ids are used only if items have no other "
-            "features.",
+            description="Number of rows of the table for item ids. If the number is none, ids are used only if "
+            "items have no other features.",
         ),
     ] = 0  # fmt: skip
     pool: Annotated[
@@ -227,7 +227,7 @@ class BehaviorCell(Cell):
             json_schema_extra={ZERO: "none"},
             title="Rivals",
             description="Number of unseen items drawn per user, among which each true item is ranked for "
-            "hit@10/rivals. None: no such metrics.",
+            "hit@10/rivals. If the number is none, these metrics are not computed.",
         ),
     ] = 0
     device: Device = "auto"

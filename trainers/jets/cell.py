@@ -218,8 +218,8 @@ class JetCell(Cell):
         int,
         Field(
             ge=0, le=20_000_000, json_schema_extra={ZERO: "none"}, title="Test jets of QCD",
-            description="Number of QCD test jets for the rejections. Each signal class has 1 % of this number. None: "
-            "the validation jets are used.",
+            description="Number of QCD test jets for the rejections. Each signal class has 1 % of this number. If "
+            "the number is none, the validation jets are used.",
         ),
     ] = 0  # fmt: skip
     device: Device = "auto"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -175,39 +174,6 @@ def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Ite
     return roles.model_copy(update={"step": found[0], "hyper": tuple(h for h in roles.hyper if h != found[0])})
 
 
-def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Return the roles for which a column has a matching name but is not used: role -> reason.
-
-    The reason is that the user has not confirmed the unit or the meaning of the column.
-    """
-    used = {roles.column(role) for role in SINGLE_ROLES} | {*roles.hyper}
-    doubt = doubtful_samples(columns) if roles.D is None and "D" not in roles.derived else None
-    two = {Role.D.value: _two_meanings(*doubt)} if doubt is not None and doubt[1].name not in used else {}
-    return two | {
-        c.guess.value: why_not(c, c.guess, roles)
-        for c in with_guesses(columns)
-        if c.guess in NUMERIC_ROLES
-        and c.conversion
-        and c.conversion.needed
-        and c.name not in used
-        and roles.column(c.guess) is None
-        and c.guess.value not in roles.derived
-    }
-
-
-def why_not(column: Column, role: str, roles: Roles) -> str:
-    """Return a phrase that explains why a column is not read without its proposed conversion, and what to do then.
-
-    ``role`` is the role of the column, and ``roles`` is the mapping of its table of runs.
-    """
-    way = column.way_to_numbers(role, roles)
-    if column.words:
-        return f"{column.describe_words(f' of column {column.name!r}')}; {way}"
-    if column.conversion is None or column.conversion.about == "" or column.kind == "text":
-        return f"column {column.name!r} holds text such as {column.cell}; {way}"
-    return f"column {column.name!r} looks like {column.guess} {column.conversion.about}; {way}"
-
-
 def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
     """Return the columns of epochs and of samples if it is unclear what the column of samples counts; otherwise None.
 
@@ -230,16 +196,6 @@ def _epochs(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
     Returns None if there is none, or if no run makes more than one pass.
     """
     return next((c for c in columns if plain(untracked(c.name)) in names and (c.maximum or 0) > 1), None)
-
-
-def _two_meanings(epochs: Column, samples: Column) -> str:
-    derive = f"D = {quoted(epochs.name)} * {quoted(samples.name)}"
-    return (
-        f"column {samples.name!r} may count the samples that a run sees, or the samples of its dataset (column "
-        f"{epochs.name!r} then counts the passes over them). In the first case map it to D on the Data page "
-        f"(--map {shlex.quote(f'D={samples.name}')} in the terminal), in the second case compute {derive} "
-        f"(--derive {shlex.quote(derive)})"
-    )
 
 
 def quoted(name: str) -> str:

@@ -24,12 +24,11 @@ from isoplan.engine.store.columns.guess import (
     guess_curve_roles,
     guess_roles,
     proposed,
-    why_not,
     with_guesses,
-    withheld,
 )
 from isoplan.engine.store.columns.mapping import check_roles, like, unknown_column, uses
 from isoplan.engine.store.columns.unit_names import COMPUTE, COUNTS, named_unit
+from isoplan.engine.store.columns.unread_roles import why_not, withheld
 from isoplan.engine.store.database.database import memory
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES
 from isoplan.engine.store.tables import catalog, snapshots, tables

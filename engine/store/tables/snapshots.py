@@ -22,10 +22,10 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Category, Curves, Roles, Runs
 from isoplan.engine.store.columns import categories, derive
 from isoplan.engine.store.columns.column import Column, Reading, read_conversion
-from isoplan.engine.store.columns.guess import withheld
 from isoplan.engine.store.columns.histories import one_row_each
 from isoplan.engine.store.columns.mapping import check_roles, choice_notes, formula_columns, unknown_column
 from isoplan.engine.store.columns.names import seconds_column, seconds_each
+from isoplan.engine.store.columns.unread_roles import withheld
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, Database, first
 from isoplan.engine.store.tables import catalog

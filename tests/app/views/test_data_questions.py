@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isoplan.engine.store.columns.guess import withheld
+from isoplan.engine.store.columns.unread_roles import withheld
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, told, written
