@@ -17,7 +17,8 @@ REST: tuple[str, ...] = (
     # Tests of whole programs: browsers, servers, installed packages, batch systems, and killed child processes.
     "browser", "test_docker_commands.py", "test_other_processor.py", "test_parts.py::test_each_test_is_in_one_part",
     "test_wheel.py", "app/test_backups.py", "app/test_moments.py", "app/test_pdf.py", "app/test_places.py",
-    "app/test_server.py", "app/test_training.py", "app/test_workspace.py", "app/terminal/test_backup.py",
+    "app/test_server.py", "app/test_training.py", "app/test_workspace.py",
+    "app/terminal/test_backup.py", "app/terminal/test_backup_failures.py",
     "app/terminal/test_readme.py", "app/terminal/test_simulate.py", "app/terminal/test_streams.py",
     "app/terminal/test_train.py", "app/terminal/test_tutorial.py", "engine/fitting/kernels/test_cache.py",
     "engine/fitting/kernels/test_seeds.py",
