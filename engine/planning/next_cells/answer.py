@@ -20,6 +20,7 @@ from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.next_cells.typed import TypedSpend
 from isoplan.engine.planning.plan.solve import Task, solve, task_of
 from isoplan.engine.planning.scenario.limits import Question
+from isoplan.engine.planning.scenario.prices import Prices
 
 AXES = ("N", "D")
 
@@ -35,6 +36,7 @@ class NextCells:
     fit: Fit
     question: Question
     rule: ComputeRule
+    prices: Prices | None
     advice: Advice
     best: Point
     whole: float
@@ -46,6 +48,7 @@ def next_cells(
     question: Question,
     spend: TypedSpend,
     rule: ComputeRule | None = None,
+    prices: Prices | None = None,
     *,
     cells: int = 12,
     rounds: int = 4,
@@ -57,9 +60,9 @@ def next_cells(
     """Return the cells that narrow the answer to ``question`` most within ``spend``.
 
     The candidates are a grid over ``sizes`` (N) and ``samples`` (D), by default from the smallest run to the place of
-    the answer. ``narrow`` are the quantities to narrow. ``charge`` is a cost in FLOPs that each cell has in addition to
-    its compute. Raises PlannerError if the law is not a surface over N and D, if the question has no answer, or if the
-    spend pays for no cell.
+    the answer. ``prices`` convert limits on hours, memory and money. ``narrow`` are the quantities to narrow.
+    ``charge`` is a cost in FLOPs that each cell has in addition to its compute. Raises PlannerError if the law is not a
+    surface over N and D, if the question has no answer, or if the spend pays for no cell.
     """
     rule = rule or fit.compute
     if not fit.law.is_surface or set(fit.law.axes) != set(AXES):
@@ -68,7 +71,7 @@ def next_cells(
             "chinchilla."
         )
     check_fit(fit)
-    task = task_of(fit, question, rule)
+    task = task_of(fit, question, rule, prices)
     best = task.best(fit)
     whole = float(best.C)
     if not np.isfinite([float(best.N), float(best.D), whole]).all():
@@ -86,7 +89,7 @@ def next_cells(
         whole=whole,
         seed=fit.spec.seed,
     )
-    return NextCells(fit, question, rule, advice, best, whole, amount)
+    return NextCells(fit, question, rule, prices, advice, best, whole, amount)
 
 
 def _range(fit: Fit, axis: str, given: tuple[float, float] | None, place: Mapping[str, float]) -> tuple[float, float]:

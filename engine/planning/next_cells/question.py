@@ -7,7 +7,7 @@ from dataclasses import replace
 from isoplan.engine import amounts
 from isoplan.engine.planning.next_cells.typed import parse_quantities, parse_range, parse_spend
 from isoplan.engine.planning.questions.declaration import FitInput, PlannerQuestion
-from isoplan.engine.planning.scenario.fields import LIMITS, LOSS, Field
+from isoplan.engine.planning.scenario.fields import LIMITS, LOSS, Field, pick
 from isoplan.engine.quantities import parse_number
 
 BUDGET, TARGET = LOSS
@@ -40,12 +40,15 @@ QUESTION = PlannerQuestion(
     icon="add_chart",
     summary="Find the cells that narrow an answer most for their cost.",
     lead="I plan for",
-    fits=(FitInput("A fit of a surface over N and D; - reads a pipe."),),
+    fits=(FitInput("A fit of a surface over N and D; - reads it from standard input."),),
     fields=(
-        replace(BUDGET, help="Budget of compute, such as 1e20 or 3 ZFLOP. The loss at this budget is narrowed.",
-                after="FLOPs"),
+        replace(BUDGET, help="Budget, such as 1e20, 3 ZFLOP or '500 EUR'. The loss at this budget is narrowed.",
+                after="in FLOPs, device hours or money"),
         replace(TARGET, help="Target loss, instead of a budget. The compute for this loss is narrowed."),
-        SPEND, MAX_CELLS, ROUNDS, NARROW, SIZES, SAMPLES, CHARGE, *LIMITS,
+        SPEND, MAX_CELLS, ROUNDS, NARROW, SIZES, SAMPLES, CHARGE,
+        *pick("device", "devices", "hour_price", "utilisation", "precision", "currency"),
+        *pick("sample_price", "sample_seconds", "cpu_price"),
+        *LIMITS,
     ),
     module=f"{__package__}.reply",
     key="next_cells",

@@ -20,6 +20,7 @@ from isoplan.engine.planning.next_cells.text import (
     percent,
     round_rows,
 )
+from isoplan.engine.planning.plan.money import in_compute
 from isoplan.engine.planning.questions.answer import Answer, Part, Table
 from isoplan.engine.planning.questions.chart import Axis, Chart, Curve, Marker
 from isoplan.engine.planning.questions.given import Given
@@ -40,7 +41,8 @@ def answer(fit: Fit, given: Given) -> Answer:
         "samples": v["samples"],
         "charge": v["run_charge"] or 0.0,
     }
-    found = next_cells(fit, given.loss, v["spend"], given.rule, **options)
+    asked_of, prices = in_compute(fit, given.loss, given.prices, given.rule)
+    found = next_cells(fit, asked_of, v["spend"], given.rule, prices, **options)
     parts = [
         Part(_table(cell_rows(found), "The cells in the order of training."), partial(chart_ladder, found),
              caption="The star is the advised spend; the band is the range over simulated outcomes.",

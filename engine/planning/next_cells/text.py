@@ -17,6 +17,7 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, reading, script
 from isoplan.engine.planning.next_cells.answer import NextCells
 from isoplan.engine.planning.plan.document import limits_literal
+from isoplan.engine.planning.scenario.prices_json import prices_json
 from isoplan.engine.quantities import count, number, power10
 
 FACTOR = math.log(1.25)
@@ -52,8 +53,9 @@ def share(found: NextCells, flops: float) -> str:
 def asked(found: NextCells) -> str:
     """Return the first narrowed quantity as a phrase, such as "the loss at 10^20 FLOPs"."""
     name, q = found.advice.estimands[0].name, found.question
-    of = f"at {power10(q.value)} FLOPs" if q.kind == "budget" else f"for {found.fit.spec.y} {q.value:.4g}"
-    return f"{'the ' if name not in STARRED else ''}{short(name)} {of}"
+    of = f"at {q.budget(found.prices)}" if q.kind == "budget" else f"for {found.fit.spec.y} {q.value:.4g}"
+    limited = " within the limits" if q.limits.given else ""
+    return f"{'the ' if name not in STARRED else ''}{short(name)} {of}{limited}"
 
 
 def short(name: str) -> str:
@@ -169,6 +171,7 @@ def to_json(found: NextCells) -> dict[str, Any]:
         "law": found.fit.spec.law,
         "y": found.fit.spec.y,
         "compute": found.rule.to_json(),
+        **({} if found.prices is None else {"prices": prices_json(found.prices)}),
         "narrow": [one.name for one in advice.estimands],
         "next_cells": cells,
         "now": [finite(x) for x in advice.now],
@@ -214,7 +217,9 @@ def document(found: NextCells, options: Mapping[str, Any], fit: str = "fit.json"
 def _script(found: NextCells, options: Mapping[str, Any], fit: str, group: str) -> str:
     asked = [repr(found.question.kind), repr(found.question.value)]
     asked += [limits_literal(found.question.limits)] if found.question.limits.given else []
-    given = [f"rule=read_rule({literal(found.rule.to_json())})", *(f"{name}={x!r}" for name, x in options.items())]
+    given = [f"rule=read_rule({literal(found.rule.to_json())})"]
+    given += [f"prices=read_prices({literal(prices_json(found.prices))})"] if found.prices is not None else []
+    given += [*(f"{name}={x!r}" for name, x in options.items())]
     spend = f"TypedSpend(flops={found.spend!r})"
     body = [
         f"fit = {reading(fit, group)}",

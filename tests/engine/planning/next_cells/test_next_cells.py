@@ -16,7 +16,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, to_json
 from isoplan.engine.planning.next_cells.answer import next_cells
 from isoplan.engine.planning.next_cells.reply import chart_ladder
-from isoplan.engine.planning.next_cells.text import as_text, percent
+from isoplan.engine.planning.next_cells.text import as_text, asked, percent
 from isoplan.engine.planning.next_cells.typed import TypedSpend, parse_quantities, parse_range, parse_spend
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.target import plan_target
@@ -120,6 +120,17 @@ def test_a_target_narrows_its_compute_and_several_quantities_are_narrowed_at_onc
     assert len(found.advice.now) == 2
     with pytest.raises(PlannerError, match="loss is given, so it cannot be narrowed"):
         next_cells(law, target, TypedSpend(flops=1e14), narrow=("loss",))
+
+
+def test_a_budget_in_money_is_the_compute_that_it_pays_for(law: Fit) -> None:
+    priced = {"device": "H100", "hour_price": "2.5", "utilisation": "40%", "max_cells": 3}
+    hours = 4.0  # 10 EUR at 2.5 EUR per hour
+    paid = ip.next_cells(law, budget="10 EUR", **priced)
+    assert paid.result.whole == pytest.approx(hours * 3600 * 0.4 * 989e12, rel=1e-6)
+    assert asked(paid.result) == "the loss at 10 EUR"
+    limited = ip.next_cells(law, budget="1e20", max_hours="4 h", **priced)
+    assert limited.result.whole == pytest.approx(paid.result.whole, rel=1e-6)
+    assert asked(limited.result) == "the loss at 10²⁰ FLOPs within the limits"
 
 
 def test_a_charge_per_cell_prefers_fewer_cells(law: Fit) -> None:
