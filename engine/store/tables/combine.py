@@ -75,8 +75,9 @@ def combine(db: Database, first: str, second: str) -> TableInfo:
     Runs that are withdrawn from a table, summary rows and removed copies are not included. If only one table has N, D,
     C or the loss, the new table has this column but does not map it, because a run without it would be left out. If the
     same rows were combined before with the same mapping, the existing table is returned. Raises PlannerError if the
-    tables have no size in common, if they have neither the loss nor a metric in common, if the kind or the unit of the
-    loss or the better direction of a metric differs, or if it is unclear whether D of a table counts the samples seen.
+    tables have no size in common, or neither the loss nor a metric. Also raises PlannerError if a loss is not converted
+    to nats or to a fraction, if the kind of the loss or the better direction of a metric differs, or if it is unclear
+    whether D of a table counts the samples seen.
     """
     parts = _read(db, first, second)
     _check(*parts)
@@ -148,17 +149,16 @@ def _check(one: _Part, other: _Part) -> None:
 
 
 def _check_losses(*parts: _Part) -> None:
-    """Raise PlannerError if the losses of two tables differ in the unit, the kind, or the data of the measurement."""
-    one, other = (part.name for part in parts)
-    first, second = (_loss_kind(part) for part in parts)
+    """Raise PlannerError if a loss has a unit, or if the losses differ in kind or in the data of the measurement.
+
+    The column of the new table is called ``loss``. Its name no longer shows the unit, so the unit must be converted.
+    """
+    kinds = [_loss_kind(part) for part in parts]
+    for part, kind in zip(parts, kinds, strict=True):
+        if kind.unit:
+            raise PlannerError(f"Loss of {part.name}: it is {kind.unit}. Convert its unit, or map another loss.")
+    (one, other), (first, second) = (part.name for part in parts), kinds
     way = "Map the same loss in both tables."
-    if first.unit != second.unit:
-        if first.unit and second.unit:
-            text = f"{first.unit} in {one} and {second.unit} in {other}"
-        else:
-            with_unit, without = (one, other) if first.unit else (other, one)
-            text = f"{first.unit or second.unit} in {with_unit} and not in {without}"
-        raise PlannerError(f"Loss: it is {text}. Convert its unit, or map the same loss in both tables.")
     if first.kind and second.kind and first.kind != second.kind:
         raise PlannerError(f"Loss: it is {first.kind} in {one} and {second.kind} in {other}. {way}")
     if first.data and second.data and first.data != second.data:

@@ -199,41 +199,41 @@ def one_loss(db: Database, add: Add, name: str, loss: str, value: float, formula
     return info.id
 
 
-DIFFERENT_UNIT = "Convert its unit, or map the same loss in both tables."
+CONVERT = "Convert its unit, or map another loss."
 SAME_LOSS = "Map the same loss in both tables."
 
 
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        (("val_bpb", 0.9), ("val_loss", 3.0), f"it is in bits in a.csv and not in b.csv. {DIFFERENT_UNIT}"),
-        (("loss", 3.0), ("val_ppl", 20.0), f"it is a perplexity in b.csv and not in a.csv. {DIFFERENT_UNIT}"),
-        (("error_pct", 12.0), ("error", 0.2), f"it is in percent in a.csv and not in b.csv. {DIFFERENT_UNIT}"),
-        (("wer", 12.0), ("error", 0.2), f"it is in percent in a.csv and not in b.csv. {DIFFERENT_UNIT}"),
-        (("val_bpb", 0.9), ("ppl", 20.0), f"it is in bits in a.csv and a perplexity in b.csv. {DIFFERENT_UNIT}"),
+        (("val_bpb", 0.9), ("val_loss", 3.0), f"Loss of a.csv: it is in bits. {CONVERT}"),
+        (("loss", 3.0), ("val_ppl", 20.0), f"Loss of b.csv: it is a perplexity. {CONVERT}"),
+        (("error_pct", 12.0), ("error", 0.2), f"Loss of a.csv: it is in percent. {CONVERT}"),
+        (("wer", 12.0), ("error", 0.2), f"Loss of a.csv: it is in percent. {CONVERT}"),
+        (("val_bpb", 0.9), ("test_bpb", 0.8), f"Loss of a.csv: it is in bits. {CONVERT}"),
         (
             ("val_loss", 3.0),
             ("train_loss", 3.0),
-            f"it is of held-out data in a.csv and of training data in b.csv. {SAME_LOSS}",
+            f"Loss: it is of held-out data in a.csv and of training data in b.csv. {SAME_LOSS}",
         ),
         (
             ("mean_squared_error", 0.3),
             ("log_loss", 0.3),
-            f"it is a mean squared error in a.csv and a cross-entropy in b.csv. {SAME_LOSS}",
+            f"Loss: it is a mean squared error in a.csv and a cross-entropy in b.csv. {SAME_LOSS}",
         ),
         (
             ("rmse", 0.3),
             ("mean_absolute_error", 0.3),
-            f"it is a root mean squared error in a.csv and a mean absolute error in b.csv. {SAME_LOSS}",
+            f"Loss: it is a root mean squared error in a.csv and a mean absolute error in b.csv. {SAME_LOSS}",
         ),
-        (("error", 0.3), ("accuracy", 0.3), f"it is an error rate in a.csv and a score in b.csv. {SAME_LOSS}"),
+        (("error", 0.3), ("accuracy", 0.3), f"Loss: it is an error rate in a.csv and a score in b.csv. {SAME_LOSS}"),
     ],
 )
 def test_losses_of_different_units_kinds_and_data_are_refused(
     db: Database, add: Add, first: tuple[str, float], second: tuple[str, float], message: str
 ) -> None:
     ids = one_loss(db, add, "a", *first), one_loss(db, add, "b", *second)
-    with pytest.raises(PlannerError, match=f"^{re.escape(f'Loss: {message}')}$"):
+    with pytest.raises(PlannerError, match=f"^{re.escape(message)}$"):
         combine(db, *ids)
 
 
@@ -243,7 +243,6 @@ def test_losses_of_different_units_kinds_and_data_are_refused(
         (("val_mse", 0.5, ""), ("mean_squared_error", 0.5, ""), [0.5, 0.4]),
         (("val_ppl", 20.0, "log(val_ppl)"), ("val_ce", 3.0, ""), [math.log(20), math.log(19.9)]),
         (("cross_entropy", 3.0, ""), ("log_loss", 3.0, ""), [3.0, 2.9]),
-        (("val_bpb", 0.9, ""), ("test_bpb", 0.8, ""), [0.9, 0.8]),
         (("val_loss", 3.0, ""), ("loss", 3.0, ""), [3.0, 2.9]),
         (("log_perplexity", 3.0, ""), ("nll", 3.0, ""), [3.0, 2.9]),
         (("efficiency_loss", 3.0, ""), ("nll", 3.0, ""), [3.0, 2.9]),
