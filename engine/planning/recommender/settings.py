@@ -121,7 +121,7 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
     value = replace(_pooled(inside, values), beyond=far)
     remarks = tuple(dict.fromkeys(one.remark for one in inside if one.remark))
     return Choice("s", value, "inside", note + said_off(far), (min(values), max(values)), quoted,
-                  cost_otherwise(nearest, others), remarks=remarks)  # fmt: skip
+                  cost_otherwise(nearest, others, value.value), remarks=remarks)  # fmt: skip
 
 
 def said_off(far: float) -> str:

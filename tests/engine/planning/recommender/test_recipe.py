@@ -88,6 +88,13 @@ def test_a_share_sweep_gives_back_its_optimum_and_the_cost_of_six_per_cent(share
     assert "The cost of another s" not in as_text(answer)
 
 
+def test_the_recommended_share_costs_nothing(shares: Evidence) -> None:
+    best = recommend(shares, 1e18, "loss").recipe.choices["s"].value.value
+    assert best is not None
+    again = recommend(shares, 1e18, "loss", Settings(otherwise={"s": (best,)})).recipe.choices["s"]
+    assert [other.amount.value for other in again.otherwise] == [0.0]
+
+
 def test_metrics_stand_side_by_side(shares: Evidence) -> None:
     answer = recommend(shares, 1e18, "recall")
     assert side_by_side(answer)[0] == ("", "recall", "loss")
