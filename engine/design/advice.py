@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
-from scipy.special import stdtrit
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates, check_candidates
 from isoplan.engine.design.choice import best_sets
-from isoplan.engine.design.covariance import Covariance, centred, covariance
+from isoplan.engine.design.covariance import Covariance, covariance
 from isoplan.engine.design.estimand import Estimand, check_estimand, check_fit, half_width
-from isoplan.engine.design.pretend import can_pretend, degrees_of_freedom, pretend_widths, scatter
+from isoplan.engine.design.pretend import can_pretend, pretend_widths
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.diagnostics.single_runs import scatter, times, widen
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.quantities import count
 
@@ -24,6 +24,8 @@ LADDER = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Spends of the ladder, as fractions of the cost of the target run."""
 PAYS = 0.15
 """Smallest relative decrease of the width at which training pays."""
+TEST_LEVEL = 0.95
+"""Level of the interval of the cell that tests the law."""
 COMPARED = 3
 """Number of sets per spend whose widths are simulated."""
 
@@ -251,19 +253,16 @@ def ladder(
 def find_law_test(fit: Fit, candidates: Candidates, estimand: Estimand, cells: Sequence[int]) -> LawTest | None:
     """Return the cell of ``cells`` that is nearest to the place of ``estimand``, in logarithms of the axes.
 
-    Its prediction interval contains the uncertainty of the law and the noise of a run, by a quantile of Student's t
-    distribution. The result is None if the estimand has no place.
+    Its interval contains the uncertainty of the law and the scatter of a single run. The result is None if the estimand
+    has no place, or if the scatter is unknown.
     """
-    axes, at = fit.law.axes, candidates.take(cells).columns
-    if any(axis not in estimand.at for axis in axes):
+    axes, at, single = fit.law.axes, candidates.take(cells).columns, scatter(fit)
+    if any(axis not in estimand.at for axis in axes) or single is None:
         return None
     far = np.sum([np.log(at[axis] / estimand.at[axis]) ** 2 for axis in axes], axis=0)
     nearest = int(np.argmin(far))
     place = {axis: x[nearest : nearest + 1] for axis, x in at.items()}
-    log = fit.spec.log_residuals
-    best, draws = float(fit.predict(place)[0]), fit.predict_draws(place)
-    with np.errstate(all="ignore"):
-        spread = float(np.sqrt(np.sum(centred(np.log(draws) if log else draws) ** 2)))
-    reach = float(stdtrit(degrees_of_freedom(fit), 0.975)) * math.hypot(spread, scatter(fit))
-    ends = (best * math.exp(-reach), best * math.exp(reach)) if log else (best - reach, best + reach)
-    return LawTest(int(cells[nearest]), *ends)
+    best = float(fit.predict(place)[0])
+    ends = fit.resampling.interval(best, fit.predict_draws(place)[:, 0], TEST_LEVEL)
+    ends = widen(best, ends, times(fit, TEST_LEVEL) * single, fit.spec.log_residuals)
+    return None if ends is None else LawTest(int(cells[nearest]), *ends)

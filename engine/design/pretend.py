@@ -15,7 +15,8 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.design.estimand import Estimand, half_width
-from isoplan.engine.fitting.resampling.bootstrap import counts, targets
+from isoplan.engine.fitting.diagnostics.single_runs import freedom, scatter
+from isoplan.engine.fitting.resampling.bootstrap import counts, expected_scatter, targets
 from isoplan.engine.fitting.resampling.likelihood_draws import likelihood_draws
 from isoplan.engine.fitting.solver.kernels import READING_PAYS, compiled
 from isoplan.engine.fitting.solver.multistart import Optimum, best_fit, descents, predict, refits
@@ -27,13 +28,11 @@ from isoplan.engine.laws.terms import Const
 OUTCOMES, REFITS = 12, 100
 """OUTCOMES: number of simulated outcomes. REFITS: number of refits per outcome."""
 HALF = REFITS // 2
-NORMAL = 1.4826
-"""Standard deviation of normal noise divided by its median absolute value."""
 
 
 def can_pretend(fit: Fit) -> bool:
-    """Return whether simulated outcomes can be refitted: the fit has no priors."""
-    return not fit.spec.prior
+    """Return whether simulated outcomes can be refitted: the fit has no priors and a known scatter of its runs."""
+    return not fit.spec.prior and scatter(fit) is not None
 
 
 def pretend_widths(
@@ -67,26 +66,6 @@ def pretend_widths(
     )
 
 
-def scatter(fit: Fit) -> float:
-    """Return the standard deviation of the loss of one run of mean weight, as a logarithm if the residuals are.
-
-    For an objective that is robust against outliers, it is computed from the median residual.
-    """
-    assert fit.runs is not None
-    fitted = fit.law.predict(fit.theta, fit.runs.columns)
-    residual = np.log(fit.runs.y / fitted) if fit.spec.log_residuals else fit.runs.y - fitted
-    residual = residual * np.sqrt(fit.runs.weight / np.mean(fit.runs.weight))
-    least_squares = fit.spec.objective.startswith("ols")
-    size = np.sqrt(np.mean(residual**2)) if least_squares else NORMAL * np.median(np.abs(residual))
-    return float(size * np.sqrt(len(residual) / degrees_of_freedom(fit)))
-
-
-def degrees_of_freedom(fit: Fit) -> int:
-    """Return the number of runs minus the number of fitted parameters, at least one."""
-    assert fit.runs is not None
-    return max(len(fit.runs.y) - len(fit.law.names) + len(fit.spec.fixed), 1)
-
-
 def _joined(runs: FittedRuns, cells: Candidates) -> FittedRuns:
     """Return the columns, weights and clusters of the runs and of the ``cells``, which have the mean weight."""
     m = len(cells)
@@ -107,12 +86,21 @@ def _outcomes(fit: Fit, cells: Candidates, estimand: Estimand, seed: int, outcom
     order = np.argsort(logs, kind="stable")[: int(np.sum(np.isfinite(logs)))]  # infinity and NaN are sorted last
     truth = fit.resamples[order[np.int64((np.arange(outcomes) + 0.5) / outcomes * len(order))]]
     random = np.random.default_rng([seed, fit.spec.seed])
-    freedom = degrees_of_freedom(fit)
-    size = scatter(fit) * np.sqrt(freedom / random.chisquare(freedom, outcomes))
+    size = _noise(fit) * np.sqrt(freedom(fit) / random.chisquare(freedom(fit), outcomes))
     noise = size[:, None] * random.standard_normal((outcomes, len(cells)))
     expected = fit.law.predict(truth, cells.columns)
     simulated = expected * np.exp(noise) if fit.spec.log_residuals else expected + noise
     return np.hstack([np.tile(fit.runs.y, (outcomes, 1)), simulated])
+
+
+def _noise(fit: Fit) -> float:
+    """Return the standard deviation of a run of mean weight around the law, on the scale of the residuals."""
+    assert fit.runs is not None
+    single = scatter(fit)
+    assert single is not None
+    error = fit.spec.relative_error  # the weights of the runs contain it
+    unit = single / error if isinstance(error, float) else single
+    return unit * float(expected_scatter(fit.spec, np.array([np.mean(fit.runs.weight)]))[0])
 
 
 def _method(fit: Fit, runs: FittedRuns, p: Problem) -> Resampling:

@@ -4,12 +4,6 @@ The interval of a plan is the interval of the law: it is expected to contain the
 run scatters around this mean, so its result is compared with a wider interval, the prediction interval. The prediction
 interval adds the scatter of single runs (``scatter``) to the law's interval in quadrature, on the scale of the fit's
 residuals. Both intervals are reported. Predictions use the N and D that were actually trained.
-
-The scatter is computed from the objective of the fit, which is a sum over runs of rho(residual). Here rho is the loss
-function of the fit. The scatter is the standard deviation of a normal distribution of residuals for which the expected
-value of rho equals the mean of rho over the runs. For least squares, the scatter is the root mean square of the
-residuals. For absolute deviations, and for Huber's loss far beyond its threshold, the scatter is 1.25 times the mean
-absolute residual, and a few outliers hardly change it.
 """
 
 from __future__ import annotations
@@ -20,14 +14,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.solver.objectives import Loss
-from isoplan.engine.fitting.solver.problem import objective
+from isoplan.engine.fitting.diagnostics.single_runs import scatter, times, widen
 from isoplan.engine.fitting.types.possible_values import possible
-from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.quantity import Quantity, measure
@@ -41,10 +33,6 @@ LEVELS = (0.68, 0.95)
 SCATTER_UNKNOWN = "the interval of the law alone: the scatter of single runs is not known"
 SAME = 0.005
 """Largest relative difference at which a trained size and a planned size count as equal."""
-ESTIMATORS = ("surface", "formula", "parabola")
-"""Estimators that give each run a residual. The residual is the distance of the run from the law. For "parabola", the
-residual is the distance of the run from the parabola of the run's budget.
-"""
 
 
 @dataclass(frozen=True)
@@ -235,24 +223,10 @@ def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
     if sd is None:
         return replace(expected, note=expected.note or SCATTER_UNKNOWN)
     ci68, ci95 = (
-        _wider(expected.value, ends, times(fit, level) * sd, fit.spec.log_residuals)
+        widen(expected.value, ends, times(fit, level) * sd, fit.spec.log_residuals)
         for ends, level in zip((expected.ci68, expected.ci95), LEVELS, strict=True)
     )
     return replace(expected, ci68=ci68, ci95=ci95)
-
-
-def _wider(value: float | None, ends: Interval | None, by: float, log: bool) -> Interval | None:
-    """Return the interval ``ends`` around ``value``, widened at each end by ``by`` in quadrature.
-
-    If ``log``, distances from ``value`` are differences of logarithms.
-    """
-    if ends is None or value is None:
-        return ends
-    if not log or not (value > 0 and ends[0] > 0):
-        by = by * abs(value) if log else by
-        return value - math.hypot(max(value - ends[0], 0.0), by), value + math.hypot(max(ends[1] - value, 0.0), by)
-    low, high = (max(math.log(value / ends[0]), 0.0), max(math.log(ends[1] / value), 0.0))
-    return value * math.exp(-math.hypot(low, by)), value * math.exp(math.hypot(high, by))
 
 
 def differs(plan: Plan, actual: Actual) -> str:
@@ -280,64 +254,3 @@ def of_run(runs: Runs, place: int, y: str, metric: str = "") -> Actual:
     named = str(runs.labels["run"][place]) if "run" in runs.labels else f"row {runs.ids[place]}"
     note = f"{named} of {runs.source}" if runs.source else named
     return Actual(float(runs[wanted][place]), N, D, C, metric, note)
-
-
-def freedom(fit: Fit) -> int:
-    """Return the degrees of freedom of a fit: number of runs minus number of free parameters."""
-    return fit.n - sum(not p.fixed for p in fit.parameters)
-
-
-def scatter(fit: Fit) -> float | None:
-    """Return the standard deviation with which runs of weight 1 scatter around the law; None if it is not known.
-
-    It is the standard deviation of log y if the fit has ``log_residuals``, otherwise the standard deviation of y. It is
-    corrected for the number of fitted parameters. For iso-FLOP curves only the parameters of the law are counted. The
-    result is therefore somewhat too small if each budget has few sizes.
-
-    It is not known in these cases: a published law; no more runs than parameters; a law fitted to the best points of
-    curves; the objective ``asymmetric``, which follows the lower edge of the runs; a separate error for each run.
-    """
-    error = fit.spec.relative_error
-    known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0
-    if (
-        not known
-        or fit.spec.objective == "asymmetric"
-        or isinstance(error, str)
-        or (error and not fit.spec.log_residuals)
-    ):
-        return None
-    assert fit.objective is not None
-    found = _normal(objective(fit.spec, np.ones(1)).loss, fit.objective / freedom(fit))
-    return found * (error or 1.0)
-
-
-def times(fit: Fit, level: float) -> float:
-    """Return t such that a run lies within t standard deviations of the law with probability ``level``.
-
-    The number t is a quantile of Student's t distribution, or of the normal distribution if there are no degrees of
-    freedom.
-    """
-    return float(stdtrit(freedom(fit), (1 + level) / 2)) if freedom(fit) > 0 else float(ndtri((1 + level) / 2))
-
-
-def _normal(loss: Loss, mean: float) -> float:
-    """Return the standard deviation of normal residuals for which the expected value of rho (``loss``) is ``mean``."""
-    from scipy.optimize import brentq
-
-    if mean <= 0:
-        return 0.0
-    if not np.isfinite(loss.delta):
-        return float(np.sqrt(2 * mean / loss.scale))
-
-    def excess(log_sd: float) -> float:
-        sd = np.exp(log_sd)
-        a = loss.delta / sd
-        height = np.exp(-(a**2) / 2) / np.sqrt(2 * np.pi)
-        core = sd**2 * (ndtr(a) - 0.5 - a * height)
-        tails = 2 * loss.delta * sd * height - loss.delta**2 * ndtr(-a)
-        return float(np.log(loss.scale * (core + tails) / mean))
-
-    # ``rho(r) <= loss.scale * r**2 / 2``, and ``rho(r) <= loss.scale * loss.delta * abs(r)``. Each of these two bounds
-    # gives a lower limit of the standard deviation.
-    least = max(np.sqrt(2 * mean / loss.scale), mean / (loss.scale * loss.delta))
-    return float(np.exp(brentq(excess, np.log(least) - 1, np.log(least) + 3)))

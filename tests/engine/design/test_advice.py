@@ -12,9 +12,10 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.design.advice import Spend, advise, find_law_test, in_rounds
 from isoplan.engine.design.candidates import Candidates, grid_candidates
 from isoplan.engine.design.estimand import Estimand
-from isoplan.engine.design.pretend import pretend_widths, scatter
+from isoplan.engine.design.pretend import pretend_widths
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit
+from isoplan.engine.fitting.diagnostics.single_runs import scatter
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.optimum.frontier import frontier
 from tests.engine.design.tables import BUDGET, LAW, RULE, TRUTH, fitted, loss_at, runs, table
@@ -78,7 +79,7 @@ def test_widths_of_a_linear_law_are_those_of_linear_regression() -> None:
     columns = {axis: np.r_[made.runs.columns[axis], cells.columns[axis]] for axis in ("N", "D")}
     slopes = np.column_stack([columns["N"] ** -0.35, columns["D"] ** -0.37])
     slope = np.array([at["N"] ** -0.35, at["D"] ** -0.37])
-    sd = scatter(made) * np.sqrt(slope @ np.linalg.solve(slopes.T @ slopes, slope))
+    sd = (scatter(made) or 0.0) * np.sqrt(slope @ np.linalg.solve(slopes.T @ slopes, slope))
     quantile = 1.037  # of Student's t with 12 degrees of freedom, for a central 68 %
     expected = quantile * sd / float(made.predict({axis: np.array([x]) for axis, x in at.items()})[0])
     assert np.median(widths) == pytest.approx(expected, rel=0.15)

@@ -14,17 +14,16 @@ from scipy.stats import binom
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.diagnostics.single_runs import freedom, scatter
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.actual.outcome import (
     SCATTER_UNKNOWN,
     Actual,
     Outcome,
     differs,
-    freedom,
     of_run,
     outcome,
     read_actual,
-    scatter,
 )
 from isoplan.engine.planning.actual.results import shared, tally
 from isoplan.engine.planning.answer.quantity import Quantity
