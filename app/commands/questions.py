@@ -75,7 +75,7 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
         else:
             say_as(asked, answer.text, answer.file, answer.warnings)
 
-    command.__name__, command.__doc__ = question.command or question.name, question.summary
+    command.__name__, command.__doc__ = question.command_name, question.summary
     return command
 
 

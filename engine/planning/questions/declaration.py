@@ -83,8 +83,8 @@ class CurveInput:
 class PlannerQuestion:
     """Declaration of a question about one or several fits.
 
-    ``name`` is the function in Python and the kind of a saved answer. ``command`` is the command in the terminal, by
-    default ``name``. ``summary`` is one sentence of at most 66 characters. The Plan page shows ``title`` with the
+    ``name`` is the function in Python and the kind of a saved answer. ``command`` is the command in the terminal if it
+    differs from ``name``. ``summary`` is one sentence of at most 66 characters. The Plan page shows ``title`` with the
     Material symbol ``icon``, and shows the words ``lead`` before the first input.
 
     ``fits`` are the input fits. ``grouped`` is the name of the fit to which the option --group applies, by default the
@@ -114,6 +114,11 @@ class PlannerQuestion:
     more: str = ""
     costs: str = ""
     command: str = ""
+
+    @property
+    def command_name(self) -> str:
+        """The command in the terminal."""
+        return self.command or self.name
 
     @property
     def losses(self) -> tuple[Field, ...]:
@@ -167,4 +172,4 @@ def find_questions() -> Mapping[str, PlannerQuestion]:
 
 def find_commands() -> Mapping[str, PlannerQuestion]:
     """Return all questions by the name of their command in the terminal."""
-    return {question.command or name: question for name, question in find_questions().items()}
+    return {question.command_name: question for question in find_questions().values()}
