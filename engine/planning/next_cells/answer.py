@@ -15,10 +15,12 @@ from isoplan.engine.design.estimand import Estimand, check_fit
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws import Point
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.next_cells.typed import TypedSpend
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.solve import Task, solve, task_of
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.prices import Prices
 
@@ -27,20 +29,28 @@ AXES = ("N", "D")
 
 @dataclass(frozen=True, eq=False)
 class NextCells:
-    """The advice on the next cells for a ``question``.
+    """The advice on the next cells for the target run in ``plan``.
 
-    ``whole`` is the compute of the target run and ``spend`` the compute for the cells, both in FLOPs. ``best`` is the
-    point (N, D, C, loss) of the target run.
+    ``spend`` is the compute for the cells in FLOPs.
     """
 
     fit: Fit
-    question: Question
-    rule: ComputeRule
-    prices: Prices | None
+    plan: Plan
     advice: Advice
-    best: Point
-    whole: float
     spend: float
+
+    @property
+    def whole(self) -> float:
+        """Compute of the target run in FLOPs."""
+        return _size(self.plan, "C")
+
+
+def _size(plan: Plan, name: str) -> float:
+    """Return N, D or C of a supported plan. Raises PlannerError, with the sentence of the plan, if it is unknown."""
+    value = plan.allocation[name].value
+    if value is None:
+        raise PlannerError(plan.sentence)
+    return value
 
 
 def next_cells(
@@ -62,7 +72,7 @@ def next_cells(
     The candidates are a grid over ``sizes`` (N) and ``samples`` (D), by default from the smallest run to the place of
     the answer. ``prices`` convert limits on hours, memory and money. ``narrow`` are the quantities to narrow.
     ``charge`` is a cost in FLOPs that each cell has in addition to its compute. Raises PlannerError if the law is not a
-    surface over N and D, if the question has no answer, or if the spend pays for no cell.
+    surface over N and D, if the question has no answer that the runs support, or if the spend pays for no cell.
     """
     rule = rule or fit.compute
     if not fit.law.is_surface or set(fit.law.axes) != set(AXES):
@@ -71,12 +81,9 @@ def next_cells(
             "chinchilla."
         )
     check_fit(fit)
+    plan = _plan(fit, question, rule, prices)
+    whole, place = _size(plan, "C"), {axis: _size(plan, axis) for axis in AXES}
     task = task_of(fit, question, rule, prices)
-    best = task.best(fit)
-    whole = float(best.C)
-    if not np.isfinite([float(best.N), float(best.D), whole]).all():
-        raise PlannerError("The best fit has no answer to this question. Ask for a smaller budget or a higher target.")
-    place = {"N": float(best.N), "D": float(best.D)}
     estimands = [_estimand(fit, task, name, place) for name in narrow]
     amount = spend.amount(whole)
     ranges = [_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True)]
@@ -89,7 +96,19 @@ def next_cells(
         whole=whole,
         seed=fit.spec.seed,
     )
-    return NextCells(fit, question, rule, prices, advice, best, whole, amount)
+    return NextCells(fit, plan, advice, amount)
+
+
+def _plan(fit: Fit, question: Question, rule: ComputeRule, prices: Prices | None) -> Plan:
+    """Return the plan of the target run. Raises PlannerError if it lies too far beyond the runs."""
+    value, limits = question.value, question.limits
+    if question.kind == "budget":
+        plan = plan_budget(fit, value, rule, limits=limits, prices=prices, money=question.money)
+    else:
+        plan = plan_target(fit, value, rule, limits=limits, prices=prices)
+    if not plan.answers:
+        raise PlannerError(plan.sentence)
+    return plan
 
 
 def _range(fit: Fit, axis: str, given: tuple[float, float] | None, place: Mapping[str, float]) -> tuple[float, float]:

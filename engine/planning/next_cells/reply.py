@@ -56,7 +56,7 @@ def answer(fit: Fit, given: Given) -> Answer:
         found,
         as_text(found),
         document(found, options, given.file, given.group),
-        (),
+        found.plan.warnings,
         f"next cells for {asked(found)}",
         tuple(filter(None, [law_test_sentence(found)])),
         parts=tuple(part for part in parts if part.table is not None and part.table.rows),

@@ -11,7 +11,8 @@ import numpy as np
 from isoplan.engine.arrays import finite
 from isoplan.engine.design.advice import PAYS, Rung, Width, Widths
 from isoplan.engine.fitting.types.possible_values import sample_unit
-from isoplan.engine.planning.answer.document import Document, Line
+from isoplan.engine.fitting.types.warnings import by_level
+from isoplan.engine.planning.answer.document import Document, Line, warned
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, reading, script
@@ -52,8 +53,8 @@ def share(found: NextCells, flops: float) -> str:
 
 def asked(found: NextCells) -> str:
     """Return the first narrowed quantity as a phrase, such as "the loss at 10^20 FLOPs"."""
-    name, q = found.advice.estimands[0].name, found.question
-    of = f"at {q.budget(found.prices)}" if q.kind == "budget" else f"for {found.fit.spec.y} {q.value:.4g}"
+    name, q = found.advice.estimands[0].name, found.plan.question
+    of = f"at {q.budget(found.plan.prices)}" if q.kind == "budget" else f"for {found.fit.spec.y} {q.value:.4g}"
     limited = " within the limits" if q.limits.given else ""
     return f"{'the ' if name not in STARRED else ''}{short(name)} {of}{limited}"
 
@@ -149,7 +150,8 @@ def as_text(found: NextCells) -> str:
     blocks = [sentence(found), "\n".join(aligned(cell_rows(found))), "\n".join(aligned(round_rows(found)))]
     if found.advice.ladder:
         blocks.append("\n".join(aligned(ladder_rows(found))))
-    return "\n\n".join([*blocks, *filter(None, [law_test_sentence(found)]), f"Compute rule: {found.rule.text}."])
+    notes = [f"Compute rule: {found.plan.compute.text}.", *(w.line for w in by_level(found.plan.warnings))]
+    return "\n\n".join([*blocks, *filter(None, [law_test_sentence(found)]), *notes])
 
 
 def to_json(found: NextCells) -> dict[str, Any]:
@@ -166,12 +168,12 @@ def to_json(found: NextCells) -> dict[str, Any]:
     test = advice.test
     return {
         "schema": 1,
-        "question": found.question.to_json(),
+        "question": found.plan.question.to_json(),
         "fit": found.fit.hash,
         "law": found.fit.spec.law,
         "y": found.fit.spec.y,
-        "compute": found.rule.to_json(),
-        **({} if found.prices is None else {"prices": prices_json(found.prices)}),
+        "compute": found.plan.compute.to_json(),
+        **({} if found.plan.prices is None else {"prices": prices_json(found.plan.prices)}),
         "narrow": [one.name for one in advice.estimands],
         "next_cells": cells,
         "now": [finite(x) for x in advice.now],
@@ -191,7 +193,7 @@ def to_json(found: NextCells) -> dict[str, Any]:
         "target_compute": found.whole,
         "pays": advice.pays,
         "sentence": sentence(found),
-        "warnings": [],
+        "warnings": [w.to_json() for w in found.plan.warnings],
     }
 
 
@@ -210,15 +212,16 @@ def document(found: NextCells, options: Mapping[str, Any], fit: str = "fit.json"
         for axis, unit in (("N", "parameters"), ("D", sample_unit(found.fit))):
             lines.append((f"Cell {position}: {axis}", Quantity(float(at.columns[axis][cell]), unit=unit)))
         lines.append((f"Cell {position}: compute", Quantity(float(at.compute[cell]), unit="FLOPs")))
-    notes = (*filter(None, [law_test_sentence(found)]), f"Compute rule: {found.rule.text}.")
+    notes = (*filter(None, [law_test_sentence(found)]), f"Compute rule: {found.plan.compute.text}.")
+    notes = (*notes, *warned(found.plan.warnings))
     return Document(sentence(found), tuple(lines), notes, to_json(found), _script(found, options, fit, group))
 
 
 def _script(found: NextCells, options: Mapping[str, Any], fit: str, group: str) -> str:
-    asked = [repr(found.question.kind), repr(found.question.value)]
-    asked += [limits_literal(found.question.limits)] if found.question.limits.given else []
-    given = [f"rule=read_rule({literal(found.rule.to_json())})"]
-    given += [f"prices=read_prices({literal(prices_json(found.prices))})"] if found.prices is not None else []
+    asked = [repr(found.plan.question.kind), repr(found.plan.question.value)]
+    asked += [limits_literal(found.plan.question.limits)] if found.plan.question.limits.given else []
+    given = [f"rule=read_rule({literal(found.plan.compute.to_json())})"]
+    given += [f"prices=read_prices({literal(prices_json(found.plan.prices))})"] if found.plan.prices is not None else []
     given += [*(f"{name}={x!r}" for name, x in options.items())]
     spend = f"TypedSpend(flops={found.spend!r})"
     body = [

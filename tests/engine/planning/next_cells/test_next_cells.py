@@ -124,13 +124,21 @@ def test_a_target_narrows_its_compute_and_several_quantities_are_narrowed_at_onc
 
 def test_a_budget_in_money_is_the_compute_that_it_pays_for(law: Fit) -> None:
     priced = {"device": "H100", "hour_price": "2.5", "utilisation": "40%", "max_cells": 3}
-    hours = 4.0  # 10 EUR at 2.5 EUR per hour
-    paid = ip.next_cells(law, budget="10 EUR", **priced)
+    hours = 0.004  # 0.01 EUR at 2.5 EUR per hour
+    paid = ip.next_cells(law, budget="0.01 EUR", **priced)
     assert paid.result.whole == pytest.approx(hours * 3600 * 0.4 * 989e12, rel=1e-6)
-    assert asked(paid.result) == "the loss at 10 EUR"
-    limited = ip.next_cells(law, budget="1e20", max_hours="4 h", **priced)
+    assert asked(paid.result) == "the loss at 0.0100 EUR"
+    limited = ip.next_cells(law, budget="1e20", max_hours="0.004 h", **priced)
     assert limited.result.whole == pytest.approx(paid.result.whole, rel=1e-6)
     assert asked(limited.result) == "the loss at 10²⁰ FLOPs within the limits"
+
+
+def test_a_target_run_far_beyond_the_runs_is_refused_and_a_nearer_one_is_marked(law: Fit) -> None:
+    with pytest.raises(PlannerError, match=r"^These runs support plans from C = .* FLOPs\."):
+        next_cells(law, Question("budget", 1e22), TypedSpend(share=0.05))
+    found = next_cells(law, ASKED, TypedSpend(share=0.05), cells=2)
+    (far,) = (w.text for w in found.plan.warnings if "beyond the runs" in w.text)
+    assert far in as_text(found)
 
 
 def test_a_charge_per_cell_prefers_fewer_cells(law: Fit) -> None:
@@ -161,7 +169,7 @@ def test_terminal_python_and_script_give_the_same_cells(law: Fit, file: Path, ru
         ((), "give either --budget or --target-loss"),
         (("--budget", "1e16", "--max-cells", "0"), "max_cells: 0 is not a whole number"),
         (("--budget", "1e16", "--spend", "1e3"), "do not pay for the cheapest candidate"),
-        (("--target-loss", "0.1"), "has no answer to this question"),
+        (("--target-loss", "0.1"), "These runs support plans from C = "),
     ],
 )
 def test_a_wrong_question_is_one_sentence(file: Path, run: Run, options: tuple[object, ...], why: str) -> None:
