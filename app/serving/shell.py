@@ -30,7 +30,7 @@ ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 # Without this script, Streamlit's front end first looks for its server below the path of the page (/plan/...), and
 # every first visit of a page logs errors. The colours prevent a white flash in dark mode before the theme is loaded.
 # Streamlit draws a placeholder of 40 pixels for each widget until its code is loaded. To avoid a visible change of the
-# layout, the page stays hidden until its first widgets are drawn (at most five seconds). The space of the menu is
+# layout, the page stays hidden until its first widgets are drawn (at most 15 seconds). The space of the menu is
 # reserved.
 HEAD = """
     <script>
@@ -44,7 +44,7 @@ HEAD = """
         const waited = began === undefined ? 0 : performance.now() - began;
         const ended = document.querySelector('[data-test-script-state="notRunning"]');
         const whole = !main?.querySelector('[data-testid="stSkeleton"]') && (waited > 1000 || (began && ended));
-        if (whole || waited > 5000) document.documentElement.classList.remove("loading");
+        if (whole || waited > 15000) document.documentElement.classList.remove("loading");
         else setTimeout(reveal, 40);
       };
       reveal();
