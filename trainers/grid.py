@@ -3,6 +3,9 @@
 The file contains ``family = "teacher-student"``, an optional ``name``, and a section ``[cell]``. A field of this
 section is a value, a list, or a range such as ``width = "8..512 x 7"``. Every combination of the values is a cell. The
 last field of the file varies fastest.
+
+The file can also list cells: each section ``[[cells]]`` is one listed cell with a single value for each of its fields.
+Each listed cell is combined with every combination of ``[cell]``.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import math
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,7 @@ from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import check_value, families, find_family, read_cell
 from isoplan.trainers.ranges import Asked, Kind, Range, Value, expand, kind_of, read_entry, read_typed, zero_word
 
-KEYS = ("family", "name", "cell")
+KEYS = ("family", "name", "cell", "cells")
 LONGEST_NAME = 100
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -35,12 +38,14 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 class Grid:
     """A grid of training runs. ``asked`` contains the values and ranges of fields of the ``family``, in order.
 
-    Fields that are not in ``asked`` have their default value.
+    ``listed`` contains the listed cells: each has values of fields that are not in ``asked``. Each listed cell is
+    combined with every combination of ``asked``. Fields that are in neither of them have their default value.
     """
 
     family: str
     asked: Mapping[str, Asked]
     name: str = ""
+    listed: tuple[Mapping[str, Value], ...] = ()
 
 
 def read_grid(path: Path, root: Path) -> Grid:
@@ -92,24 +97,49 @@ def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
     for key in raw:
         if key not in KEYS:
             raise PlannerError(
-                f"{what} has the key {key!r}, but a grid has only family, name and [cell]: remove the key."
+                f"{what} has the key {key!r}, but a grid has only family, name, [cell] and [[cells]]: remove the key."
             )
     family, name, cell = raw.get("family"), raw.get("name", ""), raw.get("cell", {})
     if not isinstance(family, str):
         raise PlannerError(f'{what} has no family: begin it with family = "teacher-student".')
     if not isinstance(name, str) or not isinstance(cell, dict):
         raise PlannerError(f"{what} is not a grid: write its name as text and its fields below [cell].")
-    return make_grid(find_family(family, root), cell, name)
+    listed = raw.get("cells")
+    if listed is not None and not (isinstance(listed, list) and listed and all(isinstance(x, dict) for x in listed)):
+        raise PlannerError(f"{what} has cells that are no sections: write the fields of each cell below [[cells]].")
+    return make_grid(find_family(family, root), cell, name, listed or ())
 
 
-def make_grid(family: Family[Any], entries: Mapping[str, object], name: str = "") -> Grid:
+def make_grid(
+    family: Family[Any], entries: Mapping[str, object], name: str = "", listed: Sequence[Mapping[str, object]] = ()
+) -> Grid:
     """Return a grid from its ``entries``: a value, a list or a range for each field.
 
-    Raises PlannerError with the invalid field.
+    ``listed`` contains the listed cells: one value for each of their fields. Raises PlannerError with the invalid
+    field.
     """
     _known(family, entries)
     asked = {field: read_entry(raw, *_reading(family, field)) for field, raw in entries.items()}
-    return Grid(family.name, asked, _name(name))
+    return Grid(family.name, asked, _name(name), tuple(_listed(family, asked, i, x) for i, x in enumerate(listed, 1)))
+
+
+def _listed(
+    family: Family[Any], asked: Mapping[str, Asked], number: int, entries: Mapping[str, object]
+) -> dict[str, Value]:
+    """Return the values of a listed cell. ``number`` is the position of its section in the file, from 1."""
+    if not entries:
+        raise PlannerError(f"Section {number} of [[cells]] is empty: give a field its value, or remove the section.")
+    _known(family, entries)
+    values: dict[str, Value] = {}
+    for field, raw in entries.items():
+        kind, name, zero = _reading(family, field)
+        if field in asked:
+            raise PlannerError(f"{name} is in [cell] and in [[cells]]: remove it from one of them.")
+        parts = read_entry(raw, kind, name, zero)
+        if isinstance(raw, list | tuple) or len(parts) != 1 or isinstance(parts[0], Range):
+            raise PlannerError(f"{name} has a list or a range in section {number} of [[cells]]: give it one value.")
+        values[field] = parts[0]
+    return values
 
 
 def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") -> Grid:
@@ -131,19 +161,33 @@ def check_typed(family: Family[Any], field: str, text: str) -> None:
 
 
 def with_value(grid: Grid, field: str, value: Value) -> Grid:
-    """Return the grid with a single ``value`` for ``field``."""
-    return replace(grid, asked={**grid.asked, field: (value,)})
+    """Return the grid with a single ``value`` for ``field``, in the listed cells too."""
+    return _with_values(grid, field, (value,), (value,))
 
 
 def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
-    """Return the grid with new values for one field. ``text`` has the form FIELD=VALUES.
+    """Return the grid with new values for one field, in the listed cells too. ``text`` has the form FIELD=VALUES.
 
     Raises PlannerError if ``text`` is invalid.
     """
     field, _, values = text.partition("=")
     if not values.strip():
         raise PlannerError(f"{text!r} is not FIELD=VALUES: write a field with its values, as in width=8,16.")
-    return replace(grid, asked={**grid.asked, **typed_grid(family, {field.strip(): values}).asked})
+    (asked,) = (typed := typed_grid(family, {field.strip(): values})).asked.values()
+    return _with_values(grid, field.strip(), asked, axes(typed, family)[field.strip()])
+
+
+def _with_values(grid: Grid, field: str, asked: Asked, values: Sequence[Value]) -> Grid:
+    """Return the grid with the input ``asked`` for ``field``. ``values`` are the distinct values of ``asked``.
+
+    If listed cells contain the field, each listed cell is listed once with each of the values.
+    """
+    if not any(field in one for one in grid.listed):
+        return replace(grid, asked={**grid.asked, field: asked})
+    others = {tuple((k, v) for k, v in one.items() if k != field): None for one in grid.listed}
+    if (many := len(others) * len(values)) > MOST_CELLS:
+        raise _too_many(many, [field])
+    return replace(grid, listed=tuple({**dict(other), field: value} for other in others for value in values))
 
 
 def rename(grid: Grid, name: str) -> Grid:
@@ -152,37 +196,52 @@ def rename(grid: Grid, name: str) -> Grid:
 
 
 def axes(grid: Grid, family: Family[Any]) -> dict[str, tuple[Value, ...]]:
-    """Return the distinct values of every field that the grid sets."""
+    """Return the distinct values that every field which the grid sets has in the cells.
+
+    If some listed cells do not set a field, its values include its default.
+    """
+    fields = dict.fromkeys(field for one in grid.listed for field in one)
+    filled = [{**_defaults(family, fields), **one} for one in grid.listed]
+    listed = {field: tuple(dict.fromkeys(one[field] for one in filled if field in one)) for field in fields}
+    return _product(grid, family) | listed
+
+
+def _product(grid: Grid, family: Family[Any]) -> dict[str, tuple[Value, ...]]:
+    """Return the distinct values of every field of ``[cell]``."""
     return {field: expand(asked, _kind(family, field)) for field, asked in grid.asked.items()}
 
 
 def cells(grid: Grid, family: Family[Any]) -> list[Cell]:
-    """Return the cells of the grid. The last field varies fastest.
+    """Return the distinct cells of the grid: for each listed cell, every combination. The last field varies fastest.
 
     Raises PlannerError if a value is invalid or if a workspace cannot contain so many cells. The number of cells is
     checked before any cell is created.
     """
-    found = axes(grid, family)
-    many = math.prod(len(values) for values in found.values())
+    found = _product(grid, family)
+    many = math.prod(len(values) for values in found.values()) * max(len(grid.listed), 1)
     if many > MOST_CELLS:
         longest = sorted((field for field in found if len(found[field]) > 1), key=lambda field: -len(found[field]))
-        raise PlannerError(
-            f"The grid has {many:,} cells, but a workspace can contain {MOST_CELLS:,} at most: give fewer values to "
-            f"{' or '.join(longest[:2])}."
-        )
-    return list(_made(family, found))
+        raise _too_many(many, longest[:2])
+    return list(dict.fromkeys(cell for one in grid.listed or ({},) for cell in _made(family, found, one)))
 
 
-def _made(family: Family[Any], found: Mapping[str, tuple[Value, ...]]) -> Iterator[Cell]:
+def _made(family: Family[Any], found: Mapping[str, tuple[Value, ...]], listed: Mapping[str, Value]) -> Iterator[Cell]:
     for values in itertools.product(*found.values()):
-        yield read_cell(family, dict(zip(found, values, strict=True)))
+        yield read_cell(family, {**listed, **dict(zip(found, values, strict=True))})
+
+
+def _too_many(many: int, fields: Sequence[str]) -> PlannerError:
+    """Return the error about a grid of ``many`` cells. ``fields`` are the fields with most values, if any."""
+    remedy = f"give fewer values to {' or '.join(fields)}" if fields else "list fewer cells"
+    return PlannerError(f"The grid has {many:,} cells, but a workspace can contain {MOST_CELLS:,} at most: {remedy}.")
 
 
 def write_grid(grid: Grid) -> str:
     """Return the text of a ``GRID.toml`` file from which the same grid can be read."""
     head = [f"family = {_toml(grid.family)}", *([f"name = {_toml(grid.name)}"] if grid.name else [])]
     fields = [f"{_key(field)} = {_entry(asked)}" for field, asked in grid.asked.items()]
-    return "\n".join([*head, "", "[cell]", *fields]) + "\n"
+    listed = [["", "[[cells]]", *(f"{_key(k)} = {_toml(v)}" for k, v in one.items())] for one in grid.listed]
+    return "\n".join([*head, "", "[cell]", *fields, *itertools.chain.from_iterable(listed)]) + "\n"
 
 
 def type_field(asked: Asked, zero: str = "") -> str:
@@ -212,6 +271,11 @@ def _known(family: Family[Any], entries: Mapping[str, object]) -> None:
 def _reading(family: Family[Any], field: str) -> tuple[Kind, str, str]:
     """Return the kind of a field, its name for messages, and the word that forms show instead of 0."""
     return _kind(family, field), where(family, field), zero_word(family.cell.model_fields[field])
+
+
+def _defaults(family: Family[Any], fields: Iterable[str]) -> dict[str, Any]:
+    known = family.cell.model_fields
+    return {field: known[field].default for field in fields if not known[field].is_required()}
 
 
 def _kind(family: Family[Any], field: str) -> Any:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.families import families, find_family
 from isoplan.trainers.grid import (
+    Grid,
     axes,
     cells,
     check_typed,
@@ -72,6 +73,69 @@ def test_cells_come_in_the_order_of_the_file_with_the_last_field_fastest(root: P
     assert {cell.seed for cell in cells(with_value(grid, "seed", 7), EXAMPLE)} == {7}
 
 
+LISTED = (
+    HEAD
+    + """[cell]
+noise = [0, 0.1]
+
+[[cells]]
+width = 8
+samples = 1000
+
+[[cells]]
+width = "16"
+samples = "2k"
+seed = 3
+"""
+)
+
+
+def made(grid: Grid, *fields: str) -> list[tuple[Any, ...]]:
+    return [tuple(getattr(cell, field) for field in fields) for cell in cells(grid, EXAMPLE)]
+
+
+def test_each_listed_cell_is_combined_with_every_combination(root: Path) -> None:
+    grid = parse_grid(LISTED, root)
+    assert grid.listed == ({"width": 8, "samples": 1000}, {"width": 16, "samples": 2000, "seed": 3})
+    assert made(grid, "width", "samples", "seed", "noise") == [
+        (8, 1000, 0, 0.0), (8, 1000, 0, 0.1), (16, 2000, 3, 0.0), (16, 2000, 3, 0.1),
+    ]  # fmt: skip
+    assert axes(grid, EXAMPLE) == {"noise": (0, 0.1), "width": (8, 16), "samples": (1000, 2000), "seed": (0, 3)}
+    assert parse_grid(write(grid), root) == grid
+
+
+def test_equal_listed_cells_are_one_cell(root: Path) -> None:
+    grid = parse_grid(HEAD + "[[cells]]\nwidth = 8\n[[cells]]\nwidth = 8\nseed = 0\n[[cells]]\nwidth = 9\n", root)
+    assert made(grid, "width", "seed") == [(8, 0), (9, 0)]
+
+
+def test_new_values_of_a_field_are_those_of_the_listed_cells_too(root: Path) -> None:
+    grid = parse_grid(LISTED, root)
+    assert made(with_value(grid, "seed", 7), "width", "seed", "noise") == [
+        (8, 7, 0.0), (8, 7, 0.1), (16, 7, 0.0), (16, 7, 0.1),
+    ]  # fmt: skip
+    wider = with_typed(with_typed(grid, EXAMPLE, "noise=0"), EXAMPLE, "width=4..16 x 3")
+    assert made(wider, "width", "samples") == [
+        (4, 1000), (8, 1000), (16, 1000), (4, 2000), (8, 2000), (16, 2000),
+    ]  # fmt: skip
+    assert parse_grid(write(wider), root) == wider
+    alone = parse_grid(HEAD + "[[cells]]\nseed = 1\n[[cells]]\nseed = 2\n[[cells]]\nwidth = 8\n", root)
+    assert made(with_value(alone, "seed", 5), "width", "seed") == [(32, 5), (8, 5)]
+    assert parse_grid(write(with_value(alone, "seed", 5)), root) == with_value(alone, "seed", 5)
+
+
+def test_too_many_listed_cells_are_counted_and_not_made(root: Path) -> None:
+    listed = [{"seed": seed} for seed in range(15_000)]
+    grid = make_grid(EXAMPLE, {"noise": [0, 0.1]}, listed=listed)
+    with pytest.raises(PlannerError, match=r"has 30,000 cells, .* 20,000 at most: give fewer values to noise\."):
+        cells(grid, EXAMPLE)
+    with pytest.raises(PlannerError, match=r"has 25,000 cells, .*: list fewer cells\."):
+        cells(make_grid(EXAMPLE, {}, listed=[{"seed": seed} for seed in range(25_000)]), EXAMPLE)
+    listed = [{"seed": 0, "width": width} for width in range(1, 1001)]
+    with pytest.raises(PlannerError, match=r"has 1,000,000 cells, .*: give fewer values to seed\."):
+        with_typed(make_grid(EXAMPLE, {}, listed=listed), EXAMPLE, "seed=0..999 x 1000 linear")
+
+
 def test_a_grid_without_fields_is_the_cell_of_defaults(root: Path) -> None:
     (cell,) = cells(parse_grid(HEAD, root), EXAMPLE)
     assert cell == EXAMPLE.cell()
@@ -85,11 +149,31 @@ def test_ranges_of_numbers_have_round_values_and_go_straight_through_zero(root: 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("width = 8", "grid.toml has the key 'width', but a grid has only family, name and [cell]"),
+        ("width = 8", "grid.toml has the key 'width', but a grid has only family, name, [cell] and [[cells]]: remove"),
         ("[cell]\nwidth = 8", 'grid.toml has no family: begin it with family = "teacher-student"'),
         ("family = ", "grid.toml cannot be read as TOML"),
         ('family = "student"', "There is no family 'student' of cells: use teacher-student, counter"),
         (HEAD + "cell = 3", "is not a grid: write its name as text and its fields below [cell]"),
+        (HEAD + "cells = 3", "has cells that are no sections: write the fields of each cell below [[cells]]"),
+        (HEAD + "cells = []", "has cells that are no sections"),
+        (HEAD + "cells = [{ width = 8 }, 9]", "has cells that are no sections"),
+        (HEAD + "[cells]\nwidth = 8", "has cells that are no sections"),
+        (HEAD + "[[cells]]\nwidth = 8\n[[cells]]", "Section 2 of [[cells]] is empty: give a field its value, or"),
+        (HEAD + "[[cells]]\ncolour = 1", "The family teacher-student has no field 'colour': use seed, threads"),
+        (
+            HEAD + "[cell]\nwidth = 8\n[[cells]]\nwidth = 8",
+            "width of the family teacher-student is in [cell] and in [[",
+        ),
+        (HEAD + "[[cells]]\nwidth = [8]", "has a list or a range in section 1 of [[cells]]: give it one value"),
+        (HEAD + '[[cells]]\nwidth = "8, 16"', "has a list or a range in section 1 of [[cells]]: give it one value"),
+        (
+            HEAD + '[[cells]]\nwidth = 8\n[[cells]]\nwidth = "8..64 x 4"',
+            "has a list or a range in section 2 of [[cells",
+        ),
+        (
+            HEAD + "[[cells]]\nwidth = { from = 8, to = 64, count = 4 }",
+            "has a list or a range in section 1 of [[cells]]",
+        ),
         (HEAD + f'name = "{"x" * 101}"', "The name of the grid has 101 characters: use at most 100"),
     ],
 )
@@ -184,9 +268,18 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return workspace(tmp_path_factory.mktemp("written"))
 
 
-@given(st.fixed_dictionaries({}, optional={k: st.lists(v, min_size=1, max_size=4) for k, v in VALUES.items()}), RANGES)
-def test_what_is_written_is_read_as_the_same_grid(space: Path, entries: dict[str, list[Any]], found: Range) -> None:
-    grid = make_grid(find_family("counter", space), {**entries, "steps": [3, found]}, "A name")
+SINGLE = st.fixed_dictionaries({"seed": st.integers(0, 10**6)}, optional=VALUES)
+
+
+@given(
+    st.fixed_dictionaries({}, optional={k: st.lists(v, min_size=1, max_size=4) for k, v in VALUES.items()}), RANGES,
+    st.lists(SINGLE, max_size=3),
+)  # fmt: skip
+def test_what_is_written_is_read_as_the_same_grid(
+    space: Path, entries: dict[str, list[Any]], found: Range, singles: list[dict[str, Any]]
+) -> None:
+    listed = [{field: value for field, value in one.items() if field not in entries} for one in singles]
+    grid = make_grid(find_family("counter", space), {**entries, "steps": [3, found]}, "A name", listed)
     assert parse_grid(write(grid), space) == grid
 
 

@@ -183,6 +183,8 @@ def _read(queue: Queue, sent: Any) -> None:
     except UnicodeDecodeError:
         raise PlannerError(f"{sent.name} is not a text file. Write the grid as TOML in UTF-8.") from None
     grid = parse_grid(text, queue.root, sent.name)
+    if grid.listed:
+        raise PlannerError(f"{sent.name} lists cells, which this form cannot show. Train it with `isoplan train FILE`.")
     family = find_family(grid.family, queue.root)
     known = family.cell.model_fields
     texts = {field: type_field(asked, zero_word(known[field])) for field, asked in grid.asked.items()}

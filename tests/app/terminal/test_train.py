@@ -104,6 +104,14 @@ def test_a_preset_is_a_grid_and_its_fields_can_be_set(run: Run, root: Path) -> N
     one_sentence(run(*preset, "--set", "width"), "is not FIELD=VALUES: write a field")
 
 
+def test_a_grid_can_list_single_cells(run: Run, root: Path) -> None:
+    path = grid(root, "steps = 3\n[[cells]]\nsize = 1\nseed = 1\n[[cells]]\nsize = 2\n[[cells]]\nsize = 2\nseed = 2")
+    dry = ("train", path, "--workspace", root, "--dry-run")
+    assert run(*dry).out.startswith("3 cells, 90.0 FLOPs")
+    assert run(*dry, "--seed", 4).out.startswith("2 cells, 54.0 FLOPs")
+    assert run(*dry, "--set", "size=4,8").out.startswith("6 cells, 648 FLOPs")
+
+
 def test_without_waiting_it_returns_at_once_and_a_cap_is_kept(root: Path) -> None:
     path = grid(root, "steps = 40\nwait = 0.05")
     done = process("train", path, "--workspace", root, "--no-wait", "--cap", "2 h")

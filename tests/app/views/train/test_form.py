@@ -243,6 +243,10 @@ def test_a_grid_goes_to_a_file_and_comes_back_into_the_form(open_page: Open) -> 
         (b'family = "nobody"', "There is no family 'nobody' of cells: use teacher-student"),
         (b"\xff\xfe", "GRID.toml is not a text file. Write the grid as TOML in UTF-8."),
         (b'family = "teacher-student"\n[cell]\nwidth = [' + b"8, " * 1500 + b"9]", "too many values"),
+        (
+            b'family = "teacher-student"\n[[cells]]\nwidth = 8',
+            "GRID.toml lists cells, which this form cannot show. Train it",
+        ),
     ],
 )
 def test_a_file_that_is_no_grid_says_why_and_the_form_stays(open_page: Open, file: bytes, sentence: str) -> None:
