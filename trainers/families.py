@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from isoplan import trainers
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Cell, Family
+from isoplan.trainers.ranges import kind_of
 
 FUNCTION = "families"
 OWN = "command"
@@ -43,6 +44,17 @@ def find_family(name: str, root: Path) -> Family[Any]:
     if name not in known:
         raise PlannerError(f"There is no family {name!r} of cells: use {', '.join(known)}.")
     return known[name]
+
+
+def own_fields(family: Family[Any]) -> list[str]:
+    """Return the names of the fields that only this family has; the other fields are common to all families."""
+    return [field for field in family.cell.model_fields if field not in Cell.model_fields]
+
+
+def main_fields(family: Family[Any]) -> list[str]:
+    """Return the fields that are always visible: ``family.main``, or else the first two fields that are numbers."""
+    numbers = [f for f in own_fields(family) if kind_of(family.cell.model_fields[f]) in ("integer", "number")]
+    return list(family.main) or numbers[:2]
 
 
 def read_cell(family: Family[Any], raw: dict[str, Any]) -> Cell:

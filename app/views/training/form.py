@@ -20,7 +20,7 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import Cap, launch
 from isoplan.trainers.backend.store.files import writing
 from isoplan.trainers.cell import Family
-from isoplan.trainers.families import families, find_family
+from isoplan.trainers.families import families, find_family, main_fields
 from isoplan.trainers.grid import (
     Grid,
     check_typed,
@@ -54,7 +54,7 @@ def show(queue: Queue) -> None:
                        help=escape_markdown(choices[opened].summary) or None)  # fmt: skip
         family = choices[opened]
         texts = settings.read(family)
-        for field in settings.main_fields(family):
+        for field in main_fields(family):
             with row.cell():
                 _field(family, field, texts)
         with row.cell():
@@ -156,7 +156,7 @@ def _more(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
         with grid.cell():
             _price(family, texts)
     for field in settings.fields_of(family):
-        if field not in settings.main_fields(family):
+        if field not in main_fields(family):
             with grid.cell():
                 _field(family, field, texts)
 
@@ -247,7 +247,7 @@ SHOWN = 4
 
 def _changed(family: Family[Any], grid: Grid) -> str:
     """Return the settings under More that differ from their defaults, such as ``Epochs 20, Batch 32``."""
-    known, main = family.cell.model_fields, settings.main_fields(family)
+    known, main = family.cell.model_fields, main_fields(family)
     changed = [
         f"{known[field].title or field} {type_field(asked, zero_word(known[field]))}"
         for field, asked in grid.asked.items()

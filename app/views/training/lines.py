@@ -14,7 +14,7 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.attempt_curves import Point, curve, last, of_one_rate
 from isoplan.trainers.backend.store.record import ENDED, Record, differing_fields
 from isoplan.trainers.cell import Cell, Family, Sizes
-from isoplan.trainers.families import read_cell
+from isoplan.trainers.families import own_fields, read_cell
 
 AXES = {"Samples": "D", "Compute": "C", "Training steps": "step"}
 """Role on the x axis of the curves, by the name of the axis on the page and in the link."""
@@ -42,11 +42,6 @@ def varied(family: Family[Any], records: Sequence[Record]) -> list[str]:
     """Return the names of the fields in which the cells differ, in the order of the form."""
     known = [*own_fields(family), *Cell.model_fields]
     return sorted(differing_fields(records), key=lambda field: known.index(field) if field in known else 0)
-
-
-def own_fields(family: Family[Any]) -> list[str]:
-    """Return the names of the fields that only this family has; the other fields are common to all families."""
-    return [field for field in family.cell.model_fields if field not in Cell.model_fields]
 
 
 def label(record: Record, fields: Sequence[str]) -> str:

@@ -13,12 +13,11 @@ from typing import Any
 import streamlit as st
 
 from isoplan.app.sweep_costs import NO_LIMIT, NO_PRICE
-from isoplan.app.views.training.lines import own_fields
 from isoplan.app.views.widgets.scopes import OPEN, is_back
 from isoplan.app.views.widgets.state import remember
 from isoplan.trainers.cell import Cell, Family
+from isoplan.trainers.families import main_fields, own_fields
 from isoplan.trainers.grid import default_text
-from isoplan.trainers.ranges import kind_of
 
 EXAMPLE = "example"
 """Name of the preset with which the form of a family starts."""
@@ -36,12 +35,6 @@ _FORMS = "train_forms"
 def fields_of(family: Family[Any]) -> list[str]:
     """Return the fields of the form: first the fields that only this family has, then the fields of all families."""
     return [*own_fields(family), *Cell.model_fields]
-
-
-def main_fields(family: Family[Any]) -> list[str]:
-    """Return the fields that are always visible: ``family.main``, or else the first two fields that are numbers."""
-    numbers = [f for f in own_fields(family) if kind_of(family.cell.model_fields[f]) in ("integer", "number")]
-    return list(family.main) or numbers[:2]
 
 
 def defaults(family: Family[Any]) -> dict[str, str]:
