@@ -16,6 +16,7 @@ from isoplan.rules import check_runs, choose_rule
 
 if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule
+    from isoplan.engine.design.candidates import Candidates
     from isoplan.engine.schema import Curves, Runs
     from isoplan.tables import Table
 
@@ -58,7 +59,11 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
         if curves is not None:
             curves = _read_curves(curves, runs, values["map_curves"] or {}, used or fit.compute)
         files = {name: file_name(one) for name, one in chosen.items()}
-        return question.answer(fit, replace(given, rule=used, fits=chosen, files=files, curves=curves))
+        candidates = values.get("candidates")
+        if candidates is not None:
+            candidates = _read_candidates(candidates, values["map_candidates"] or {}, used or fit.compute)
+        given = replace(given, rule=used, fits=chosen, files=files, curves=curves, candidates=candidates)
+        return question.answer(fit, given)
 
     signed: Any = ask
     signed.__signature__ = signature
@@ -78,6 +83,9 @@ def _parameters(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
     if question.curves is not None:
         yield _keyword("curves", f"Curves | {TABLE}", None)
         yield _keyword("map_curves", "Mapping[str, str] | None", None)
+    if question.cells is not None:
+        yield _keyword("candidates", f"Runs | {TABLE}", None)
+        yield _keyword("map_candidates", "Mapping[str, str] | None", None)
     for one in question.fits:
         if one.optional:
             yield _keyword(one.name, f"{FIT} | None", None)
@@ -106,12 +114,24 @@ def _read_curves(
     return read_curves(curves, runs, roles)
 
 
+def _read_candidates(cells: Runs | Table, roles: Mapping[str, str], rule: ComputeRule) -> Candidates:
+    """Return the cells of a table, whose C is computed by ``rule`` if no column contains it."""
+    from isoplan.engine.design.candidates import candidates_of
+    from isoplan.engine.schema import Runs
+    from isoplan.tables import read_table
+
+    return candidates_of(cells if isinstance(cells, Runs) else read_table(cells, roles, compute=rule))
+
+
 def _document(question: PlannerQuestion) -> str:
     """Return the docstring of a question: its summary and the meaning of each option."""
     texts = [f"{one.name} : Fit\n    {one.help.partition(';')[0].rstrip('.')}." for one in question.fits]
     texts += [f"{field.name} : number or str\n    {_OPTION.sub(_name, field.help)}" for field in question.fields]
     if question.curves is not None:
         texts.append(f"curves, runs, map_curves : tables, mapping\n    {_OPTION.sub(_name, question.curves.help)}")
+    if question.cells is not None:
+        help = _OPTION.sub(_name, question.cells.help)
+        texts.append(f"candidates, map_candidates : table, mapping\n    {help}")
     return "\n".join(
         [
             f"{question.summary}\n\nParameters\n----------",

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared import reading
+from isoplan.app.commands.shared import listed_cells, reading
 from isoplan.app.commands.shared.options import (
     AsJson,
     Form,
@@ -67,8 +67,12 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
             check_runs(behind, rule)
         used = read_used(rule, n_p, behind)
         curves = None if file is None else _read_curves(file, texts["map_curves"], behind, used or fit.compute)
-        given = replace(given, rule=used, fits=fits, files=files, group=group, curves=curves)
+        cells = None if question.cells is None else listed_cells.read_listed(texts, used or fit.compute)
+        candidates = None if cells is None else cells.candidates
+        given = replace(given, rule=used, fits=fits, files=files, group=group, curves=curves, candidates=candidates)
         answer = question.answer(fit, given)
+        if cells is not None:
+            cells.write(answer.rows)
         asked: Format = "json" if as_json else form
         if asked == "text":
             say(answer.text)
@@ -80,7 +84,7 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
 
 
 def _inputs(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
-    """Yield the parameters that depend on the question: its fits, fields and curves, and the group of a fit."""
+    """Yield the parameters that depend on the question: its fits, fields, curves and cells, and the group of a fit."""
     for one in question.needed:
         yield parameter(one.name, Annotated[str, typer.Argument(metavar=one.file, help=one.help)])
     yield from map(as_option, question.fields)
@@ -88,6 +92,8 @@ def _inputs(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
         yield parameter(CURVES, Annotated[Path | None, typer.Option(help=question.curves.help)], None)
         columns = typer.Option(metavar="ROLE=COLUMN,...", help="Columns of curves.")
         yield parameter("map_curves", Annotated[list[str] | None, columns], None)
+    if question.cells is not None:
+        yield from listed_cells.options(question.cells)
     for one in question.fits:
         if one.optional:
             yield parameter(one.name, Annotated[str, typer.Option(metavar=one.file, help=one.help)], "")

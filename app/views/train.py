@@ -9,30 +9,16 @@ import streamlit as st
 
 from isoplan.app import workspace
 from isoplan.app.cell_service import queue_of
-from isoplan.app.views.training import form, overview, special, standing, table
+from isoplan.app.views.training import form, overview, permission, special, standing, table
 from isoplan.app.views.training.lines import AXES, COLOURS
 from isoplan.app.views.training.standing import Group, Look
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
 from isoplan.app.views.widgets.state import recall, remember, rename_choice, select_one
-from isoplan.engine.errors import PlannerError
-from isoplan.trainers.backend.runner.runner_process import need_cluster
 from isoplan.trainers.families import find_family
 
-SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
 IN_MEMORY = "This workspace is in memory only and cannot store cells. Start Isoplan with a folder to train."
 FORMER = {"Updates": "Training steps"}
 """Current names of renamed options of "Curves against", by former name. Old links can contain the former names."""
-
-
-def cannot() -> str:
-    """Return the reason why training is not possible, as one sentence; "" if training is possible."""
-    if not workspace.settings().training:
-        return SHARED
-    try:
-        need_cluster()
-    except PlannerError as error:
-        return str(error)
-    return ""
 
 
 def cells(look: Look, may: bool) -> None:
@@ -79,7 +65,7 @@ def choose(look: Look, row: Any) -> Group:
 
 heading("Train", "Train new runs. Each finished run becomes a row of a run table.")
 folder: Path | None = workspace.current().folder
-reason = cannot()
+reason = permission.why_not()
 if reason:
     st.info(reason, icon=":material/block:")
 if folder is None:

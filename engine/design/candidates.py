@@ -12,6 +12,7 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.quantities import count
+from isoplan.engine.schema import Runs
 
 MOST = 5_000
 """Maximum number of candidates."""
@@ -24,12 +25,14 @@ class Candidates:
     """m cells: ``columns`` contains an array (m,) for each axis of a law.
 
     ``compute`` (m,) is the training compute in FLOPs. ``cost`` (m,) is the cost that the spend pays for, in FLOPs: the
-    compute and a charge per cell.
+    compute and a charge per cell. ``row`` (m,) is the row of each cell in the table that lists it, from 0; None for the
+    cells of a grid over the axes.
     """
 
     columns: Mapping[str, Floats]
     compute: Floats
     cost: Floats
+    row: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.cost)
@@ -37,7 +40,8 @@ class Candidates:
     def take(self, index: Sequence[int] | Ints) -> Candidates:
         """Return the cells at ``index``, in the order of ``index``."""
         at = np.asarray(index, np.int64)
-        return Candidates({axis: x[at] for axis, x in self.columns.items()}, self.compute[at], self.cost[at])
+        columns = {axis: x[at] for axis, x in self.columns.items()}
+        return Candidates(columns, self.compute[at], self.cost[at], None if self.row is None else self.row[at])
 
     def with_charge(self, charge: float) -> Candidates:
         """Return the cells with ``charge`` added to the cost of each cell. Raises PlannerError if it is negative."""
@@ -49,7 +53,7 @@ class Candidates:
 def check_candidates(fit: Fit, cells: Candidates) -> None:
     """Raise PlannerError if ``cells`` are no cells that ``fit`` can predict, or if they have no usable cost.
 
-    The message names the first wrong row, counted from 1.
+    The message names the first wrong row, counted from 0.
     """
     if not len(cells):
         raise PlannerError("Candidates: there is no cell. Give at least one.")
@@ -59,17 +63,41 @@ def check_candidates(fit: Fit, cells: Candidates) -> None:
         if axis not in cells.columns:
             raise PlannerError(f"Candidates: the column {axis} of the law is missing. Add it.")
         x = cells.columns[axis]
-        _refuse(~np.isfinite(x) | (x <= 0), f"{axis} is not a positive number. Correct it.")
-    _refuse(~(np.isfinite(cells.cost) & (cells.cost > 0)), "the cost is not a positive number. Give a cost.")
+        _refuse(~np.isfinite(x) | (x <= 0), f"{axis} is not a positive number. Correct it.", cells.row)
+    _refuse(~(np.isfinite(cells.cost) & (cells.cost > 0)), "the cost is not a positive number. Give a cost.", cells.row)
     with np.errstate(all="ignore"):
         predicted = fit.predict(cells.columns)
     wrong = ~np.isfinite(predicted) | ((predicted <= 0) & fit.spec.log_residuals)
-    _refuse(wrong, f"the law predicts no positive {fit.spec.y} there. Remove the cell.")
+    _refuse(wrong, f"the law predicts no positive {fit.spec.y} there. Remove the cell.", cells.row)
 
 
-def _refuse(wrong: Bools, why: str) -> None:
+def listed_candidates(N: Floats, D: Floats, compute: Floats, row: Ints | None = None) -> Candidates:
+    """Return the listed cells of ``N`` (m,) parameters and ``D`` (m,) samples with ``compute`` (m,) in FLOPs.
+
+    ``row`` (m,) are the rows of the cells in their table, by default 0 to m - 1. A size that is listed twice is two
+    candidates, such as two seeds. Raises PlannerError, with the first wrong row, if a number is not positive.
+    """
+    sizes, cost = {"N": np.asarray(N, float), "D": np.asarray(D, float)}, np.asarray(compute, float)
+    row = np.arange(len(cost)) if row is None else row
+    if not len(row):
+        raise PlannerError("Candidates: there is no cell. Give at least one.")
+    for name, x in {**sizes, "C": cost}.items():
+        _refuse(~(np.isfinite(x) & (x > 0)), f"{name} is not a positive number. Correct it.", row)
+    return Candidates(sizes, cost, cost, row)
+
+
+def candidates_of(runs: Runs) -> Candidates:
+    """Return the cells with the sizes of ``runs``. Raises PlannerError if the runs have no N, D or C."""
+    for role in ("N", "D", "C"):
+        if runs.lacks(role):
+            raise PlannerError(f"Candidates: no column contains {role}. Name it {role}, or map it.")
+    return listed_candidates(runs["N"], runs["D"], runs["C"], runs.ids)
+
+
+def _refuse(wrong: Bools, why: str, row: Ints | None = None) -> None:
     if np.any(wrong):
-        raise PlannerError(f"Candidates: in row {int(np.flatnonzero(wrong)[0]) + 1:,}, {why}")
+        first = int(np.flatnonzero(wrong)[0])
+        raise PlannerError(f"Candidates: in row {first if row is None else row[first]:,}, {why}")
 
 
 def grid_candidates(

@@ -10,12 +10,13 @@ from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.reports.content import report_plan
 from isoplan.app.views.fits.sections import show_curve
 from isoplan.app.views.planning import map_forms
+from isoplan.app.views.planning.asked import own_target
 from isoplan.app.views.planning.nearer_cells import nearer_cells
 from isoplan.app.views.widgets.answers import chip, show_quantities
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.parts import LEVELS, draw, escape_markdown, readable, show_table, show_warnings
 from isoplan.app.views.widgets.saved_items import keep
-from isoplan.app.views.widgets.state import fit_of
+from isoplan.app.views.widgets.state import fit_of, remember
 from isoplan.app.views.widgets.stories import story_button
 from isoplan.engine.fitting.diagnostics.residuals import residuals
 from isoplan.engine.fitting.types.result import Fit
@@ -23,6 +24,8 @@ from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.planning.answer.format import cells, number
 from isoplan.engine.planning.answer.standing import standing_of
 from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.next_cells.answer import can_advise
+from isoplan.engine.planning.next_cells.question import QUESTION as NEXT
 from isoplan.engine.planning.plan.answer import Plan, reach_text
 from isoplan.engine.planning.plan.document import (
     bill_rows,
@@ -54,6 +57,10 @@ def show(db: Database, fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Ru
         if reason := unknown_time(plan):
             colour, icon = LEVELS[Level.CAUTION]
             st.markdown(f":{colour}[:material/{icon}:] {readable(reason)}")
+        if plan.answers and can_advise(fit):
+            label = "Cells that narrow this answer"
+            st.button(label, icon=f":material/{NEXT.icon}:", type="tertiary", on_click=_open_next_cells,
+                      args=(db, fit, plan))  # fmt: skip
     arrays, floor = plan_curve(plan, fit), floor_of(fit)
     draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
     if plan.answers:
@@ -65,6 +72,15 @@ def show(db: Database, fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Ru
     if others := vary(fit, plan, maps):
         st.subheader("Plans for other budgets", anchor=False)
         show_quantities(variation_rows(plan, others), "The plan, and plans for other budgets.")
+
+
+def _open_next_cells(db: Database, fit: Fit, plan: Plan) -> None:
+    """Open the section "Next cells" for the budget of ``plan``, or for its target. A target metric becomes a loss."""
+    loss = plan.allocation["loss"].value
+    if plan.question.metric and loss is not None:
+        own_target(db, fit, fit.spec.y)
+        remember("target", f"{loss:.4g}")
+    st.session_state["question"] = NEXT.title
 
 
 def _nearer(db: Database, fit: Fit, support: Support) -> dict[str, str]:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from isoplan.app.figures.plans.chart import draw_chart
 from isoplan.app.reports.content import report_answer
-from isoplan.app.views.planning import limiting, pricing
+from isoplan.app.views.planning import limiting, listed_cells, pricing
 from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank, typed_budget
 from isoplan.app.views.planning.fit_choice import choose_fits, show_target_of_plan
 from isoplan.app.views.widgets.cache import curves_of, runs_of
@@ -64,15 +64,17 @@ def _ask_and_answer(db: Database, question: PlannerQuestion) -> None:
         fit = next(iter(fits.values()))
         if any(field.link for field in question.losses):
             show_target_of_plan(db, fit)
-        given = _ask(db, fits, _name_target(question, fit.spec.y))
-        if given is not None:
-            _answer(db, fit, question, given)
+        asked = _ask(db, fits, _name_target(question, fit.spec.y))
+        if asked is not None:
+            _answer(db, fit, question, *asked)
 
 
-def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given | None:
-    """Show the input fields and return their values; None if the budget or target is empty.
+def _ask(
+    db: Database, fits: dict[str, Fit], question: PlannerQuestion
+) -> tuple[Given, listed_cells.ListedCells | None] | None:
+    """Show the input fields and return their values, and the listed cells to choose from.
 
-    Raises PlannerError if a value is invalid.
+    The result is None if the budget or target is empty. Raises PlannerError if a value is invalid.
     """
     fit = next(iter(fits.values()))
     line = st.container()
@@ -86,6 +88,7 @@ def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given
         words(question.lead.format(y=escape_markdown(fit.spec.y)))
         loss = _loss_blank(db, fit, question)
         own = {field.name: _blank(field, sample_unit(fit)) for field in question.own if field.label}
+        cells = None if question.cells is None else listed_cells.choose(db, fit, question.cells)
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
     optional, curves = _more(db, question)
     prices = pricing.widgets(near) if question.prices else {}
@@ -97,7 +100,9 @@ def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given
     for note in given.notes:
         st.caption(escape_markdown(note))
     fits = {**fits, **optional}
-    return replace(given, fits=fits, files={name: f"fit-{one.hash}.json" for name, one in fits.items()}, curves=curves)
+    files = {name: f"fit-{one.hash}.json" for name, one in fits.items()}
+    candidates = None if cells is None else cells.candidates
+    return replace(given, fits=fits, files=files, curves=curves, candidates=candidates), cells
 
 
 def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
@@ -177,8 +182,10 @@ def _choose_curves(db: Database, source: CurveInput) -> Curves | None:
     return curves_of(db, pairs[chosen][1], snapshot, runs)
 
 
-def _answer(db: Database, fit: Fit, question: PlannerQuestion, given: Given) -> None:
-    """Show the answer (sentences, tables, charts, warnings) and the form that saves the answer."""
+def _answer(
+    db: Database, fit: Fit, question: PlannerQuestion, given: Given, cells: listed_cells.ListedCells | None
+) -> None:
+    """Show the answer (sentences, tables, charts, warnings), and the forms that train its cells and save it."""
     answer = question.answer(fit, given)
     with st.container(border=True):
         st.header(_shown(answer.sentence), anchor=False)
@@ -186,6 +193,8 @@ def _answer(db: Database, fit: Fit, question: PlannerQuestion, given: Given) -> 
             st.markdown(_shown(remark))
         if answer.conclusion:
             st.markdown(f"**{_shown(answer.conclusion)}**")
+        if cells is not None:
+            listed_cells.offer(db, cells, answer.rows)
     for i, part in enumerate(answer.parts):
         if not part.folded:
             _part(part, f"{question.name}_{i}")

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from isoplan.engine.arrays import Floats
+from numpy.typing import NDArray
 
 WIDTH = 110
 STANDARD = {"json": "import json", "np": "import numpy as np", "Path": "from pathlib import Path"}
@@ -67,7 +67,7 @@ def literal(value: Mapping[str, Any]) -> str:
     return repr(json.loads(json.dumps(value)))
 
 
-def array(x: Floats) -> list[str]:
+def array(x: NDArray[Any]) -> list[str]:
     """Return the source lines of ``np.array([...])`` for a vector (k,)."""
     text = ", ".join("np.nan" if math.isnan(value) else repr(value) for value in x.tolist())
     return ["np.array([", *(f"    {line}" for line in textwrap.wrap(text, WIDTH)), "])"]

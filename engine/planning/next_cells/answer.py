@@ -44,6 +44,21 @@ class NextCells:
         """Compute of the target run in FLOPs."""
         return _size(self.plan, "C")
 
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Rows of the advised cells in the table that lists them, in the order of training; () without a list."""
+        row = self.advice.candidates.row
+        return () if row is None else tuple(int(row[cell]) for cell in self.advice.cells)
+
+
+def can_advise(fit: Fit) -> bool:
+    """Return whether ``fit`` is a surface over N and D that has resamples and keeps its runs."""
+    return _is_surface(fit) and bool(len(fit.resamples)) and fit.runs is not None
+
+
+def _is_surface(fit: Fit) -> bool:
+    return fit.law.is_surface and set(fit.law.axes) == set(AXES)
+
 
 def _size(plan: Plan, name: str) -> float:
     """Return N, D or C of a supported plan. Raises PlannerError, with the sentence of the plan, if it is unknown."""
@@ -66,16 +81,18 @@ def next_cells(
     sizes: tuple[float, float] | None = None,
     samples: tuple[float, float] | None = None,
     charge: float = 0.0,
+    candidates: Candidates | None = None,
 ) -> NextCells:
     """Return the cells that narrow the answer to ``question`` most within ``spend``.
 
-    The candidates are a grid over ``sizes`` (N) and ``samples`` (D), by default from the smallest run to the place of
-    the answer. ``prices`` convert limits on hours, memory and money. ``narrow`` are the quantities to narrow.
-    ``charge`` is a cost in FLOPs that each cell has in addition to its compute. Raises PlannerError if the law is not a
-    surface over N and D, if the question has no answer that the runs support, or if the spend pays for no cell.
+    The candidates are the listed ``candidates``, or a grid over ``sizes`` (N) and ``samples`` (D), by default from the
+    smallest run to the place of the answer. ``prices`` convert limits on hours, memory and money. ``narrow`` are the
+    quantities to narrow. ``charge`` is a cost in FLOPs that each cell has in addition to its compute. Raises
+    PlannerError if the law is not a surface over N and D, if the question has no answer that the runs support, if the
+    spend pays for no cell, or if candidates and ranges are both given.
     """
     rule = rule or fit.compute
-    if not fit.law.is_surface or set(fit.law.axes) != set(AXES):
+    if not _is_surface(fit):
         raise PlannerError(
             f"The law {fit.law.name} is not a surface over N and D alone, so the cost of a cell is unknown. Fit "
             "chinchilla."
@@ -86,12 +103,20 @@ def next_cells(
     task = task_of(fit, question, rule, prices)
     estimands = [_estimand(fit, task, name, place) for name in narrow]
     amount = spend.amount(whole)
-    ranges = [_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True)]
-    candidates = grid_candidates(ranges[0], ranges[1], rule, max(amount, LADDER[-1] * whole))
+    if candidates is None:
+        ranges = [_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True)]
+        offered = grid_candidates(ranges[0], ranges[1], rule, max(amount, LADDER[-1] * whole))
+    elif sizes is None and samples is None:
+        offered = candidates
+    else:
+        raise PlannerError(
+            "Candidates: the ranges of N and D (sizes, samples) describe a grid, but a list of candidates is given "
+            "too. Leave out the ranges or the list."
+        )
     advice = advise(
         fit,
         estimands,
-        _possible(fit, candidates).with_charge(charge),
+        _possible(fit, offered).with_charge(charge),
         Spend(amount, cells, rounds),
         whole=whole,
         seed=fit.spec.seed,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from isoplan.engine import amounts
 from isoplan.engine.planning.next_cells.typed import parse_quantities, parse_range, parse_spend
-from isoplan.engine.planning.questions.declaration import FitInput, PlannerQuestion
+from isoplan.engine.planning.questions.declaration import CellsInput, FitInput, PlannerQuestion
 from isoplan.engine.planning.scenario.fields import LIMITS, LOSS, Field, pick
 from isoplan.engine.quantities import parse_number
 
@@ -49,6 +49,10 @@ QUESTION = PlannerQuestion(
         *pick("device", "devices", "hour_price", "utilisation", "precision", "currency"),
         *pick("sample_price", "sample_seconds", "cpu_price"),
         *LIMITS,
+    ),
+    cells=CellsInput(
+        help="Table of the cells to choose from, instead of a grid: columns N, D and perhaps C. A row is one cell.",
+        label="Choose the cells from", link="candidates",
     ),
     module=f"{__package__}.reply",
     key="next_cells",

@@ -42,7 +42,7 @@ def answer(fit: Fit, given: Given) -> Answer:
         "charge": v["run_charge"] or 0.0,
     }
     asked_of, prices = in_compute(fit, given.loss, given.prices, given.rule)
-    found = next_cells(fit, asked_of, v["spend"], given.rule, prices, **options)
+    found = next_cells(fit, asked_of, v["spend"], given.rule, prices, **options, candidates=given.candidates)
     parts = [
         Part(_table(cell_rows(found), "The cells in the order of training."), partial(chart_ladder, found),
              caption="The star is the advised spend; the band is the range over simulated outcomes.",
@@ -55,11 +55,12 @@ def answer(fit: Fit, given: Given) -> Answer:
     return Answer(
         found,
         as_text(found),
-        document(found, options, given.file, given.group),
+        document(found, options, given.file, given.group, given.candidates),
         found.plan.warnings,
         f"next cells for {asked(found)}",
         tuple(filter(None, [law_test_sentence(found)])),
         parts=tuple(part for part in parts if part.table is not None and part.table.rows),
+        rows=found.rows,
     )
 
 

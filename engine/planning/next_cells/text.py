@@ -10,12 +10,13 @@ import numpy as np
 
 from isoplan.engine.arrays import finite
 from isoplan.engine.design.advice import PAYS, Rung, Width, Widths
+from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.answer.document import Document, Line, warned
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.answer.script import call, literal, reading, script
+from isoplan.engine.planning.answer.script import array, call, literal, reading, script
 from isoplan.engine.planning.next_cells.answer import NextCells
 from isoplan.engine.planning.plan.document import limits_literal
 from isoplan.engine.planning.scenario.prices_json import prices_json
@@ -25,6 +26,7 @@ FACTOR = math.log(1.25)
 """Half width, in logarithms, above which an interval is written as a factor and not in percent."""
 STARRED = ("N", "D")
 HOMES = {
+    "listed_candidates": "isoplan.engine.design.candidates",
     "Question": "isoplan.engine.planning",
     "TypedSpend": "isoplan.engine.planning.next_cells.typed",
     "as_text": "isoplan.engine.planning.next_cells.text",
@@ -107,15 +109,21 @@ def law_test_sentence(found: NextCells) -> str:
 
 
 def cell_rows(found: NextCells) -> list[tuple[str, ...]]:
-    """Return the table of the cells as texts: first the headings, then one row per cell in the order of training."""
+    """Return the table of the cells as texts: first the headings, then one row per cell in the order of training.
+
+    If a table lists the candidates, the column Row is the row in this table, from 0.
+    """
     advice, at = found.advice, found.advice.candidates
     charged = bool(np.any(at.cost != at.compute))
-    rows: list[tuple[str, ...]] = [("Cell", "Round", "N", "D", "Compute", "Of the target run", *(["Cost"] * charged))]
+    listed = ["Row"] * (at.row is not None)
+    head = ("Cell", "Round", *listed, "N", "D", "Compute", "Of the target run", *(["Cost"] * charged))
+    rows: list[tuple[str, ...]] = [head]
     for i, cells in enumerate(advice.rounds):
         for cell in cells:
             sizes = (count(float(at.columns[axis][cell]), 3) for axis in ("N", "D"))
             compute, cost = float(at.compute[cell]), float(at.cost[cell])
-            own = (str(len(rows)), str(i + 1), *sizes, power10(compute), share(found, compute))
+            row = [] if at.row is None else [f"{at.row[cell]:,}"]
+            own = (str(len(rows)), str(i + 1), *row, *sizes, power10(compute), share(found, compute))
             rows.append((*own, *([power10(cost)] if charged else [])))
     return rows
 
@@ -161,7 +169,11 @@ def to_json(found: NextCells) -> dict[str, Any]:
     """
     advice, at = found.advice, found.advice.candidates
     cells = [
-        {"round": i + 1, "N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.compute[c])}
+        {
+            "round": i + 1,
+            **({} if at.row is None else {"row": int(at.row[c])}),
+            **{"N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.compute[c])},
+        }
         for i, part in enumerate(advice.rounds)
         for c in part
     ]
@@ -201,11 +213,17 @@ def _width(width: Width) -> dict[str, Any]:
     return {"expected": finite(width.expected), "low": finite(width.low), "high": finite(width.high)}
 
 
-def document(found: NextCells, options: Mapping[str, Any], fit: str = "fit.json", group: str = "") -> Document:
+def document(
+    found: NextCells,
+    options: Mapping[str, Any],
+    fit: str = "fit.json",
+    group: str = "",
+    candidates: Candidates | None = None,
+) -> Document:
     """Return the advice as a document.
 
     ``options`` are the arguments of ``next_cells`` that follow the argument ``rule``, by name. ``fit`` is the file that
-    the script reads, and ``group`` selects a group of runs in this file.
+    the script reads, and ``group`` selects a group of runs in this file. ``candidates`` are the listed cells.
     """
     at, lines = found.advice.candidates, list[Line]()
     for position, cell in enumerate(found.advice.cells, 1):
@@ -214,20 +232,33 @@ def document(found: NextCells, options: Mapping[str, Any], fit: str = "fit.json"
         lines.append((f"Cell {position}: compute", Quantity(float(at.compute[cell]), unit="FLOPs")))
     notes = (*filter(None, [law_test_sentence(found)]), f"Compute rule: {found.plan.compute.text}.")
     notes = (*notes, *warned(found.plan.warnings))
-    return Document(sentence(found), tuple(lines), notes, to_json(found), _script(found, options, fit, group))
+    return Document(
+        sentence(found), tuple(lines), notes, to_json(found), _script(found, options, fit, group, candidates)
+    )
 
 
-def _script(found: NextCells, options: Mapping[str, Any], fit: str, group: str) -> str:
+def _script(found: NextCells, options: Mapping[str, Any], fit: str, group: str, candidates: Candidates | None) -> str:
     asked = [repr(found.plan.question.kind), repr(found.plan.question.value)]
     asked += [limits_literal(found.plan.question.limits)] if found.plan.question.limits.given else []
     given = [f"rule=read_rule({literal(found.plan.compute.to_json())})"]
     given += [f"prices=read_prices({literal(prices_json(found.plan.prices))})"] if found.plan.prices is not None else []
     given += [*(f"{name}={x!r}" for name, x in options.items())]
     spend = f"TypedSpend(flops={found.spend!r})"
+    listed = [] if candidates is None else _listing(candidates)
+    given += ["candidates=cells"] if listed else []
     body = [
         f"fit = {reading(fit, group)}",
+        *listed,
         f"question = Question({', '.join(asked)})",
         *call("advice", "next_cells", ["fit", "question", spend, *given]),
         "print(as_text(advice))",
     ]
     return script(sentence(found), body, HOMES)
+
+
+def _listing(cells: Candidates) -> list[str]:
+    """Return the source lines that list the candidates as the variable ``cells``."""
+    row = np.arange(len(cells)) if cells.row is None else cells.row
+    columns = {**cells.columns, "C": cells.compute, "row": row}
+    lines = [line for name, x in columns.items() for line in (f"{name} = {array(x)[0]}", *array(x)[1:])]
+    return [*lines, "cells = listed_candidates(N, D, C, row)"]

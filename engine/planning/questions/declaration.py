@@ -80,6 +80,19 @@ class CurveInput:
 
 
 @dataclass(frozen=True)
+class CellsInput:
+    """Input of a list of cells from which the answer chooses.
+
+    The terminal shows ``help`` for a table of cells. The page shows ``label``. ``link`` is the key of the chosen list
+    in a link.
+    """
+
+    help: str
+    label: str
+    link: str
+
+
+@dataclass(frozen=True)
 class PlannerQuestion:
     """Declaration of a question about one or several fits.
 
@@ -89,7 +102,8 @@ class PlannerQuestion:
 
     ``fits`` are the input fits. ``grouped`` is the name of the fit to which the option --group applies, by default the
     first fit. ``fields`` are the input fields in the order of the terminal. ``curves`` are training curves that can
-    replace one field. The page shows the optional fits and the curves under the title ``more``.
+    replace one field. The page shows the optional fits and the curves under the title ``more``. ``cells`` is a list of
+    cells from which the answer chooses.
 
     ``module`` names a module with the function ``answer(fit, given)``; this module is imported only to answer the
     question. ``costs`` names a module with the function ``read_costs(texts, place, values)``, which reads the prices
@@ -111,6 +125,7 @@ class PlannerQuestion:
     key: str = ""
     grouped: str = ""
     curves: CurveInput | None = None
+    cells: CellsInput | None = None
     more: str = ""
     costs: str = ""
     command: str = ""

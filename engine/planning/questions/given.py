@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isoplan.engine.costs import ComputeRule
+from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.scenario.fields import Place
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits, Question
@@ -25,7 +26,8 @@ class Given:
 
     ``fits`` are all fits of the question by name. ``files`` are the names of the files from which a script reads the
     fits. ``group`` selects one fit of a file with several groups of runs. ``curves`` are training curves that replace a
-    typed field. ``notes`` state how typed texts were interpreted.
+    typed field. ``candidates`` are listed cells to choose from, for a question that chooses cells. ``notes`` state how
+    typed texts were interpreted.
     """
 
     asked: Question | None = None
@@ -39,6 +41,7 @@ class Given:
     files: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
     curves: Curves | None = None
+    candidates: Candidates | None = None
     notes: tuple[str, ...] = ()
     place: Place = "python"
 

@@ -1,0 +1,105 @@
+"""Options of a question that chooses cells: the list of cells to choose from, and the file of the chosen cells."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isoplan.app.commands.shared import reading
+from isoplan.app.commands.shared.options import parameter
+from isoplan.app.commands.shared.output import note
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.questions.declaration import CellsInput
+
+if TYPE_CHECKING:
+    from isoplan.app.candidate_cells import FamilyCells
+    from isoplan.engine.design.candidates import Candidates
+
+CANDIDATES, ROLES, GRID, WORKSPACE, OUT = "candidates", "map_candidates", "grid_file", "workspace", "out"
+"""Names of the parameters. The name of ``--grid`` differs from that of the price ``grid`` of other questions."""
+Columns = Annotated[list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of --candidates.")]
+GridFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--grid", metavar="GRID.toml", help="Grid of the cells to choose from, as for `isoplan train`; or a preset."
+    ),
+]
+Folder = Annotated[Path | None, typer.Option(file_okay=False, help="Workspace with the family of --grid.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE.toml", help="Write the chosen cells of --grid, for `isoplan train`."),
+]
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCells:
+    """The cells to choose from, and the file ``out`` for the chosen cells. ``of_family`` are the cells of a grid."""
+
+    candidates: Candidates
+    of_family: FamilyCells | None = None
+    out: Path | None = None
+
+    def write(self, rows: Sequence[int]) -> None:
+        """Write the cells at ``rows`` to the file ``out``, if there is one.
+
+        Raises PlannerError if the file cannot be written.
+        """
+        from isoplan.trainers.grid import write_grid
+
+        if self.out is None or self.of_family is None:
+            return
+        try:
+            self.out.write_text(write_grid(self.of_family.chosen(rows)), encoding="utf-8")
+        except OSError as error:
+            raise PlannerError(f"--out cannot write {self.out} ({error.strerror}): choose another file.") from None
+
+
+def options(cells: CellsInput) -> Iterator[inspect.Parameter]:
+    """Yield the options of a question that chooses from listed cells."""
+    table = Annotated[Path | None, typer.Option(metavar="CELLS.csv", help=cells.help)]
+    for name, kind in {CANDIDATES: table, ROLES: Columns, GRID: GridFile, WORKSPACE: Folder, OUT: Out}.items():
+        yield parameter(name, kind, None)
+
+
+def read_listed(texts: Mapping[str, Any], rule: ComputeRule) -> ListedCells | None:
+    """Return the cells that the options name; None if they name none.
+
+    ``rule`` gives the compute of cells whose table has no column C. Raises PlannerError if the options contradict each
+    other, or if the cells cannot be read.
+    """
+    table, grid, out = texts[CANDIDATES], texts[GRID], texts[OUT]
+    if table is not None and grid is not None:
+        raise PlannerError("--candidates and --grid both list the cells to choose from: keep one.")
+    if out is not None and grid is None:
+        raise PlannerError("--out writes cells of a grid: add --grid, the grid to choose from.")
+    if table is not None:
+        return ListedCells(_read_table(table, texts[ROLES], rule))
+    if grid is None:
+        return None
+    found = _read_grid(grid, texts[WORKSPACE])
+    return ListedCells(found.candidates, found, out)
+
+
+def _read_table(file: Path, roles: list[str] | None, rule: ComputeRule) -> Candidates:
+    from isoplan.engine.design.candidates import candidates_of
+
+    runs = reading.read_table(file, reading.read_map(roles or []), ("", ""), "", rule, repeats="all")
+    note(runs.notes)
+    return candidates_of(runs)
+
+
+def _read_grid(file: Path, workspace: Path | None) -> FamilyCells:
+    from isoplan.app.candidate_cells import cells_of_grid
+    from isoplan.app.workspace import default_folder
+    from isoplan.trainers.families import find_family
+    from isoplan.trainers.grid import open_grid
+
+    root = workspace or default_folder()
+    grid = open_grid(file, root)
+    return cells_of_grid(grid, find_family(grid.family, root))
