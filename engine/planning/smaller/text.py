@@ -242,11 +242,10 @@ def _sizes(curve: SameLoss) -> list[Line]:
     for i, k in enumerate(curve.fraction):
         if k not in SHOWN or not curve.stated[i]:
             continue
-        size, units = f"{k:.2f} N*", (curve.plan.allocation[name].unit for name in ("N", "D"))
-        far = float(curve.beyond[i])
+        size, far = f"{k:.2f} N*", float(curve.beyond[i])
         note = "" if curve.within[i] else "beyond the limits"
-        for name, unit in zip(("N", "D"), units, strict=True):
-            value = finite(getattr(curve, name)[i])
+        for name in ("N", "D"):
+            value, unit = finite(getattr(curve, name)[i]), curve.plan.allocation[name].unit
             found.append((f"{size}: {name}", Quantity(value, unit=unit, note=note)))
         more, ends = finite(_clean(curve.overhead[i])), _ends(curve.low68[i], curve.high68[i])
         found.append((f"{size}: more compute", Quantity(more, ends, unit="of C*", beyond=far, note=note)))
@@ -254,7 +253,7 @@ def _sizes(curve: SameLoss) -> list[Line]:
 
 
 def _ends(low: float, high: float) -> Interval | None:
-    return None if math.isnan(low) or math.isnan(high) else (_clean(low), _clean(high))
+    return None if math.isnan(low) else (_clean(low), _clean(high))
 
 
 def _clean(x: float) -> float:

@@ -190,7 +190,7 @@ def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.b
     """
     names = labels.get("run", labels.get("group"))
     mask = np.zeros(n, dtype=bool)
-    if names is None or n < 3:
+    if names is None:
         return mask, ""
     sums = np.isin(np.char.strip(np.char.lower(names), " :*=()Σ∑"), list(_WORDS))
     count = n - int(np.flatnonzero(~sums)[-1]) - 1 if not sums.all() else n

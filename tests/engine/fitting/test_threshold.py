@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.fitting.estimators.threshold import logistic
+from isoplan.engine.fitting.estimators.threshold import is_label, logistic
 from isoplan.engine.fitting.samples.curve_tables import end_of
 from isoplan.engine.schema import Metric, Roles, Runs
 from isoplan.engine.store.files.table_files import read_curves
@@ -85,6 +85,16 @@ def test_neither_the_order_of_rows_nor_the_unit_matters(seed: int, unit: float) 
     mixed = fit(SPEC, scaled.take(np.random.default_rng(seed).permutation(len(scaled)))).values
     assert mixed["lambda"] == pytest.approx(float(base["lambda"]), rel=1e-6)
     assert mixed["c"] == pytest.approx(float(base["c"]) * unit ** (float(base["lambda"]) - 1), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("over", "label"),
+    [([0, 1, 1], True), ([0, 0, 0], False), ([1, 1, 1], False), ([0, 1, 3], False), ([0, 1, 0.5], False)],
+)
+def test_a_column_of_labels_contains_zero_and_one_only(over: list[float], label: bool) -> None:
+    runs = labelled(np.ones(3), np.ones(3), np.array(over))
+    assert is_label(runs, "over") is label
+    assert is_label(runs, "another column") is False
 
 
 def test_the_direction_of_the_label_does_not_matter() -> None:

@@ -103,6 +103,20 @@ def test_curves_without_names_are_told_apart_by_what_does_not_change(shared: Pat
     assert curves.roles.metrics == (Metric(column="excess", direction="min"),)
 
 
+def test_a_constant_d_is_the_unique_samples_unless_the_table_has_them() -> None:
+    note = "D does not change along the curves, so it is used as U, the unique samples of each run."
+    points = "run,step,D,loss\na,1,500,4\na,2,500,3\nb,1,800,4\nb,2,800,3\n"
+    curves = tied(points, "run,N,loss\na,1e6,3\nb,1e6,3\n")
+    assert curves["U"].tolist() == [500, 500, 800, 800]
+    assert "D" not in curves
+    assert curves.notes[0] == note
+    both = tied(points.replace("\n", ",100\n").replace("loss,100", "loss,U"), "run,N,loss\na,1e6,3\nb,1e6,3\n")
+    assert (both["U"].tolist(), both["D"].tolist()) == ([100] * 4, [500, 500, 800, 800])
+    assert note not in both.notes
+    grows = tied(points.replace("2,500", "2,600"), "run,N,loss\na,1e6,3\nb,1e6,3\n")
+    assert grows["D"].tolist() == [500, 600, 800, 800]
+
+
 def test_what_cannot_be_tied_is_said() -> None:
     with pytest.raises(PlannerError, match=r"no column of runs.csv is mapped to run: map its column of run names"):
         tied(POINTS, "N,D,loss\n1e6,1e8,3\n")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.schema import SINGLE_ROLES, Metric, Roles
+from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.compute_gap import compute_gap
-from isoplan.engine.store.columns.mapping import check_roles, uses
+from isoplan.engine.store.columns.mapping import check_roles, choice_notes, uses
 from isoplan.engine.store.columns.role_changes import change_roles
 from isoplan.engine.store.columns.role_lines import duration_lines, role_lines
 from isoplan.engine.store.database.database import Database
@@ -71,6 +72,33 @@ def test_a_chosen_loss_swaps_with_the_metric_and_a_metric_leaves_the_loss() -> N
     freed, moves = change_roles(roles, {"metrics": [*roles.metrics, Metric(column="a", direction="min")]})
     assert (freed.loss, [m.column for m in freed.metrics]) == (None, ["b", "a"])
     assert moves == ("a moved from L: loss to the metrics. L: loss has no column now.",)
+
+
+def test_columns_of_the_same_kind_are_exchanged_and_others_are_taken_away() -> None:
+    roles = Roles(N="n", D="d", group="g", hyper=("h",), metrics=(Metric(column="m", direction="max"),))
+    swapped, moves = change_roles(roles, {"N": "d"})
+    assert (swapped.N, swapped.D) == ("d", "n")
+    assert moves == ("d moved from D: samples seen to N: parameters. D: samples seen now has n.",)
+    taken, moves = change_roles(roles, {"N": "g"})
+    assert (taken.N, taken.group) == ("g", None)
+    assert moves == ("g moved from Group to N: parameters. Group has no column now.",)
+    tuned, moves = change_roles(roles, {"N": "h"})
+    assert (tuned.N, tuned.hyper) == ("h", ("n",))
+    assert moves == ("h moved from the hyperparameters to N: parameters. The hyperparameters now have n.",)
+    # A size is no metric, so the former column of N gets no role.
+    sized, moves = change_roles(roles, {"N": "m"})
+    assert (sized.N, sized.metrics) == ("m", ())
+    assert moves == ("m moved from the metrics to N: parameters.",)
+
+
+def test_only_columns_of_numbers_are_named_as_other_choices() -> None:
+    columns = [Column("params", "number", minimum=2e6, maximum=9e8), Column("active_params", "text", examples=("1 M",))]
+    assert choice_notes(columns, Roles(N="params")) == []
+    converted = Roles(N="params", conversions={"active_params": "suffix"})
+    assert choice_notes(columns, converted) == [
+        "Column 'params' is read as N. To use 'active_params' instead, map it to N on the Data page "
+        "(--map N=active_params in the terminal)."
+    ]
 
 
 def test_a_group_without_a_column_has_no_laws_of_its_own() -> None:

@@ -269,6 +269,9 @@ def test_rows_are_withdrawn_with_a_reason_and_only_if_they_are_there(db: Databas
     [
         (("a", "b", "c", "Total"), 3, "1 row called 'Total' at the end of the table was left out."),
         (("a", "b", "c", "Mittelwert:"), 3, "1 row called 'Mittelwert:' at the end of the table was left out."),
+        (("a", "b", "Total"), 2, "1 row called 'Total' at the end of the table was left out."),
+        (("a", "total"), 2, ""),
+        (("total",), 1, ""),
         (("a", "b", "mean", "std"), 2, "2 rows called 'mean' or 'std' at the end of the table were left out."),
         (("a", "Total", "b", "c"), 4, ""),
         (("mean", "max", "sum", "total"), 4, ""),

@@ -177,6 +177,16 @@ def test_without_a_short_cell_the_finished_ones_tell_and_without_those_a_rough_d
     assert found.basis == "Estimated from the one cell of this family that finished here, which took 3 s each."
 
 
+def test_the_assumed_speed_is_that_of_each_core(root: Path) -> None:
+    """A cell with 6e10 FLOPs takes 60 s on one core at 1e9 FLOP/s, and 15 s on four cores, after 3 s for its start."""
+    family, (cell,) = counters(root, {"size": 1000, "steps": 10_000_000, "threads": 4})
+    found = estimate(root, family, [cell], Machine(4, 8e9), None)
+    assert (found.seconds, found.source) == (18.0, "rough")
+    assert found.hours == pytest.approx(4 * 18 / 3600)
+    blind = replace(family, sizes=lambda cell: type(family.sizes(cell))())
+    assert estimate(root, blind, [cell], Machine(4, 8e9), None).seconds == 60.0
+
+
 def test_the_training_of_a_finished_cell_gives_the_speed_and_its_rest_the_time_to_start(root: Path) -> None:
     """The finished cell took 13 s: 10 s for the start, and 3 s for 10 steps with 600 FLOPs in total.
 

@@ -248,7 +248,7 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     files.write_json(result_of(place, number), ended, "result")
     if state == "done":
         with contextlib.suppress(OSError):
-            (place / CHECKPOINT).unlink(missing_ok=True)
+            (place / CHECKPOINT).unlink()
     return state
 
 

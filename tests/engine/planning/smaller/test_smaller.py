@@ -25,7 +25,7 @@ from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
 from isoplan.engine.planning.smaller.question import QUESTION
-from isoplan.engine.planning.smaller.reply import answer
+from isoplan.engine.planning.smaller.reply import answer, chart_lifetime, chart_overhead
 from isoplan.engine.planning.smaller.text import (
     document,
     half_sentence,
@@ -229,6 +229,42 @@ def test_what_lies_beyond_the_runs_is_marked(epoch: Fit) -> None:
     inside = same_loss(epoch, Question("budget", 1e20))
     assert inside.beyond[inside.fraction >= 0.5].max() == 0
     assert inside.plan.warnings == lifetime(epoch, Question("budget", 1e20), Inference(queries=1e9)).warnings == ()
+
+
+def test_the_chart_shows_the_sizes_that_need_less_compute_than_the_limits_allow(epoch: Fit) -> None:
+    """If a limit excludes the best size, larger models need less compute, and the axis extends below them."""
+    axis = chart_overhead(same_loss(epoch, Question("target", 2.6))).y
+    assert (axis.low, axis.high) == (-0.08, 2.0)
+    curve = same_loss(epoch, Question("target", 2.6, Limits(parameters=3e8)))
+    chart = chart_overhead(curve)
+    assert curve.overhead.min() < -0.1
+    assert chart.y.low == pytest.approx(1.2 * curve.overhead.min())
+    assert curve.within.tolist() == (curve.N <= 3e8 * (1 + 1e-9)).tolist()
+
+
+def test_the_charts_mark_the_cheapest_sizes_and_show_costs_up_to_a_limit(epoch: Fit) -> None:
+    asked, served = Question("target", 2.2), Inference(queries=1e11, tokens=10)
+    curve, life = same_loss(epoch, asked), lifetime(epoch, asked, served)
+    cheapest = life.fraction.value or 0.0
+    chart = chart_overhead(curve, cheapest)
+    assert [(marker.x, marker.ring) for marker in chart.markers] == [(1.0, ""), (cheapest, "lifetime")]
+    assert len(chart_overhead(curve).markers) == len(chart_overhead(curve, 0.01).markers) == 1
+    assert [label.x for label in chart.labels] == [0.5, 2.0]
+    assert (chart.x.low, chart.x.high) == pytest.approx((0.85 * curve.fraction[curve.overhead <= 2.0][0], 3.0))
+    costs = lifetime_curve(epoch, asked, served)
+    drawn = chart_lifetime(costs, life)
+    shown = costs.N[costs.total <= 1.5 * 2.6 * costs.total.min()]
+    assert (drawn.x.low, drawn.x.high) == (shown[0], shown[-1])
+    assert (drawn.y.low, drawn.y.high) == pytest.approx((0.0, 2.6 * costs.total.min()))
+    assert [area.name for area in drawn.areas] == ["training", "inference"]
+    assert drawn.areas[1].high.max() == pytest.approx(drawn.y.high)
+
+
+def test_the_saving_and_its_interval_compare_the_same_resample(epoch: Fit) -> None:
+    found = lifetime(epoch, Question("target", 2.2), Inference(queries=1e11))
+    low, high = found.saved.ci68 or (0.0, 0.0)
+    assert 0 < low < (found.saved.value or 0) < high < 1
+    assert found.saved.value == pytest.approx(1 - (found.total.value or 0) / (found.training_alone.value or 1))
 
 
 NEAR = {"N": (1e3, 1e5), "D": (1e4, 1e7), "C": (1e8, 1e13), "loss": (0.5, 2.0)}
