@@ -52,6 +52,14 @@ class State:
         """Return the decrease of ``remaining`` that each candidate is expected to bring: shape (m,)."""
         return (self.cross**2 @ self.weight) / (self.own + self.noise)
 
+    def narrowing(self) -> Floats:
+        """Return the relative decrease of the width of the first estimand after each candidate alone: shape (m,).
+
+        The values are from 0 to 1. The width is proportional to the square root of the variance.
+        """
+        share = self.cross[:, 0] ** 2 / ((self.own + self.noise) * self.variance[0])
+        return np.asarray(1 - np.sqrt(1 - np.clip(share, 0.0, 1.0)))
+
 
 @dataclass(frozen=True, eq=False)
 class Covariance:

@@ -11,6 +11,7 @@ import pytest
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.advice import Spend, advise, find_law_test, in_rounds
 from isoplan.engine.design.candidates import Candidates, grid_candidates
+from isoplan.engine.design.covariance import covariance
 from isoplan.engine.design.estimand import Estimand
 from isoplan.engine.design.pretend import pretend_widths
 from isoplan.engine.errors import PlannerError
@@ -40,6 +41,7 @@ def test_the_advice_is_within_the_spend_and_repeats() -> None:
     )
     assert expected == sorted(expected, reverse=True)
     assert all(rung.cost <= rung.spend for rung in one.ladder)
+    assert one.gains == pytest.approx(covariance(made, CELLS, [loss_at()]).after().narrowing())
 
 
 def test_the_expected_width_is_reached() -> None:

@@ -11,6 +11,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import grid_candidates
 from isoplan.engine.design.choice import best_sets
 from isoplan.engine.design.covariance import Covariance, covariance
+from isoplan.engine.design.estimand import Estimand
 from tests.engine.design.tables import BUDGET, RULE, fitted, loss_at
 
 NOISE = 0.3
@@ -46,6 +47,21 @@ def test_the_gain_is_the_decrease_of_the_variance() -> None:
     first = before.after([2])
     decrease = [first.remaining - before.after([2, cell]).remaining for cell in range(6)]
     assert first.gains() == pytest.approx(decrease, rel=1e-10)
+
+
+def test_the_narrowing_of_a_cell_is_that_of_its_training_alone() -> None:
+    """The widths of the first of two estimands are compared in a loop over the cells."""
+    made, target = fitted(), loss_at()
+    size = Estimand("N", "", lambda v: v["A"], target.at)
+    cells = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.2 * BUDGET, 2)
+    before = covariance(made, cells, [target, size])
+    narrowing = before.after().narrowing()
+    alone = [before.after([cell]).variance[0] / before.variance[0] for cell in range(len(cells))]
+    assert narrowing == pytest.approx(1 - np.sqrt(alone), rel=1e-9, abs=1e-12)
+    assert 0 <= narrowing.min() < 0.01
+    assert 0.1 < narrowing.max() < 1
+    certain = Covariance(np.ones((1, 1)), np.ones((1, 1)), np.ones(1), 0.0, np.ones(1))
+    assert certain.after().narrowing() == [1.0]
 
 
 def test_the_best_set_is_nearly_the_best_of_all_sets() -> None:
