@@ -12,7 +12,7 @@ import pandas as pd
 from isoplan.app.figures.marks import dots, lines
 from isoplan.app.figures.marks.lines import pack
 from isoplan.app.figures.style.axes import axis, extent, literal, log_axis, title
-from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN, rgba
+from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN, tints
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.diagnostics.residuals import Residuals
@@ -39,7 +39,7 @@ def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, flo
         "y": pack(up),
         "z": shade.astype(np.float32),
         "customdata": counts.astype(np.int32),
-        "colorscale": [[0.0, rgba(colour, 0.18)], [1.0, rgba(colour, 1.0)]],
+        "colorscale": tints(colour),
         "zmin": 0.0,
         "zmax": max(float(np.log10(max(counts.max(), 1.0))), 0.3),
         "showscale": False,

@@ -28,7 +28,7 @@ def line(theme: Theme, name: str, colour: str, width: float = 2.4, dash: str = "
 def tint(theme: Theme, name: str, colour: str, opacity: float) -> Part:
     """Return the legend entry of a tinted area."""
     look = {"symbol": "square", "size": theme.marker(13), "color": colour, "opacity": opacity, "line": {"width": 0}}
-    return _entry(name) | {"mode": "markers", "marker": look}
+    return mark(name, look)
 
 
 def intervals(theme: Theme, colour: str, known: bool) -> list[Part]:
@@ -63,13 +63,18 @@ def dots(runs: Runs | None, marker: Part) -> list[Part]:
         return []
     colour = marker.get("color") if isinstance(marker.get("color"), str) else GREY
     kept = {key: marker[key] for key in ("size", "line", "opacity", "symbol") if key in marker}
-    return [_entry("run") | {"mode": "markers", "marker": kept | {"color": colour}}]
+    return [mark("run", kept | {"color": colour})]
 
 
 def star(theme: Theme, name: str = "plan", colour: str = PLAN, symbol: str = "star") -> Part:
     """Return the legend entry of the star."""
     look = {"symbol": symbol, "size": theme.marker(13), "color": colour, "line": {"color": LIGHT_PAGE, "width": 1}}
-    return _entry(name) | {"mode": "markers", "marker": look}
+    return mark(name, look)
+
+
+def mark(name: str, marker: Part) -> Part:
+    """Return the legend entry of points with the look ``marker``."""
+    return _entry(name) | {"mode": "markers", "marker": marker}
 
 
 def _entry(name: str) -> Part:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from isoplan.app.figures.marks import lines
+from isoplan.app.figures.marks import dots, keys, lines
 from isoplan.app.figures.style import axes
-from isoplan.app.figures.style.palette import ACCENT, CATEGORIES, GREY, PARTS, PLAN
+from isoplan.app.figures.style.palette import ACCENT, CATEGORIES, GREY, PARTS, PLAN, tints
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Bools, Floats
-from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Curve, Label, Marker, Shade
+from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Curve, Label, Marker, Points, Shade
 
-HEIGHT = 420
+HEIGHT, TALLER = 420, 1.25
+"""Height of a chart in pixels, and the factor for a chart with points or with a legend above a small plot."""
 CROWDED = 1.3
 """Value of ``Theme.crowding`` above which labels marked as spare are left out."""
+DISC = 1.55
+"""Diameter of a point with a number inside, divided by the font size of the number."""
 FORBIDDEN = 0.22
 """Opacity of the grey over a part of the x axis that is not allowed."""
 REGION = 0.07
@@ -25,14 +29,16 @@ COLOURS = {"law": ACCENT, "second": CATEGORIES[2], **PARTS}
 
 
 def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
-    """Draw the areas of ``chart``, then its lines with bands, and then its points.
+    """Draw the areas of ``chart``, then its lines with bands, then its points, and then its markers.
 
     The figure also contains labels, vertical lines, and shades with notes.
     """
     traces: list[Part] = [lines.area(*_outline(area), COLOURS[area.colour], 0.35) for area in chart.areas]
     for curve in chart.curves:
         traces += _curve(theme, curve)
+    traces += _points(theme, chart.points)
     traces += [_marker(theme, marker) for marker in chart.markers]
+    traces += [keys.star(theme, marker.key) for marker in chart.markers if marker.key]
     shapes, notes = _outside(theme, chart)
     for shade in chart.shades:
         colour, opacity = (COLOURS[shade.colour], REGION) if shade.colour else (GREY, FORBIDDEN)
@@ -45,13 +51,13 @@ def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
         line = {"color": GREY, "width": theme.line(1.4), "dash": "dot"}
         shapes.append({"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "line": line})
         notes.append(_beside(theme, chart, x, text if small else text + rest))
-    keys = [(curve.key, COLOURS[curve.colour]) for curve in chart.curves if curve.key]
-    above = bool(keys) and small
-    if keys:  # in the lower right corner; if the plot is small, above the plot
+    named = [(curve.key, COLOURS[curve.colour]) for curve in chart.curves if curve.key]
+    above = bool(named) and small
+    if named:  # in the lower right corner; if the plot is small, above the plot
         place: Part = {"y": 1, "yshift": 4, "xshift": 0} if above else {"x": 1, "xanchor": "right", "xshift": -14}
-        notes.append(lines.note(theme, lines.keyed(*keys, between="<br>"), **place))
+        notes.append(lines.note(theme, lines.keyed(*named, between="<br>"), **place))
     figure = compose(
-        theme, HEIGHT * (1.25 if above else 1), chart.name, traces, shapes, notes,
+        theme, HEIGHT * (TALLER if above or chart.points else 1), chart.name, traces, shapes, notes,
         xaxis=_axis(theme, chart.x), yaxis=_axis(theme, chart.y), margin={"t": 44} if above else {},
     )  # fmt: skip
     return Drawing(figure, chart.alt, chart.name, lambda: pd.DataFrame(dict(chart.columns)))
@@ -86,6 +92,42 @@ def _curve(theme: Theme, curve: Curve) -> list[Part]:
     words |= {"name": curve.name} if curve.name else {}
     colour = theme.text if curve.colour == "text" else COLOURS[curve.colour]
     return [*band, *lines.law(theme, curve.x, curve.y, curve.within & curve.seen, colour, curve.width, **words)]
+
+
+def _points(theme: Theme, groups: Sequence[Points]) -> list[Part]:
+    """Return the points, their legend entries, and one colour scale for all points with values."""
+    known = [group for group in groups if group.values is not None and len(group.values)]
+    top = max((float(np.max(group.values)) for group in known if group.values is not None), default=0.0)
+    scale = {"colorscale": tints(ACCENT), "cmin": 0.0, "cmax": top or 1.0}
+    parts = []
+    for group in groups:
+        bar = {"colorbar": dots.colour_bar(theme, group.title), "showscale": True} if group in known[:1] else {}
+        parts += _group(theme, group, scale | bar)
+    return parts
+
+
+def _group(theme: Theme, group: Points, scale: Part) -> list[Part]:
+    """Return one group of points and its legend entry. ``scale`` contains the marker properties of the colours."""
+    look, words = dots.faint(theme) | {"size": theme.marker(5)}, Part()
+    if group.values is not None:
+        look = {"size": theme.marker(9), "color": ACCENT, "line": {"width": 0}}
+    if group.numbers:
+        font: Part = {"size": theme.small - 1, "weight": "bold"}
+        look |= {"size": DISC * font["size"], "line": {"color": PLAN, "width": theme.line(2)}}
+        words = {"text": list(group.numbers), "textposition": "middle center", "textfont": font}
+    at = np.arange(len(group.x)) if group.values is not None else dots.chosen(len(group.x), dots.MOST_DOTS)
+    drawn = {
+        "type": "scattergl" if len(at) > dots.WEBGL_ABOVE else "scatter",
+        "mode": "markers+text" if words else "markers",
+        "name": group.key,
+        "x": lines.pack(group.x[at]),
+        "y": lines.pack(group.y[at]),
+        "marker": look if group.values is None else look | scale | {"color": lines.pack(group.values)},
+        "customdata": [group.texts[i] for i in at],
+        "hovertemplate": group.hover + "<extra></extra>",
+        **words,
+    }
+    return [drawn, *([keys.mark(group.key, look)] if group.key else [])]
 
 
 def _marker(theme: Theme, at: Marker) -> Part:

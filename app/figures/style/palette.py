@@ -43,6 +43,9 @@ FLOOR = "#b8619a"
 PLAN = "#d55e00"
 """Colour of highlighted results: a plan, a target, an outlier."""
 
+FAINTEST, TINTS = 0.18, 11
+"""Smallest opacity and number of steps of the colour scales that ``tints`` returns."""
+
 DARK_PAGE = "#0f171c"
 LIGHT_PAGE = "#ffffff"
 
@@ -56,6 +59,15 @@ def rgba(colour: str, alpha: float) -> str:
 def scale(colours: Sequence[str]) -> list[list[float | str]]:
     """Return ``colours`` at equal distances as a colour scale of Plotly."""
     return [[i / (len(colours) - 1), c] for i, c in enumerate(colours)]
+
+
+def tints(colour: str) -> list[list[float | str]]:
+    """Return a colour scale from a faint tint of ``colour`` to ``colour``.
+
+    Its order is visible to colour-blind readers, and on light and dark pages: larger values differ more from the page.
+    """
+    shares = [i / (TINTS - 1) for i in range(TINTS)]
+    return [[share, rgba(colour, FAINTEST + (1 - FAINTEST) * share)] for share in shares]
 
 
 def compute_colour(C: float, span: tuple[float, float]) -> str:

@@ -65,11 +65,32 @@ class Area:
     colour: Colour
 
 
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points (``x``, ``y``) with colours that show the positive or zero ``values``; all arrays have shape (n,).
+
+    All points of a chart have one colour scale, from 0 to the largest value, and one colour bar with the ``title`` of
+    the first points with values. Points without ``values`` are small and grey. Points with ``numbers`` are larger and
+    outlined, and each has its number inside. ``hover`` is a Plotly hover template; ``texts`` contains, for each point,
+    the text that replaces %{customdata} in the template. ``key`` is the text in the legend.
+    """
+
+    x: Floats
+    y: Floats
+    hover: str
+    texts: tuple[str, ...]
+    values: Floats | None = None
+    title: str = ""
+    numbers: tuple[str, ...] = ()
+    key: str = ""
+
+
 @dataclass(frozen=True)
 class Marker:
     """A point of a chart: a star marks the answer, a ring marks any other point.
 
-    ``x68`` and ``y68`` are the 68 % intervals of x and y. Only a star shows these intervals.
+    ``x68`` and ``y68`` are the 68 % intervals of x and y. Only a star shows these intervals. ``key`` is the text of a
+    star in the legend.
     """
 
     x: float
@@ -79,6 +100,7 @@ class Marker:
     y68: Interval | None = None
     ring: str = ""
     """Name of a point that is drawn as a ring; empty for the star."""
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,6 +151,7 @@ class Chart:
     y: Axis
     curves: tuple[Curve, ...] = ()
     areas: tuple[Area, ...] = ()
+    points: tuple[Points, ...] = ()
     markers: tuple[Marker, ...] = ()
     labels: tuple[Label, ...] = ()
     shades: tuple[Shade, ...] = ()

@@ -11,13 +11,18 @@ import pytest
 
 from isoplan.app.figures.plans import compare
 from isoplan.app.figures.plans.chart import draw_chart
-from isoplan.app.figures.style.palette import PARTS
+from isoplan.app.figures.style.palette import GREY, PARTS
 from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Drawing, Theme, paper
+from isoplan.app.reports.svg_figure import draw_svg
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.compare import Comparison, Saved, ask_again, side_by_side
+from isoplan.engine.planning.next_cells.answer import next_cells
+from isoplan.engine.planning.next_cells.picture import chart_map
+from isoplan.engine.planning.next_cells.typed import TypedSpend
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.questions.chart import Axis, Chart, Marker, Points
 from isoplan.engine.planning.repeat.answer import simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.reply import chart_price
@@ -26,6 +31,7 @@ from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulatio
 from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, lifetime, lifetime_curve, same_loss
 from isoplan.engine.planning.smaller.reply import chart_lifetime, chart_overhead
 from tests.app.figures.conftest import texts, traces
+from tests.engine.design.tables import fitted
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2, TEN, fits
 
@@ -171,6 +177,43 @@ def test_a_lifetime_beyond_the_runs_is_dashed_and_says_so() -> None:
     assert float(np.nanmax(np.where(np.isnan(solid.y), np.nan, solid.x))) <= 5e9
     assert "beyond the runs" in texts(drawing)
     assert "beyond the runs" not in texts(draw_chart(chart_lifetime(*both(make_fit(EPOCH)))))
+
+
+def test_colours_show_the_values_of_points_on_one_scale() -> None:
+    x = np.array([1.0, 10.0, 100.0])
+    grey = Points(x, x, "run", ("a", "b", "c"), key="run")
+    plain = Points(x, 2 * x, "cell %{customdata}", ("d", "e", "f"), np.array([0.0, 1.0, 2.0]), "Narrower by [%]")
+    first = Points(x[:2], 3 * x[:2], "cell %{text}", ("g", "h"), np.array([4.0, 8.0]), "unused", ("1", "2"), "advised")
+    ends = Axis("N", 0.5, 400, log=True), Axis("D", 0.5, 400, log=True)
+    star = Marker(50, 50, "target", key="target run")
+    for theme in (WEB, LIGHT, DARK, paper(85)):
+        drawing = draw_chart(Chart("map", "alt", *ends, points=(grey, plain, first), markers=(star,)), theme)
+        small, dots, discs = (t for t in traces(drawing) if t.name != "plan")
+        assert small.marker.color == GREY
+        assert dots.marker.color.tolist() == [0.0, 1.0, 2.0]
+        assert discs.marker.color.tolist() == [4.0, 8.0]
+        assert {(t.marker.cmin, t.marker.cmax) for t in (dots, discs)} == {(0.0, 8.0)}
+        assert dots.marker.colorbar.title.text == "Narrower by [%]"
+        assert [t.marker.showscale for t in (dots, discs)] == [True, None]
+        assert discs.text == ("1", "2")
+        assert discs.marker.size > 1.5 * dots.marker.size
+        assert discs.marker.line.width > dots.marker.line.width
+        assert small.marker.size < dots.marker.size
+        named = [t.name for t in drawing.figure.data if t.showlegend]
+        assert named == ["run", "advised", "target run"]
+    zero = Points(x, x, "", ("", "", ""), np.zeros(3))
+    assert traces(draw_chart(Chart("map", "alt", *ends, points=(zero,))))[0].marker.cmax == 1.0
+
+
+def test_the_map_of_next_cells_is_drawn_for_the_page_and_for_print() -> None:
+    found = next_cells(fitted(24), Question("budget", 1e16), TypedSpend(share=0.05), cells=4)
+    drawing, printed = (draw_chart(chart_map(found), theme) for theme in (WEB, paper(85)))
+    assert len(drawing.figure.to_json()) < 60_000
+    assert 40 < len(drawing.alt) < 500
+    assert drawing.data.shape == (len(found.advice.candidates), 5)
+    svg = draw_svg(printed.figure)
+    assert "Narrower by [%]" in svg
+    assert all(f">{number}</" in svg for number in range(1, len(found.advice.cells) + 1))
 
 
 def both(fit: Fit) -> tuple[LifetimeCurve, Lifetime]:

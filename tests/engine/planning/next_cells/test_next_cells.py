@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ import isoplan as ip
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, to_json
 from isoplan.engine.planning.next_cells.answer import next_cells
-from isoplan.engine.planning.next_cells.reply import chart_ladder
+from isoplan.engine.planning.next_cells.picture import chart_ladder, chart_map
 from isoplan.engine.planning.next_cells.text import as_text, asked, percent
 from isoplan.engine.planning.next_cells.typed import TypedSpend, parse_quantities, parse_range, parse_spend
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Question
+from isoplan.engine.quantities import power10
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.app.terminal.conftest import run as run
 from tests.engine.design.tables import fitted
@@ -111,6 +113,54 @@ def test_a_fit_with_a_prior_has_expected_widths_without_a_range() -> None:
     chart = chart_ladder(found)
     assert np.isfinite([chart.y.high, chart.x.low, chart.x.high]).all()
     assert chart.curves[0].band is None
+
+
+def test_the_map_shows_candidates_advised_cells_runs_and_the_target_run(law: Fit) -> None:
+    found = next_cells(law, ASKED, TypedSpend(share=0.05), cells=5, rounds=2)
+    chart, advice = chart_map(found), found.advice
+    runs, candidates, advised = chart.points
+    at = advice.candidates.take(advice.cells)
+    assert advised.numbers == ("1", "2", "3", "4", "5")[: len(advice.cells)]
+    assert (advised.x.tolist(), advised.y.tolist()) == (at.columns["N"].tolist(), at.columns["D"].tolist())
+    assert advised.values is not None
+    assert candidates.values is not None
+    assert advised.values == pytest.approx(100 * advice.gains[list(advice.cells)])
+    assert len(candidates.x) + len(advised.x) == len(advice.candidates)
+    assert candidates.texts[0] == f"{power10(float(np.delete(advice.candidates.compute, advice.cells)[0]))} FLOPs"
+    assert law.runs is not None
+    assert runs.x.tolist() == law.runs.columns["N"].tolist()
+    assert runs.values is None
+    (star,) = chart.markers
+    assert (star.x, star.y) == (found.plan.allocation["N"].value, found.plan.allocation["D"].value)
+    for axis, name in ((chart.x, "N"), (chart.y, "D")):
+        assert axis.log
+        seen = np.r_[chart.columns[name], law.runs.columns[name], found.plan.allocation[name].value or 0.0]
+        assert axis.low < seen.min() < seen.max() < axis.high
+    assert chart.columns["narrower"].tolist() == (100 * advice.gains).tolist()
+    assert [chart.columns["cell"][cell] for cell in advice.cells] == list(range(1, len(advice.cells) + 1))
+    assert f"by at most {100 * advice.gains.max():.2g} %" in chart.alt
+
+
+def test_cells_at_one_place_share_a_point(law: Fit) -> None:
+    found = next_cells(law, ASKED, TypedSpend(share=0.05), cells=3, rounds=1)
+    first, second, third = found.advice.cells
+    same = dict(found.advice.candidates.columns)
+    same = {axis: np.where(np.arange(len(x)) == third, x[first], x) for axis, x in same.items()}
+    twice = replace(found.advice, candidates=replace(found.advice.candidates, columns=same))
+    _, candidates, advised = chart_map(replace(found, advice=twice)).points
+    assert advised.numbers == ("1, 3", "2")
+    assert len(candidates.x) == len(found.advice.candidates) - 3
+    assert advised.x.tolist() == [same["N"][first], same["N"][second]]
+
+
+def test_the_map_is_folded_with_the_cells_if_they_do_not_pay() -> None:
+    for fit, budget, pays in ((fitted(24), "1e16", True), (fitted(60, 0.002), "1e13", False)):
+        answer = ip.next_cells(fit, budget=budget, spend="5 %")
+        assert answer.result.advice.pays is pays
+        charts = {part.chart().name: part.folded for part in answer.parts if part.chart is not None}
+        cells = next(part for part in answer.parts if part.table is not None and part.table.head[0] == "Cell")
+        assert cells.folded is not pays
+        assert charts == {"next-cells-map": not pays, "next-cells": not pays}
 
 
 def test_a_target_narrows_its_compute_and_several_quantities_are_narrowed_at_once(law: Fit) -> None:

@@ -1,0 +1,132 @@
+"""Charts of "Next cells": the map of the candidates, and the expected interval against the spend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.fitting.types.possible_values import sample_unit
+from isoplan.engine.planning.next_cells.answer import NextCells
+from isoplan.engine.planning.next_cells.text import asked, percent
+from isoplan.engine.planning.questions.chart import Axis, Chart, Curve, Marker, Points
+from isoplan.engine.quantities import count, power10
+
+SPACE = 3.0
+"""Factor by which the axis of spends extends below the smallest spend and above the largest spend."""
+EDGE, LEAST = 0.05, 1.3
+"""EDGE: margin of an axis of the map, as a fraction of the axis. LEAST: smallest margin, as a factor."""
+SIZES = "N  %{x:.3~s}<br>D  %{y:.3~s}<br>%{customdata}"
+VALUE = "<br>alone narrower by %{marker.color:.1f} %"
+
+
+def chart_map(found: NextCells) -> Chart:
+    """Return the map of the candidates over N and D, with the runs, the advised cells and the target run.
+
+    The value of a candidate is the percentage by which this candidate alone is expected to narrow the interval of the
+    first narrowed quantity.
+    """
+    advice, fit, plan = found.advice, found.fit, found.plan
+    assert fit.runs is not None
+    cells, narrower = advice.candidates, 100 * advice.gains
+    order = np.full(len(cells), np.nan)
+    order[list(advice.cells)] = np.arange(1, len(advice.cells) + 1)
+    others, advised = _places(found)
+
+    def points(at: Sequence[int], hover: str, numbers: tuple[str, ...], key: str) -> Points:
+        some = cells.take(at)
+        texts = tuple(f"{power10(C)} FLOPs" for C in some.compute.tolist())
+        return Points(
+            some.columns["N"], some.columns["D"], hover, texts, narrower[list(at)], "Narrower by [%]", numbers, key
+        )
+
+    runs = Points(
+        fit.runs.columns["N"], fit.runs.columns["D"], f"<b>Run</b><br>{SIZES}",
+        tuple(f"{escape(fit.spec.y)}  {fit.sign * y:.4g}" for y in fit.runs.y.tolist()), key="run",
+    )  # fmt: skip
+    N, D, C = (plan.allocation[name].value or np.nan for name in ("N", "D", "C"))
+    target = f"<b>Target run</b><br>N*  {count(N, 3)}<br>D*  {count(D, 3)}<br>{power10(C)} FLOPs"
+    return Chart(
+        "next-cells-map",
+        _alt(found),
+        _axis("Model size <i>N</i>", "parameters", cells.columns["N"], runs.x, N),
+        _axis("Training samples <i>D</i>", sample_unit(fit), cells.columns["D"], runs.y, D),
+        points=(
+            runs,
+            points(others, f"{SIZES}{VALUE}", (), "candidate"),
+            points(list(advised), f"<b>Cell %{{text}}</b><br>{SIZES}{VALUE}", tuple(advised.values()), "advised cell"),
+        ),
+        markers=(Marker(N, D, target, key="target run"),),
+        columns={**cells.columns, "C": cells.compute, "narrower": narrower, "cell": order},
+    )
+
+
+def _places(found: NextCells) -> tuple[list[int], dict[int, str]]:
+    """Return one candidate for each place in the map, because listed cells may have the same N and D.
+
+    The first result contains the places without an advised cell. The second result contains the other places, with the
+    numbers of all advised cells there, such as "2, 3". The numbers are those of the table of cells.
+    """
+    at, numbers = found.advice.candidates.columns, dict[int, list[str]]()
+    pairs = np.column_stack([at["N"], at["D"]])
+    _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    for number, cell in enumerate(found.advice.cells, 1):
+        numbers.setdefault(int(first[place.ravel()[cell]]), []).append(str(number))
+    others = [cell for cell in first.tolist() if cell not in numbers]
+    return others, {cell: ", ".join(texts) for cell, texts in numbers.items()}
+
+
+def _axis(label: str, unit: str, *values: Floats | float) -> Axis:
+    """Return the logarithmic axis of the map that contains all ``values``, with a margin at each end."""
+    seen = np.concatenate([np.atleast_1d(x) for x in values])
+    low, high = float(seen.min()), float(seen.max())
+    margin = max((high / low) ** EDGE, LEAST)
+    return Axis(label, low / margin, high * margin, unit, log=True)
+
+
+def _alt(found: NextCells) -> str:
+    """Return the description of the map."""
+    advice, allocation = found.advice, found.plan.allocation
+    best = int(np.argmax(advice.gains))
+    N, D = (x[best] for x in (advice.candidates.columns["N"], advice.candidates.columns["D"]))
+    at = " and ".join(f"{axis} = {count(allocation[axis].value or np.nan)}" for axis in ("N", "D"))
+    return (
+        f"{len(advice.candidates):,} candidates and {len(advice.cells)} advised cells over model size N and training "
+        f"samples D. One cell alone narrows the 68 % interval of {asked(found)} by at most "
+        f"{100 * advice.gains[best]:.2g} %, at N = {count(N)} and D = {count(D)}. The target run is at {at}."
+    )
+
+
+def chart_ladder(found: NextCells) -> Chart:
+    """Return the chart of the expected half width of the first narrowed quantity against the spend.
+
+    Spends without a bounded interval are omitted.
+    """
+    advice = found.advice
+    rungs = sorted((r for r in advice.ladder if np.isfinite(r.widths[0].expected)), key=lambda rung: rung.cost)
+    spends = np.array([rung.cost for rung in rungs])
+    expected, low, high = (
+        np.array([100 * np.expm1(getattr(rung.widths[0], name)) for rung in rungs])
+        for name in ("expected", "low", "high")
+    )
+    now, then = (100 * float(np.expm1(x)) for x in (advice.now[0], advice.after[-1][0].expected))
+    bounded = np.r_[expected, then, 1.0][np.isfinite(np.r_[expected, then, 1.0])]
+    seen = np.r_[bounded, now, high]
+    top = 1.1 * min(float(np.max(seen[np.isfinite(seen)])), 3 * float(np.max(bounded)))
+    band = (np.minimum(low, top), np.minimum(high, top)) if np.isfinite(low).all() else None
+    ends = np.r_[spends, advice.cost]
+    everywhere = np.ones(len(spends), bool)
+    star = Marker(advice.cost, then, f"<b>Advised</b><br>{power10(advice.cost)} FLOPs<br>± {then:.2g} %")
+    return Chart(
+        "next-cells",
+        f"Expected half width of the 68 % interval of {asked(found)} against the compute spent on cells: now "
+        f"{percent(advice.now[0])}, then {percent(advice.after[-1][0].expected)}.",
+        Axis("Compute spent on cells", float(ends.min()) / SPACE, float(ends.max()) * SPACE, "FLOPs", log=True),
+        Axis("Half width of the 68 % interval", 0.0, top, "%"),
+        curves=(Curve(spends, expected, everywhere, everywhere, hover="%{x:.2e} FLOPs<br>± %{y:.2g} %<extra></extra>",
+                      band=band),),
+        markers=(star,) if np.isfinite(then) else (),
+        columns={"spend": spends, "expected": expected, "low": low, "high": high},
+    )  # fmt: skip
