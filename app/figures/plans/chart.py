@@ -21,6 +21,8 @@ CROWDED = 1.3
 """Value of ``Theme.crowding`` above which labels marked as spare are left out."""
 DISC = 1.55
 """Diameter of a point with a number inside, divided by the font size of the number."""
+ROOMY = 600
+"""Number of points above which the points are smaller, so that they do not overlap."""
 FORBIDDEN = 0.22
 """Opacity of the grey over a part of the x axis that is not allowed."""
 REGION = 0.07
@@ -110,7 +112,11 @@ def _group(theme: Theme, group: Points, scale: Part) -> list[Part]:
     """Return one group of points and its legend entry. ``scale`` contains the marker properties of the colours."""
     look, words = dots.faint(theme) | {"size": theme.marker(5)}, Part()
     if group.values is not None:
-        look = {"size": theme.marker(9), "color": ACCENT, "line": {"width": 0}}
+        look = {
+            "size": theme.marker(9 * min(1.0, (ROOMY / max(len(group.x), 1)) ** 0.5)),
+            "color": ACCENT,
+            "line": {"width": 0},
+        }
     if group.numbers:
         font: Part = {"size": theme.small - 1, "weight": "bold"}
         look |= {"size": DISC * font["size"], "line": {"color": PLAN, "width": theme.line(2)}}

@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from isoplan.engine.arrays import Floats
+from isoplan.engine.design.choice import TIE
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.planning.next_cells.answer import NextCells
 from isoplan.engine.planning.next_cells.text import asked, percent
@@ -26,7 +27,7 @@ def chart_map(found: NextCells) -> Chart:
     """Return the map of the candidates over N and D, with the runs, the advised cells and the target run.
 
     The value of a candidate is the percentage by which this candidate alone is expected to narrow the interval of the
-    first narrowed quantity.
+    first narrowed quantity. The map omits candidates that cost more than the largest spend of the answer.
     """
     advice, fit, plan = found.advice, found.fit, found.plan
     assert fit.runs is not None
@@ -42,6 +43,8 @@ def chart_map(found: NextCells) -> Chart:
             some.columns["N"], some.columns["D"], hover, texts, narrower[list(at)], "Narrower by [%]", numbers, key
         )
 
+    shown = points(others, f"{SIZES}{VALUE}", (), "candidate")
+    chosen = points(list(advised), f"<b>Cell %{{text}}</b><br>{SIZES}{VALUE}", tuple(advised.values()), "advised cell")
     runs = Points(
         fit.runs.columns["N"], fit.runs.columns["D"], f"<b>Run</b><br>{SIZES}",
         tuple(f"{escape(fit.spec.y)}  {fit.sign * y:.4g}" for y in fit.runs.y.tolist()), key="run",
@@ -50,14 +53,10 @@ def chart_map(found: NextCells) -> Chart:
     target = f"<b>Target run</b><br>N*  {count(N, 3)}<br>D*  {count(D, 3)}<br>{power10(C)} FLOPs"
     return Chart(
         "next-cells-map",
-        _alt(found),
-        _axis("Model size <i>N</i>", "parameters", cells.columns["N"], runs.x, N),
-        _axis("Training samples <i>D</i>", sample_unit(fit), cells.columns["D"], runs.y, D),
-        points=(
-            runs,
-            points(others, f"{SIZES}{VALUE}", (), "candidate"),
-            points(list(advised), f"<b>Cell %{{text}}</b><br>{SIZES}{VALUE}", tuple(advised.values()), "advised cell"),
-        ),
+        _alt(found, [*others, *advised]),
+        _axis("Model size <i>N</i>", "parameters", shown.x, chosen.x, runs.x, N),
+        _axis("Training samples <i>D</i>", sample_unit(fit), shown.y, chosen.y, runs.y, D),
+        points=(runs, shown, chosen),
         markers=(Marker(N, D, target, key="target run"),),
         columns={**cells.columns, "C": cells.compute, "narrower": narrower, "cell": order},
     )
@@ -66,15 +65,17 @@ def chart_map(found: NextCells) -> Chart:
 def _places(found: NextCells) -> tuple[list[int], dict[int, str]]:
     """Return one candidate for each place in the map, because listed cells may have the same N and D.
 
-    The first result contains the places without an advised cell. The second result contains the other places, with the
-    numbers of all advised cells there, such as "2, 3". The numbers are those of the table of cells.
+    The first result contains the places without an advised cell, if a spend pays for a cell there. The second result
+    contains the other places, with the numbers of all advised cells there, such as "2, 3". The numbers are those of the
+    table of cells.
     """
     at, numbers = found.advice.candidates.columns, dict[int, list[str]]()
     pairs = np.column_stack([at["N"], at["D"]])
     _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     for number, cell in enumerate(found.advice.cells, 1):
         numbers.setdefault(int(first[place.ravel()[cell]]), []).append(str(number))
-    others = [cell for cell in first.tolist() if cell not in numbers]
+    most = max(found.spend, *(rung.spend for rung in found.advice.ladder)) * (1 + TIE)
+    others = [cell for cell in first.tolist() if cell not in numbers and found.advice.candidates.cost[cell] <= most]
     return others, {cell: ", ".join(texts) for cell, texts in numbers.items()}
 
 
@@ -86,16 +87,16 @@ def _axis(label: str, unit: str, *values: Floats | float) -> Axis:
     return Axis(label, low / margin, high * margin, unit, log=True)
 
 
-def _alt(found: NextCells) -> str:
-    """Return the description of the map."""
+def _alt(found: NextCells, cells: Sequence[int]) -> str:
+    """Return the description of the map with the candidates ``cells``."""
     advice, allocation = found.advice, found.plan.allocation
-    best = int(np.argmax(advice.gains))
+    best = max(cells, key=lambda cell: float(advice.gains[cell]))
     N, D = (x[best] for x in (advice.candidates.columns["N"], advice.candidates.columns["D"]))
     at = " and ".join(f"{axis} = {count(allocation[axis].value or np.nan)}" for axis in ("N", "D"))
     return (
-        f"{len(advice.candidates):,} candidates and {len(advice.cells)} advised cells over model size N and training "
-        f"samples D. One cell alone narrows the 68 % interval of {asked(found)} by at most "
-        f"{100 * advice.gains[best]:.2g} %, at N = {count(N)} and D = {count(D)}. The target run is at {at}."
+        f"{len(cells):,} candidates over model size N and training samples D; {len(advice.cells)} are advised. One "
+        f"cell alone narrows the 68 % interval of {asked(found)} by at most {100 * advice.gains[best]:.2g} %, at "
+        f"N = {count(N)} and D = {count(D)}. The target run is at {at}."
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import isoplan as ip
+from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, to_json
 from isoplan.engine.planning.next_cells.answer import next_cells
@@ -151,6 +152,22 @@ def test_cells_at_one_place_share_a_point(law: Fit) -> None:
     assert advised.numbers == ("1, 3", "2")
     assert len(candidates.x) == len(found.advice.candidates) - 3
     assert advised.x.tolist() == [same["N"][first], same["N"][second]]
+
+
+def test_the_map_omits_candidates_that_no_spend_pays_for(law: Fit) -> None:
+    listed = Candidates(
+        {"N": np.array([1e5, 3e5, 1e9]), "D": np.array([1e7, 3e7, 1e11])},
+        compute := np.array([1e12, 1e13, 6e20]),
+        compute,
+        np.array([1, 2, 3]),
+    )
+    found = next_cells(law, ASKED, TypedSpend(share=0.05), cells=1, candidates=listed)
+    chart = chart_map(found)
+    _, candidates, advised = chart.points
+    assert sorted([*candidates.x, *advised.x]) == [1e5, 3e5]
+    assert chart.x.high < 1e8
+    assert chart.alt.startswith("2 candidates over")
+    assert chart.columns["N"].tolist() == [1e5, 3e5, 1e9]
 
 
 def test_the_map_is_folded_with_the_cells_if_they_do_not_pay() -> None:
