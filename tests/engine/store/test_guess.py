@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Metric, Role, Roles
 from isoplan.engine.store.columns.column import Column, Conversion, Kind
-from isoplan.engine.store.columns.derive import proposals
+from isoplan.engine.store.columns.derive import proposals, read_derived
 from isoplan.engine.store.columns.guess import better, guess_roles, with_guesses
 from isoplan.engine.store.columns.mapping import check_roles, unique_or_seen, uses
 from isoplan.engine.store.columns.names import plain
@@ -129,6 +130,40 @@ def test_sizes_below_one_and_text_are_no_sizes() -> None:
     assert "convert its text" in with_guesses([proposed])[0].why
     assert guess_roles([proposed]) == Roles()
     assert guess_roles([proposed], agreed=["params"]) == Roles(N="params", conversions={"params": "suffix"})
+
+
+def test_numbers_are_a_group_only_if_they_have_few_values() -> None:
+    groups = [replace(numbers("group")[0], distinct=distinct) for distinct in (1, 2, 20, 21)]
+    assert [guess_roles([column]).group for column in groups] == ["group", "group", "group", None]
+    assert guess_roles([replace(groups[3], kind="text", minimum=None, maximum=None)]).group == "group"
+
+
+@pytest.mark.parametrize(
+    ("names", "formula"),
+    [
+        (["steps", "batch_size"], "steps * batch_size"),
+        (["steps", "batch_size", "seq_len"], "steps * batch_size * seq_len"),
+        (["max_steps", "tokens_per_step", "batch_size"], "max_steps * tokens_per_step"),
+        (["epochs", "dataset_size", "steps", "batch_size"], "epochs * dataset_size"),
+        (["epochs", "unique_tokens"], "epochs * unique_tokens"),
+        (["epochs", "samples"], "epochs * samples"),
+        (["steps"], None),
+        (["epochs"], None),
+        (["tokens", "steps", "batch_size"], None),
+    ],
+)
+def test_samples_are_proposed_as_a_product(names: list[str], formula: str | None) -> None:
+    columns = with_guesses(numbers("N", *names))
+    assert proposals(columns, guess_roles(columns)).get("D") == formula
+
+
+def test_formulas_are_read_once_for_each_role() -> None:
+    assert read_derived(["D = a * b", "loss=1 - acc"]) == {"D": "a * b", "loss": "1 - acc"}
+    with pytest.raises(PlannerError, match=r"^--derive gives 'D' twice\. Keep one formula\.$"):
+        read_derived(["D = a", "D = b"])
+    for text in ("D", "= a", "D ="):
+        with pytest.raises(PlannerError, match=r"^--derive cannot read .* Write ROLE = FORMULA"):
+            read_derived([text])
 
 
 def test_metrics_have_the_direction_that_is_better() -> None:

@@ -132,7 +132,7 @@ def test_a_metric_may_be_missing_and_is_left_out_on_demand() -> None:
 BUDGETS = np.repeat([1e18, 3e18, 1e19, 3e19], 5)
 
 
-def test_budgets_are_found_where_they_stand_out(shared: Path) -> None:
+def test_budgets_are_found_where_they_stand_out() -> None:
     jitter = np.random.default_rng(0).uniform(-0.02, 0.02, 20)
     found = find_budgets(BUDGETS * 10**jitter)
     np.testing.assert_allclose(np.log10(found), np.log10(BUDGETS), atol=0.02)
@@ -140,6 +140,19 @@ def test_budgets_are_found_where_they_stand_out(shared: Path) -> None:
     stray = find_budgets(np.append(BUDGETS, [5e18, 1e25]))
     assert np.isnan(stray[-2:]).all()
     assert np.isfinite(stray[:-2]).all()
+
+
+def test_budgets_need_three_runs_each_and_half_of_all_runs() -> None:
+    C = np.repeat([1e18, 1e19], [3, 4])
+    assert find_budgets(C).tolist() == C.tolist()
+    assert np.isnan(find_budgets(np.repeat([1e18, 1e19], [2, 5]))).all()
+    few = np.repeat([1e18, 1e19, 1e20, 1e21, 1e22, 1e23], [3, 3, 2, 2, 1, 1])
+    assert find_budgets(few)[:6].tolist() == few[:6].tolist()
+    assert np.isnan(find_budgets(few)[6:]).all()
+    assert np.isnan(find_budgets(np.append(few, 1e24))).all()
+    wide = 1e18 * 10 ** np.array([0.0, 0.07, 0.14, 3.0, 3.07, 3.14])
+    assert find_budgets(wide) == pytest.approx(np.repeat([1e18 * 10**0.07, 1e21 * 10**0.07], 3))
+    assert np.isnan(find_budgets(1e18 * 10 ** np.array([0.0, 0.08, 0.16, 3.0, 3.08, 3.16]))).all()
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,11 @@ from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.cluster.machine import Machine, at_once, devices
-from isoplan.trainers.backend.estimate.calibration import Measured, _borrow, calibrate
+from isoplan.trainers.backend.estimate.calibration import Earlier, Measured, _borrow, _measured, calibrate, core_speed
 from isoplan.trainers.backend.estimate.forecast import between, estimate, typical
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files
-from isoplan.trainers.backend.store.record import events_of, result_of
+from isoplan.trainers.backend.store.record import Record, events_of, result_of
 from isoplan.trainers.cell import Cell, Family, Resources
 from isoplan.trainers.families import find_family, read_cell
 from tests.trainers.conftest import COUNTER, PROGRAMS
@@ -104,6 +106,76 @@ def test_a_short_cell_that_hangs_is_ended_and_one_that_fails_says_why(root: Path
     assert time.monotonic() - began < 1000, "it was not ended"
     with pytest.raises(PlannerError, match="ended with exit code 3"):
         estimate(root, family, cells[1:], TWO)
+
+
+def ended(
+    root: Path, cell: dict[str, Any], seconds: float, points: list[dict[str, float]], state: str = "done"
+) -> tuple[Family[Any], Cell, Record]:
+    """Return a counter cell that began at time 100 and ended after ``seconds``, with the ``points`` of its curve."""
+    family, (one,) = counters(root, cell)
+    queue = Queue(root)
+    (name,) = queue.add(family, [one])
+    queue.lease(name, "test")
+    begun = datetime.fromtimestamp(100.0, UTC).isoformat()
+    result = {"number": 1, "state": state, "metrics": {}, "begun": begun, "seconds": seconds, "why": "No data."}
+    files.write_json(result_of(queue.folder(name), 1), result)
+    events_of(queue.folder(name), 1).write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    return family, one, queue.find(name)
+
+
+def test_the_speed_of_a_short_cell_is_that_between_its_first_and_its_last_point(root: Path) -> None:
+    """The cell has 600 FLOPs. It starts in 2 s and trains for 4 s; a stopped one trains half of the FLOPs in 3 s."""
+    points = [{"step": 1, "total": 10, "at": 102.0}, {"step": 5, "total": 10, "at": 105.0}]
+    done = _measured(*ended(root, {"size": 10, "steps": 10}, 6.0, points), root)
+    stopped = _measured(*ended(root, {"size": 20, "steps": 5}, 9.0, points, "stopped"), root)
+    assert done is not None
+    assert stopped is not None
+    assert (done.speed, done.overhead) == pytest.approx((600 / 4, 2.0))
+    assert (stopped.speed, stopped.overhead) == pytest.approx((300 / 3, 2.0))
+    early = _measured(*ended(root, {"size": 30}, 6.0, [{"step": 1, "total": 5, "at": 99.0}]), root)
+    assert early is not None
+    assert (early.speed, early.overhead) == pytest.approx((900 / 6, 0.0))
+
+
+def test_a_short_cell_without_progress_has_no_speed(root: Path) -> None:
+    first = {"step": 0, "total": 10, "at": 102.0}
+    assert _measured(*ended(root, {"size": 1}, 2.0, [first]), root) is None
+    assert _measured(*ended(root, {"size": 2}, 9.0, [first, first | {"at": 103.0}], "stopped"), root) is None
+    assert _measured(*ended(root, {"size": 3}, 9.0, [{"step": 2, "at": 102.0}], "stopped"), root) is None
+    assert _measured(*ended(root, {"size": 4}, 9.0, [], "stopped"), root) is None
+    family, cell, record = ended(root, {"size": 5}, 9.0, [])
+    assert _measured(replace(family, sizes=lambda cell: type(family.sizes(cell))()), cell, record, root) is None
+    with pytest.raises(PlannerError, match=r"^No data\.$"):
+        _measured(*ended(root, {"size": 6}, 9.0, [], "failed"), root)
+
+
+@pytest.mark.parametrize(("slower", "speed"), [(1.0, 1.0), (2.0, 0.5), (0.5, 2.0), (100.0, 0.25), (0.01, 4.0)])
+def test_the_speed_of_a_core_is_relative_and_limited(
+    monkeypatch: pytest.MonkeyPatch, slower: float, speed: float
+) -> None:
+    """Ten products of 64 x 64 matrices, with two operations for each term, at 120 GFLOP/s are the unit."""
+    clock = itertools.count(0.0, slower * 10 * 2 * 64**3 / 120e9)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    assert core_speed.__wrapped__() == pytest.approx(speed, rel=1e-6)
+
+
+def test_only_long_finished_cells_of_similar_size_scale_those_of_another_machine(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cell elsewhere ran at 1000 FLOP/s, and the finished cell that counts ran at 100 FLOP/s."""
+    monkeypatch.setattr("isoplan.trainers.backend.estimate.forecast.core_speed", lambda: 2.0)
+    earlier = [Earlier(100.0, 6000.0, 6.0)]
+    family, (cell,) = counters(root, {"size": 100, "steps": 10})
+    ended(root, {"size": 11, "steps": 9}, 50.0, [])  # 594 FLOPs, less than a tenth of those of the new cell
+    ended(root, {"size": 100, "steps": 9}, 4.9, [])  # less than 5 s
+    rough = estimate(root, family, [cell], TWO, None, earlier)
+    assert rough.seconds == pytest.approx(6.0 / 2)
+    assert rough.source == "rough, from bundled cells"
+    ended(root, {"size": 100, "steps": 1}, 6.0, [])
+    found = estimate(root, family, [cell], TWO, None, earlier)
+    assert found.seconds == pytest.approx(60.0)
+    assert found.source == "from 1 finished cell"
+    assert "multiplied by 10 according to 1 cell that finished here." in found.basis
 
 
 def measured(family: Family[Any], *speeds: float) -> Any:

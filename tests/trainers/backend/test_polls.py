@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from isoplan.trainers.backend.cluster.machine import Place
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.cluster.machine import Machine, Place
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.queue.sweep import hold, launch
+from isoplan.trainers.backend.queue.sweep import hold, launch, put_first
 from isoplan.trainers.backend.runner import loop
+from isoplan.trainers.backend.runner.runner_process import RunnerStatus, runner_status
 from isoplan.trainers.backend.store import files
-from isoplan.trainers.backend.store.record import STOP, beat_of, result_of
+from isoplan.trainers.backend.store.heartbeat import LOCK, STATUS, hold_lock
+from isoplan.trainers.backend.store.record import CELLS, LEASE, STOP, beat_of, result_of
 from isoplan.trainers.cell import Resources
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import make_grid
@@ -28,6 +35,12 @@ class Future:
 
     error: Exception | None = None
     cancelled: bool = False
+
+    def done(self) -> bool:
+        return False
+
+    def add_done_callback(self, callback: object) -> None:
+        """Accept a callback that is never called."""
 
     @property
     def status(self) -> str:
@@ -173,3 +186,69 @@ def test_a_runner_without_a_cluster_waits_only_for_cells_that_can_run(
     assert loop._waited(shift, 100.0, -1.0, ending) is False
     ending.set()
     assert loop._waited(shift, 100.0, 100.0, ending) is False
+
+
+def pool_of(monkeypatch: pytest.MonkeyPatch, cores: int) -> Any:
+    """Return a pool of ``cores`` workers that never report anything."""
+    monkeypatch.setattr(loop, "collect_result", lambda *_: None)
+    monkeypatch.setattr(loop, "poll_workers", lambda *_: [])
+    monkeypatch.setattr(loop, "give", lambda *_: Future())
+    return SimpleNamespace(refresh_workers=lambda pool: "a note", machine=Machine(cores, 0.0), shared=True)
+
+
+def test_cells_start_by_priority_and_then_by_age_and_two_per_core(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    family, shift = find_family("counter", root), loop.RunnerState(Queue(root), "test")
+    assert loop.poll_once(shift, pool_of(monkeypatch, 1)) is False
+    held, first, urgent = (launch(root, make_grid(family, {"size": [n, n + 1]}), family) for n in (1, 3, 5))
+    hold(root, held.key)
+    put_first(root, urgent.key, 2)
+    assert loop.poll_once(shift, pool_of(monkeypatch, 0)) is True
+    assert (shift.given, shift.message) == ({}, "a note")
+    assert loop.poll_once(shift, pool_of(monkeypatch, 1)) is True
+    assert set(shift.given) == set(urgent.cells)
+    lease = json.loads((shift.queue.folder(urgent.cells[0]) / LEASE).read_text())
+    assert {"number": 1, "runner": "test", "device": "cpu", "away": False}.items() <= lease.items()
+    assert loop.poll_once(shift, pool_of(monkeypatch, 2)) is True
+    assert set(shift.given) == {*urgent.cells, *first.cells}
+    assert {name for name, r in shift.queue.scan().items() if r.state == "queued"} == set(held.cells)
+
+
+def test_a_cell_that_died_three_times_and_one_that_cannot_be_read_fail(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shift, name, _ = given(root)
+    for _ in range(3):
+        shift.queue.lose(name, shift.queue.find(name).number, "its process died", own=True)
+        assert shift.queue.find(name).state == "queued"
+        shift.queue.lease(name, "test")
+    shift.queue.end(name, 4, "stopped", "not begun")
+    shift.given.clear()
+    (other,) = add(root, {"size": 7})
+    monkeypatch.setattr(loop, "read_cell", lambda *_: (_ for _ in ()).throw(PlannerError("Bad field.")))
+    assert loop.poll_once(shift, pool_of(monkeypatch, 1)) is True
+    assert loop.poll_once(shift, pool_of(monkeypatch, 1)) is False
+    found = {key: (r.state, (r.result or {})["why"]) for key, r in shift.queue.scan().items()}
+    assert found[name] == ("failed", "The process of this cell died 3 times: read its log.")
+    assert found[other] == ("failed", "Bad field.")
+
+
+def test_nothing_starts_on_a_full_disk(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shift, names = loop.RunnerState(Queue(root), "test"), add(root, {})
+    monkeypatch.setattr(files, "free", lambda _: files.LEAST_DISK - 1)
+    assert loop.poll_once(shift, pool_of(monkeypatch, 1)) is True
+    assert shift.message == f"The disk of {root} is full: free some space, and the cells continue."
+    assert shift.given == {}
+    monkeypatch.setattr(files, "free", lambda _: files.LEAST_DISK)
+    loop.poll_once(shift, pool_of(monkeypatch, 1))
+    assert list(shift.given) == names
+
+
+def test_the_status_of_a_runner_is_that_of_its_file_while_it_holds_the_lock(root: Path) -> None:
+    shift, _, _ = given(root)
+    loop._say(root, "at work", shift)
+    assert runner_status(root) == RunnerStatus(False)
+    with hold_lock(root / CELLS / LOCK) as alone:
+        assert alone
+        assert runner_status(root) == RunnerStatus(True, "at work", "", 1, os.getpid(), socket.gethostname())
+        (root / CELLS / STATUS).unlink()
+        assert runner_status(root) == RunnerStatus(True, "starting")

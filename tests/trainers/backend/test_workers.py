@@ -27,7 +27,15 @@ from isoplan.trainers.backend.cluster.pool import (
     describe_conflict,
 )
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.worker.remote_cells import RemoteUpdate, is_same, pack, poll_request, write_update
+from isoplan.trainers.backend.worker import remote_cells
+from isoplan.trainers.backend.worker.remote_cells import (
+    RemoteUpdate,
+    Wanted,
+    is_same,
+    pack,
+    poll_request,
+    write_update,
+)
 from isoplan.trainers.cell import Resources
 from isoplan.trainers.command.process import _gpu
 from tests.trainers.conftest import add, running, wait_for
@@ -155,6 +163,30 @@ def test_pieces_that_come_twice_or_late_are_written_once(root: Path) -> None:
     )
     assert Queue(root).find(name).state == "done"
     assert not (folder / "checkpoint").exists()
+
+
+def test_a_worker_sends_what_is_new_and_drops_what_is_not_wanted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = add(root, {"size": 1}, {"size": 2}, {"size": 3})
+    folders = [root / "cells" / name for name in names]
+    for name in names:
+        Queue(root).lease(name, "here")
+    visits = {name: remote_cells._Visit(1, folder, 0) for name, folder in zip(names, folders, strict=True)}
+    monkeypatch.setattr(remote_cells, "_here", visits)
+    first = folders[0]
+    (first / "events-1.jsonl").write_bytes(b"0123456789")
+    (first / "beat-1").write_bytes(b"far 7 1\n")
+    (first / "checkpoint").write_bytes(b"half")
+    request = Wanted(1, {"events-1.jsonl": 4}, b'{"number": 1, "why": "hold"}')
+    sent = remote_cells.exchange({names[0]: request, names[1]: Wanted(2)})
+    whole = {"beat-1": b"far 7 1\n", "checkpoint": b"half"}
+    assert sent == {names[0]: RemoteUpdate(1, {"events-1.jsonl": (4, b"456789")}, whole)}
+    assert json.loads((first / "stop.json").read_text()) == {"number": 1, "why": "hold"}
+    assert [(folder / "lease.json").exists() for folder in folders] == [True, False, False]
+    # The checkpoint is sent once, and a later request does not replace the stop request.
+    (first / "log-1.txt").write_bytes(b"words")
+    sent = remote_cells.exchange({names[0]: Wanted(1, {"events-1.jsonl": 10}, b"later")})
+    assert sent[names[0]] == RemoteUpdate(1, {"log-1.txt": (0, b"words")}, {"beat-1": b"far 7 1\n"})
+    assert json.loads((first / "stop.json").read_text())["why"] == "hold"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say who listens to all of us")

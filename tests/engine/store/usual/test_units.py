@@ -11,7 +11,7 @@ import pytest
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit
 from isoplan.engine.schema import Roles
-from isoplan.engine.store.columns.column import COLUMNS
+from isoplan.engine.store.columns.column import COLUMNS, read_conversion
 from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.store.usual.conftest import ALPHA, BETA, RUNS, SPEC, E, Write, check, refused, values
 
@@ -70,6 +70,40 @@ def test_a_unit_can_be_typed(write: Write, right: dict[str, float]) -> None:
         read_runs(path, agreed=("sise",))
     with pytest.raises(PlannerError, match=r"--convert 'loss': no unit is recognised"):
         read_runs(path, agreed=("loss",))
+
+
+@pytest.mark.parametrize(
+    ("how", "number", "converted"),
+    [
+        ("millions", 2.0, 2e6),
+        ("1e3", 2.0, 2e3),
+        ("log10", 3.0, 1e3),
+        ("log2", 3.0, 8.0),
+        ("ln", 0.0, 1.0),
+        ("percent", 40.0, 0.4),
+        ("perplexity", 1.0, 0.0),
+        ("bits", 2.0, 2 * math.log(2)),
+        ("bits@4", 2.0, 8 * math.log(2)),
+        ("H100@20%", 1.0, 0.2 * 989e12 * 3600),
+        ("H100@0.2", 1.0, 0.2 * 989e12 * 3600),
+        ("thousands+millions", 2.0, 2e6),
+        ("pf-days", 1.0, 8.64e19),
+        ("as-is", 2.0, 2.0),
+    ],
+)
+def test_each_conversion_gives_its_number(how: str, number: float, converted: float) -> None:
+    reading = read_conversion(how, "x")
+    assert reading.one(number) == pytest.approx(converted)
+    assert reading.one(math.inf) == math.inf
+    assert math.isnan(reading.one(math.nan))
+
+
+@pytest.mark.parametrize(
+    "how", ["inf", "nan", "0", "-1", "1e6@2", "millions@2", "H100@0", "H100@inf", "bits@-1", "log@2"]
+)
+def test_what_is_no_positive_number_is_no_unit(how: str) -> None:
+    with pytest.raises(PlannerError, match=r"^Conversion of 'x': "):
+        read_conversion(how, "x")
 
 
 def test_text_with_separators_in_a_unit(write: Write) -> None:
