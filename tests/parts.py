@@ -48,8 +48,9 @@ REST: tuple[str, ...] = (
 )
 FIRST: tuple[str, ...] = (
     "browser/test_whole_way.py", "trainers/backend/test_earlier.py", "trainers/backend/test_estimate.py",
-    "trainers/backend/test_events.py", "trainers/backend/test_heap.py", "trainers/backend/test_local.py",
-    "trainers/backend/test_settings.py", "trainers/backend/test_sweep.py", "trainers/backend/test_workers.py",
+    "trainers/backend/test_attempt.py", "trainers/backend/test_events.py", "trainers/backend/test_heap.py",
+    "trainers/backend/test_local.py", "trainers/backend/test_polls.py", "trainers/backend/test_settings.py",
+    "trainers/backend/test_sweep.py", "trainers/backend/test_workers.py",
 )
 # fmt: on
 

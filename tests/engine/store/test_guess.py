@@ -132,6 +132,23 @@ def test_sizes_below_one_and_text_are_no_sizes() -> None:
     assert guess_roles([proposed], agreed=["params"]) == Roles(N="params", conversions={"params": "suffix"})
 
 
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("pf_days", Role.C),
+        ("gpu_hours", Role.C),
+        ("x (1e18)", Role.UNUSED),
+        ("log10_x", Role.UNUSED),
+        ("ln_x", Role.UNUSED),
+        ("x_millions", Role.UNUSED),
+        ("log10_params", Role.N),
+        ("flops (1e18)", Role.C),
+    ],
+)
+def test_only_a_unit_of_compute_gives_a_role_without_a_name(name: str, role: Role) -> None:
+    assert with_guesses(numbers(name, top=20.0, whole=False))[0].guess is role
+
+
 def test_numbers_are_a_group_only_if_they_have_few_values() -> None:
     groups = [replace(numbers("group")[0], distinct=distinct) for distinct in (1, 2, 20, 21)]
     assert [guess_roles([column]).group for column in groups] == ["group", "group", "group", None]
