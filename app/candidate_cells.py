@@ -46,9 +46,18 @@ def cells_of_grid(grid: Grid, family: Family[Any]) -> FamilyCells:
     return FamilyCells(_candidates(family, map(family.sizes, made)), replace(grid, asked=shared, listed=()), parts)
 
 
-def cells_of_family(family: Family[Any], fixed: Mapping[str, Value]) -> FamilyCells | None:
-    """Return cells over the sizes that ``family`` allows, with the fields ``fixed``; None if there is no such cell."""
-    found = reachable(family, fixed)
+def cells_of_family(
+    family: Family[Any], fixed: Mapping[str, Value], smallest: Mapping[str, float]
+) -> FamilyCells | None:
+    """Return cells over the sizes that ``family`` allows, with the fields ``fixed``; None if there is no such cell.
+
+    ``smallest`` contains the smallest N and D of a cell.
+    """
+    found = [
+        one
+        for one in reachable(family, fixed)
+        if all((getattr(one.sizes, name) or 0.0) >= least for name, least in smallest.items())
+    ]
     if not found:
         return None
     grid = Grid(family.name, {field: (value,) for field, value in fixed.items()}, NAME)

@@ -46,13 +46,16 @@ class ListedCells:
     out: Path | None = None
 
     def write(self, rows: Sequence[int]) -> None:
-        """Write the cells at ``rows`` to the file ``out``, if there is one.
+        """Write the cells at ``rows`` to the file ``out``, if there is one. Without rows, nothing is written.
 
         Raises PlannerError if the file cannot be written.
         """
         from isoplan.trainers.grid import write_grid
 
         if self.out is None or self.of_family is None:
+            return
+        if not rows:
+            note([f"{self.out} is not written, because no cell is worth its cost."])
             return
         try:
             self.out.write_text(write_grid(self.of_family.chosen(rows)), encoding="utf-8")

@@ -13,7 +13,7 @@ from isoplan.app.cell_service import queue_of
 from isoplan.app.views.planning.nearer_cells import family_of_runs
 from isoplan.app.views.training import costs, permission, standing
 from isoplan.app.views.widgets.cache import runs_of
-from isoplan.app.views.widgets.inputs import named_blank
+from isoplan.app.views.widgets.inputs import named_blank, words
 from isoplan.app.views.widgets.parts import distinct, plural
 from isoplan.app.views.widgets.state import table_of_fit
 from isoplan.engine.design.candidates import Candidates, candidates_of
@@ -50,11 +50,13 @@ def choose(db: Database, fit: Fit, source: CellsInput) -> ListedCells | None:
     The first option is the family that trains runs like those of ``fit``, if there is one.
     """
     family = family_of_runs(db, fit.hash)
-    own = cells_of_family(family, fixed_fields(db, fit, family)) if family is not None else None
+    smallest = {name: fit.data.ranges[name][0] for name in ("N", "D") if name in fit.data.ranges}
+    own = cells_of_family(family, fixed_fields(db, fit, family), smallest) if family is not None else None
     listed = {one.id: one for one in tables.all(db) if not one.read_only and _has_sizes(db, one.id)}
     names = distinct({key: one.name for key, one in listed.items()})
     named = {key: f"cells of {name}"[:TEXT] for key, name in names.items()}
     trained = f"cells of the trainer {family.title}" if family is not None and own is not None else ""
+    words("from")
     chosen = named_blank(source.label, [*filter(None, [trained]), GRID, *named.values()], source.link, 260)
     if own is not None and chosen == trained:
         return ListedCells(own.candidates, family, own)

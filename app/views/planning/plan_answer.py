@@ -58,9 +58,7 @@ def show(db: Database, fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Ru
             colour, icon = LEVELS[Level.CAUTION]
             st.markdown(f":{colour}[:material/{icon}:] {readable(reason)}")
         if plan.answers and can_advise(fit):
-            label = "Cells that narrow this answer"
-            st.button(label, icon=f":material/{NEXT.icon}:", type="tertiary", on_click=_open_next_cells,
-                      args=(db, fit, plan))  # fmt: skip
+            _next_cells_button(db, fit, plan)
     arrays, floor = plan_curve(plan, fit), floor_of(fit)
     draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
     if plan.answers:
@@ -74,13 +72,22 @@ def show(db: Database, fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Ru
         show_quantities(variation_rows(plan, others), "The plan, and plans for other budgets.")
 
 
-def _open_next_cells(db: Database, fit: Fit, plan: Plan) -> None:
-    """Open the section "Next cells" for the budget of ``plan``, or for its target. A target metric becomes a loss."""
-    loss = plan.allocation["loss"].value
-    if plan.question.metric and loss is not None:
-        own_target(db, fit, fit.spec.y)
-        remember("target", f"{loss:.4g}")
-    st.session_state["question"] = NEXT.title
+def _next_cells_button(db: Database, fit: Fit, plan: Plan) -> None:
+    """Show a button that opens the section "Next cells" with the budget or target of ``plan``.
+
+    A target of a metric becomes the target of the loss.
+    """
+
+    def open_section() -> None:
+        loss = plan.allocation["loss"].value
+        if plan.question.metric and loss is not None:
+            own_target(db, fit, fit.spec.y)
+            remember("target", f"{loss:.4g}")
+        st.session_state["question"] = NEXT.title
+
+    label, icon = "Cells that narrow this answer", f":material/{NEXT.icon}:"
+    if st.button(label, icon=icon, type="tertiary", on_click=open_section):
+        st.rerun()  # the whole page, because the button is inside a fragment
 
 
 def _nearer(db: Database, fit: Fit, support: Support) -> dict[str, str]:

@@ -56,7 +56,7 @@ def answer(fit: Fit, given: Given) -> Answer:
         f"next cells for {asked(found)}",
         tuple(filter(None, [law_test_sentence(found)])),
         parts=tuple(part for part in parts if part.table is None or part.table.rows),
-        rows=found.rows,
+        rows=found.rows if found.advice.pays else (),
     )
 
 

@@ -53,7 +53,8 @@ class Answer:
     ``parts``. It also shows the ``hint`` in a box; the hint names further possible inputs. ``document`` is the content
     for export, which ``isoplan.save`` writes to a file; ``name`` is the default name of this file. If ``document`` is
     None, ``no_file`` states which input is missing for the export. ``notes`` describe how run tables were read.
-    ``rows`` are the rows of the chosen cells in ``Given.candidates``, in the order of training.
+    ``rows`` are the rows of the chosen cells in ``Given.candidates``, in the order of training; they are empty if no
+    cell is worth its cost.
     """
 
     result: Any

@@ -1,0 +1,88 @@
+"""Plan, "Next cells": the lists from which the cells are chosen, and the button that trains the chosen cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from isoplan.app.views.planning.listed_cells import GRID, fixed_fields
+from isoplan.data.catalogue import TRAINED, path
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import read_sweeps
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import cells, parse_grid
+from tests.app.views.conftest import Open, told
+
+JETS = "cells of the trainer Jet tagger"
+OWN = b"N,D\n2e4,1e5\n1e5,3e5\n1e5,3e6\n3e5,3e6\n"
+FAR = {"question": "Next cells", "budget": "3e13", "spend": "20 %", "max_cells": "4"}
+
+
+@pytest.fixture
+def law(db: Database) -> Fit:
+    """Fit six runs of the smallest budgets of the trained jets, so that more cells pay, and save the fit."""
+    demo = TRAINED[0]
+    table = tables.add(db, Path(str(path(demo.file))), demo.name, read_only=True)
+    tables.set_roles(db, table.id, demo.roles)
+    snapshot = snapshots.take(db, table.id, filter=snapshots.Filter(where="width <= 16 AND D <= 50000"))
+    made = fit(FitSpec(bootstrap=60), snapshots.runs(db, snapshot), snapshot=snapshot.hash)
+    results.save_fit(db, made, name="Small jets", table_id=table.id)
+    return made
+
+
+def choice(at: AppTest) -> list[str]:
+    (box,) = (box for box in at.selectbox if box.label == "Choose the cells from")
+    return list(box.options)
+
+
+def test_the_cells_of_the_trainer_are_the_default(db: Database, law: Fit, open_page: Open) -> None:
+    at = open_page("plan", fit=law.hash, **FAR)
+    assert told(at) == ""
+    assert choice(at) == [JETS, GRID]
+    assert fixed_fields(db, law, find_family("jets", Path())) == {"schedule": "cosine"}
+
+
+def test_cells_of_another_table_are_offered_and_keep_their_rows(db: Database, law: Fit, open_page: Open) -> None:
+    tables.add(db, OWN, "candidates.csv")
+    at = open_page("plan", fit=law.hash, candidates="cells of candidates.csv", **FAR)
+    assert told(at) == ""
+    assert choice(at) == [JETS, GRID, "cells of candidates.csv"]
+    (table,) = (one.value for one in at.table if "Row" in one.value.columns)
+    assert set(table["Row"]) <= {"0", "1", "2", "3"}
+    assert not [button for button in at.button if button.label.startswith("Train ")]
+
+
+def test_one_click_trains_the_chosen_cells(root: Path, law: Fit, open_page: Open) -> None:
+    at = open_page("plan", fit=law.hash, **FAR)
+    assert told(at) == ""
+    (button,) = (button for button in at.button if button.label.startswith("Train "))
+    button.click().run()
+    (sweep,) = read_sweeps(root)
+    family = find_family("jets", root)
+    made = cells(parse_grid(sweep.grid, root), family)
+    assert button.label == f"Train {len(made)} cells"
+    assert 1 <= len(made) <= 4
+    sizes = [family.sizes(cell) for cell in made]
+    assert min(size.N or 0 for size in sizes) >= law.data.ranges["N"][0]
+    assert min(size.D or 0 for size in sizes) >= law.data.ranges["D"][0]
+    assert {cell.model_dump()["schedule"] for cell in made} == {"cosine"}
+    assert set(Queue(root).scan()) == set(sweep.cells)
+    flops = [size.C for size in sizes]
+    assert flops == sorted(flops, key=lambda x: x or 0.0)
+    assert sum(x or 0.0 for x in flops) <= 0.2 * 3e13
+
+
+def test_plan_opens_next_cells_for_its_answer(law: Fit, open_page: Open) -> None:
+    at = open_page("plan", fit=law.hash, budget="1e12")
+    (button,) = (button for button in at.button if button.label == "Cells that narrow this answer")
+    button.click().run()
+    assert told(at) == ""
+    assert "10¹² FLOPs" in at.header[0].value
+    assert choice(at)[0] == JETS
