@@ -25,7 +25,7 @@ from isoplan.engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
 from isoplan.engine.quantities import count
 
 NOISE = 1e-6
-"""Relative difference below which two amounts of compute count as equal."""
+"""Relative difference below which two amounts of compute, or two total costs, count as equal."""
 HOMES = {
     "Question": "isoplan.engine.planning",
     "lifetime": "isoplan.engine.planning.smaller.answer",
@@ -129,7 +129,7 @@ def lifetime_sentence(found: Lifetime) -> str:
             f"Including inference, the cheapest model has {with_interval(found.N)}, trained on "
             f"{with_interval(found.D)}{extrapolation(sizes)}. The saving is not known: {_why(found)}."
         )
-    if not found.saved.value:
+    if found.saved.value < NOISE:
         return (
             f"The best model for training alone is also the cheapest with inference: {with_interval(found.N)} "
             f"on {with_interval(found.D)}{extrapolation(sizes)}."

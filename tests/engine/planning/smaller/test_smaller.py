@@ -29,6 +29,7 @@ from isoplan.engine.planning.smaller.reply import answer, chart_lifetime, chart_
 from isoplan.engine.planning.smaller.text import (
     document,
     half_sentence,
+    lifetime_sentence,
     lifetime_text,
     same_loss_text,
     size_rows,
@@ -258,6 +259,17 @@ def test_the_charts_mark_the_cheapest_sizes_and_show_costs_up_to_a_limit(epoch: 
     assert (drawn.y.low, drawn.y.high) == pytest.approx((0.0, 2.6 * costs.total.min()))
     assert [area.name for area in drawn.areas] == ["training", "inference"]
     assert drawn.areas[1].high.max() == pytest.approx(drawn.y.high)
+
+
+def test_the_sentence_names_the_saving_or_states_that_there_is_none(epoch: Fit) -> None:
+    asked = Question("target", 2.2)
+    found = lifetime(epoch, asked, Inference(queries=1e11))
+    sentence = lifetime_sentence(found)
+    assert sentence.startswith("Including inference, the cheapest model has ")
+    assert f"costs {100 * (found.saved.value or 0):.2g} % (68 %: " in sentence
+    none = lifetime(epoch, replace(asked, limits=Limits(unique=float(same_loss(epoch, asked).best.D))), Inference(1e11))
+    assert 0 < (none.saved.value or 0) < 1e-6, "the limit allows a difference of a rounding error"
+    assert lifetime_sentence(none).startswith("The best model for training alone is also the cheapest with inference: ")
 
 
 def test_the_saving_and_its_interval_compare_the_same_resample(epoch: Fit) -> None:

@@ -12,6 +12,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit
 from isoplan.engine.schema import Roles
 from isoplan.engine.store.columns.column import COLUMNS, read_conversion
+from isoplan.engine.store.columns.unit_names import in_percent
 from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.store.usual.conftest import ALPHA, BETA, RUNS, SPEC, E, Write, check, refused, values
 
@@ -73,26 +74,27 @@ def test_a_unit_can_be_typed(write: Write, right: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "number", "converted"),
+    ("how", "number", "converted", "about"),
     [
-        ("millions", 2.0, 2e6),
-        ("1e3", 2.0, 2e3),
-        ("log10", 3.0, 1e3),
-        ("log2", 3.0, 8.0),
-        ("ln", 0.0, 1.0),
-        ("percent", 40.0, 0.4),
-        ("perplexity", 1.0, 0.0),
-        ("bits", 2.0, 2 * math.log(2)),
-        ("bits@4", 2.0, 8 * math.log(2)),
-        ("H100@20%", 1.0, 0.2 * 989e12 * 3600),
-        ("H100@0.2", 1.0, 0.2 * 989e12 * 3600),
-        ("thousands+millions", 2.0, 2e6),
-        ("pf-days", 1.0, 8.64e19),
-        ("as-is", 2.0, 2.0),
+        ("millions", 2.0, 2e6, "in millions"),
+        ("1e3", 2.0, 2e3, "in units of 1e3"),
+        ("log10", 3.0, 1e3, "as the decimal logarithm, 10^x"),
+        ("log2", 3.0, 8.0, "as the binary logarithm, 2^x"),
+        ("ln", 0.0, 1.0, "as the natural logarithm, e^x"),
+        ("percent", 40.0, 0.4, "as percent, divided by 100"),
+        ("perplexity", 1.0, 0.0, "as perplexity, whose natural logarithm is the loss"),
+        ("bits", 2.0, 2 * math.log(2), "as bits, converted to nats (times ln 2)"),
+        ("bits@4", 2.0, 8 * math.log(2), "as bits, converted to nats per token (4 bytes per token)"),
+        ("H100@20%", 1.0, 0.2 * 989e12 * 3600, "as hours of H100 at 20 % of its peak"),
+        ("H100@0.2", 1.0, 0.2 * 989e12 * 3600, "as hours of H100 at 20 % of its peak"),
+        ("thousands+millions", 2.0, 2e6, "in millions"),
+        ("pf-days", 1.0, 8.64e19, "in PF-days (8.64e19 FLOPs)"),
+        ("as-is", 2.0, 2.0, "as it stands"),
     ],
 )
-def test_each_conversion_gives_its_number(how: str, number: float, converted: float) -> None:
+def test_each_conversion_gives_its_number(how: str, number: float, converted: float, about: str) -> None:
     reading = read_conversion(how, "x")
+    assert reading.about == about
     assert reading.one(number) == pytest.approx(converted)
     assert reading.one(math.inf) == math.inf
     assert math.isnan(reading.one(math.nan))
@@ -104,6 +106,26 @@ def test_each_conversion_gives_its_number(how: str, number: float, converted: fl
 def test_what_is_no_positive_number_is_no_unit(how: str) -> None:
     with pytest.raises(PlannerError, match=r"^Conversion of 'x': "):
         read_conversion(how, "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "percent"),
+    [
+        ("accuracy", 0.0, 100.0, True),
+        ("accuracy", 50.0, 50.0, True),
+        ("accuracy", 0.0, 1.5, False),
+        ("accuracy", -0.1, 90.0, False),
+        ("accuracy", 10.0, 100.1, False),
+        ("accuracy (%)", 0.1, 0.9, True),
+        ("acc_pct", 0.1, 0.9, True),
+        ("error_rate", 1.0, 20.0, True),
+        ("error", 1.0, 20.0, False),
+        ("score", 1.0, 20.0, False),
+        ("loss", 1.0, 20.0, False),
+    ],
+)
+def test_percent_is_known_by_name_and_range(name: str, low: float, high: float, percent: bool) -> None:
+    assert in_percent(name, low, high) is percent
 
 
 def test_text_with_separators_in_a_unit(write: Write) -> None:
