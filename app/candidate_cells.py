@@ -43,7 +43,8 @@ def cells_of_grid(grid: Grid, family: Family[Any]) -> FamilyCells:
     fields = [field for field in family.cell.model_fields if field in varied]
     parts = tuple({field: getattr(cell, field) for field in fields} for cell in made)
     shared = {field: x for field, x in grid.asked.items() if field not in varied}
-    return FamilyCells(_candidates(family, map(family.sizes, made)), replace(grid, asked=shared, listed=()), parts)
+    sizes = [family.sizes(cell) for cell in made]
+    return FamilyCells(_candidates(family, sizes, parts), replace(grid, asked=shared, listed=()), parts)
 
 
 def cells_of_family(
@@ -62,15 +63,16 @@ def cells_of_family(
         return None
     grid = Grid(family.name, {field: (value,) for field, value in fixed.items()}, NAME)
     parts = tuple({field: x for field, x in one.fields.items() if field not in fixed} for one in found)
-    return FamilyCells(_candidates(family, [one.sizes for one in found]), grid, parts)
+    return FamilyCells(_candidates(family, [one.sizes for one in found], parts), grid, parts)
 
 
-def _candidates(family: Family[Any], sizes: Any) -> Candidates:
-    known = list[Sizes](sizes)
-    for row, one in enumerate(known):
+def _candidates(family: Family[Any], sizes: Sequence[Sizes], parts: Sequence[Mapping[str, Value]]) -> Candidates:
+    for row, one in enumerate(sizes):
         if None in (one.N, one.D, one.C):
             raise PlannerError(
                 f"Candidates: N, D or C of cell {row} of the family {family.name} is unknown before its training. Give "
                 "a table of cells with these columns."
             )
-    return listed_candidates(*(np.array([getattr(one, name) for one in known], float) for name in ("N", "D", "C")))
+    N, D, C = (np.array([getattr(one, name) for one in sizes], float) for name in ("N", "D", "C"))
+    settings = np.array([", ".join(f"{field} {value}" for field, value in part.items()) for part in parts], np.str_)
+    return listed_candidates(N, D, C, settings=settings)

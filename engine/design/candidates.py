@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.costs import ComputeRule
@@ -25,14 +26,15 @@ class Candidates:
     """m cells: ``columns`` contains an array (m,) for each axis of a law.
 
     ``compute`` (m,) is the training compute in FLOPs. ``cost`` (m,) is the cost that the spend pays for, in FLOPs: the
-    compute and a charge per cell. ``row`` (m,) is the row of each cell in the table that lists it, from 0; None for the
-    cells of a grid over the axes.
+    compute and a charge per cell. If the cells are listed, ``row`` (m,) is the row of each cell in its table, from 0,
+    and ``settings`` (m,) are the settings of each cell as text, if they are known.
     """
 
     columns: Mapping[str, Floats]
     compute: Floats
     cost: Floats
     row: Ints | None = None
+    settings: NDArray[np.str_] | None = None
 
     def __len__(self) -> int:
         return len(self.cost)
@@ -41,7 +43,9 @@ class Candidates:
         """Return the cells at ``index``, in the order of ``index``."""
         at = np.asarray(index, np.int64)
         columns = {axis: x[at] for axis, x in self.columns.items()}
-        return Candidates(columns, self.compute[at], self.cost[at], None if self.row is None else self.row[at])
+        row = None if self.row is None else self.row[at]
+        settings = None if self.settings is None else self.settings[at]
+        return Candidates(columns, self.compute[at], self.cost[at], row, settings)
 
     def with_charge(self, charge: float) -> Candidates:
         """Return the cells with ``charge`` added to the cost of each cell. Raises PlannerError if it is negative."""
@@ -71,11 +75,14 @@ def check_candidates(fit: Fit, cells: Candidates) -> None:
     _refuse(wrong, f"the law predicts no positive {fit.spec.y} there. Remove the cell.", cells.row)
 
 
-def listed_candidates(N: Floats, D: Floats, compute: Floats, row: Ints | None = None) -> Candidates:
+def listed_candidates(
+    N: Floats, D: Floats, compute: Floats, row: Ints | None = None, settings: NDArray[np.str_] | None = None
+) -> Candidates:
     """Return the listed cells of ``N`` (m,) parameters and ``D`` (m,) samples with ``compute`` (m,) in FLOPs.
 
-    ``row`` (m,) are the rows of the cells in their table, by default 0 to m - 1. A size that is listed twice is two
-    candidates, such as two seeds. Raises PlannerError, with the first wrong row, if a number is not positive.
+    ``row`` (m,) are the rows of the cells in their table, by default 0 to m - 1, and ``settings`` (m,) are their
+    settings as text. A size that is listed twice is two candidates, such as two seeds. Raises PlannerError, with the
+    first wrong row, if a number is not positive.
     """
     sizes, cost = {"N": np.asarray(N, float), "D": np.asarray(D, float)}, np.asarray(compute, float)
     row = np.arange(len(cost)) if row is None else row
@@ -83,7 +90,7 @@ def listed_candidates(N: Floats, D: Floats, compute: Floats, row: Ints | None = 
         raise PlannerError("Candidates: there is no cell. Give at least one.")
     for name, x in {**sizes, "C": cost}.items():
         _refuse(~(np.isfinite(x) & (x > 0)), f"{name} is not a positive number. Correct it.", row)
-    return Candidates(sizes, cost, cost, row)
+    return Candidates(sizes, cost, cost, row, settings)
 
 
 def candidates_of(runs: Runs) -> Candidates:

@@ -111,21 +111,28 @@ def law_test_sentence(found: NextCells) -> str:
 def cell_rows(found: NextCells) -> list[tuple[str, ...]]:
     """Return the table of the cells as texts: first the headings, then one row per cell in the order of training.
 
-    If a table lists the candidates, the column Row is the row in this table, from 0.
+    If a table lists the candidates, the column Row is the row in this table, from 0. If their settings are known, a
+    column contains these settings instead.
     """
     advice, at = found.advice, found.advice.candidates
     charged = bool(np.any(at.cost != at.compute))
-    listed = ["Row"] * (at.row is not None)
+    listed = ["Settings" if at.settings is not None else "Row"] * (at.row is not None)
     head = ("Cell", "Round", *listed, "N", "D", "Compute", "Of the target run", *(["Cost"] * charged))
     rows: list[tuple[str, ...]] = [head]
     for i, cells in enumerate(advice.rounds):
         for cell in cells:
             sizes = (count(float(at.columns[axis][cell]), 3) for axis in ("N", "D"))
             compute, cost = float(at.compute[cell]), float(at.cost[cell])
-            row = [] if at.row is None else [f"{at.row[cell]:,}"]
-            own = (str(len(rows)), str(i + 1), *row, *sizes, power10(compute), share(found, compute))
+            own = (str(len(rows)), str(i + 1), *_place(at, cell), *sizes, power10(compute), share(found, compute))
             rows.append((*own, *([power10(cost)] if charged else [])))
     return rows
+
+
+def _place(at: Candidates, cell: int) -> list[str]:
+    """Return the settings of a listed cell, otherwise its row; nothing for a cell of a grid over N and D."""
+    if at.row is None:
+        return []
+    return [str(at.settings[cell]) if at.settings is not None else f"{at.row[cell]:,}"]
 
 
 def round_rows(found: NextCells) -> list[tuple[str, ...]]:
@@ -261,4 +268,7 @@ def _listing(cells: Candidates) -> list[str]:
     row = np.arange(len(cells)) if cells.row is None else cells.row
     columns = {**cells.columns, "C": cells.compute, "row": row}
     lines = [line for name, x in columns.items() for line in (f"{name} = {array(x)[0]}", *array(x)[1:])]
-    return [*lines, "cells = listed_candidates(N, D, C, row)"]
+    if cells.settings is None:
+        return [*lines, "cells = listed_candidates(N, D, C, row)"]
+    lines += ["settings = np.array([", *(f"    {text!r}," for text in cells.settings.tolist()), "])"]
+    return [*lines, "cells = listed_candidates(N, D, C, row, settings)"]

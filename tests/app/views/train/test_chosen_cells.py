@@ -62,6 +62,7 @@ def test_cells_of_another_table_are_offered_and_keep_their_rows(db: Database, la
 def test_one_click_trains_the_chosen_cells(root: Path, law: Fit, open_page: Open) -> None:
     at = open_page("plan", fit=law.hash, **FAR)
     assert told(at) == ""
+    (table,) = (one.value for one in at.table if "Settings" in one.value.columns)
     (button,) = (button for button in at.button if button.label.startswith("Train "))
     button.click().run()
     (sweep,) = read_sweeps(root)
@@ -72,7 +73,9 @@ def test_one_click_trains_the_chosen_cells(root: Path, law: Fit, open_page: Open
     sizes = [family.sizes(cell) for cell in made]
     assert min(size.N or 0 for size in sizes) >= law.data.ranges["N"][0]
     assert min(size.D or 0 for size in sizes) >= law.data.ranges["D"][0]
-    assert {cell.model_dump()["schedule"] for cell in made} == {"cosine"}
+    settings = [cell.model_dump() for cell in made]
+    assert list(table["Settings"]) == [f"width {one['width']}, jets {one['jets']}" for one in settings]
+    assert {one["schedule"] for one in settings} == {"cosine"}
     assert set(Queue(root).scan()) == set(sweep.cells)
     flops = [size.C for size in sizes]
     assert flops == sorted(flops, key=lambda x: x or 0.0)
