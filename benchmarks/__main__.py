@@ -22,6 +22,7 @@ NAMES = (
     "slider",
     "story_slider",
     "answers",
+    "next_cells_time",
     "start_up",
     "runtimes",
     "fitting",

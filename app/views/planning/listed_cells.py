@@ -50,8 +50,7 @@ def choose(db: Database, fit: Fit, source: CellsInput) -> ListedCells | None:
     The first option is the family that trains runs like those of ``fit``, if there is one.
     """
     family = family_of_runs(db, fit.hash)
-    smallest = {name: fit.data.ranges[name][0] for name in ("N", "D") if name in fit.data.ranges}
-    own = cells_of_family(family, fixed_fields(db, fit, family), smallest) if family is not None else None
+    own = None if family is None else _trained(fit.hash, family.version, str(db.folder), db, fit, family)
     listed = {one.id: one for one in tables.all(db) if not one.read_only and _has_sizes(db, one.id)}
     names = distinct({key: one.name for key, one in listed.items()})
     named = {key: f"cells of {name}"[:TEXT] for key, name in names.items()}
@@ -62,6 +61,15 @@ def choose(db: Database, fit: Fit, source: CellsInput) -> ListedCells | None:
         return ListedCells(own.candidates, family, own)
     key = next((key for key, name in named.items() if name == chosen), None)
     return None if key is None else ListedCells(candidates_of(runs_of(db, listed[key], "")[1]))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _trained(
+    fit_hash: str, version: str, folder: str, _db: Database, _fit: Fit, _family: Family[Any]
+) -> FamilyCells | None:
+    """Return the cells of a family, from the smallest run of a fit, with the settings that all its runs share."""
+    smallest = {name: _fit.data.ranges[name][0] for name in ("N", "D") if name in _fit.data.ranges}
+    return cells_of_family(_family, fixed_fields(_db, _fit, _family), smallest)
 
 
 def _has_sizes(db: Database, table: str) -> bool:
