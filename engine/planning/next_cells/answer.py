@@ -11,7 +11,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.design.advice import LADDER, Advice, Spend, advise
 from isoplan.engine.design.candidates import Candidates, grid_candidates
-from isoplan.engine.design.estimand import Estimand, check_fit
+from isoplan.engine.design.estimand import Estimand, check_estimand, check_fit, half_width
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
@@ -49,6 +49,18 @@ class NextCells:
         """Rows of the advised cells in the table that lists them, in the order of training; () without a list."""
         row = self.advice.candidates.row
         return () if row is None else tuple(int(row[cell]) for cell in self.advice.cells)
+
+
+@dataclass(frozen=True, eq=False)
+class Present:
+    """The present answer to a question: its ``plan``, and the narrowed ``estimands`` (k) with their half widths (k).
+
+    The half widths are those of the 68 % intervals, in logarithms.
+    """
+
+    plan: Plan
+    estimands: tuple[Estimand, ...]
+    widths: tuple[float, ...]
 
 
 def can_advise(fit: Fit) -> bool:
@@ -92,16 +104,8 @@ def next_cells(
     spend pays for no cell, or if candidates and ranges are both given.
     """
     rule = rule or fit.compute
-    if not _is_surface(fit):
-        raise PlannerError(
-            f"The law {fit.law.name} is not a surface over N and D alone, so the cost of a cell is unknown. Fit "
-            "chinchilla."
-        )
-    check_fit(fit)
-    plan = _plan(fit, question, rule, prices)
-    whole, place = _size(plan, "C"), {axis: _size(plan, axis) for axis in AXES}
-    task = task_of(fit, question, rule, prices)
-    estimands = [_estimand(fit, task, name, place) for name in narrow]
+    now = present(fit, question, rule, prices, narrow)
+    whole, place = _size(now.plan, "C"), {axis: _size(now.plan, axis) for axis in AXES}
     amount = spend.amount(whole)
     if candidates is None:
         ranges = [_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True)]
@@ -115,13 +119,42 @@ def next_cells(
         )
     advice = advise(
         fit,
-        estimands,
+        now.estimands,
         _possible(fit, offered).with_charge(charge),
         Spend(amount, cells, rounds),
         whole=whole,
         seed=fit.spec.seed,
     )
-    return NextCells(fit, plan, advice, amount)
+    return NextCells(fit, now.plan, advice, amount)
+
+
+def present(
+    fit: Fit,
+    question: Question,
+    rule: ComputeRule | None = None,
+    prices: Prices | None = None,
+    narrow: tuple[str, ...] = ("answer",),
+) -> Present:
+    """Return the answer to ``question`` and the present widths of the quantities ``narrow``.
+
+    Raises PlannerError if the law is not a surface over N and D, or if the question has no answer that the runs
+    support.
+    """
+    rule = rule or fit.compute
+    if not _is_surface(fit):
+        raise PlannerError(
+            f"The law {fit.law.name} is not a surface over N and D alone, so the cost of a cell is unknown. Fit "
+            "chinchilla."
+        )
+    check_fit(fit)
+    plan = _plan(fit, question, rule, prices)
+    place = {axis: _size(plan, axis) for axis in AXES}
+    task = task_of(fit, question, rule, prices)
+    estimands = tuple(_estimand(fit, task, name, place) for name in narrow)
+    for one in estimands:
+        check_estimand(fit, one)
+    widths = tuple(half_width(fit.resampling, float(one.logs(fit.values)), one.logs(fit.draws)) for one in estimands)
+    return Present(plan, estimands, widths)
 
 
 def _plan(fit: Fit, question: Question, rule: ComputeRule, prices: Prices | None) -> Plan:
