@@ -10,15 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared.following import as_rows, follow, outcome
-from isoplan.app.commands.shared.output import INTERRUPTED, note, say, say_json
+from isoplan.app.commands.shared.following import outcome, run_sweep
+from isoplan.app.commands.shared.output import note, say, say_json
 from isoplan.app.sweep_costs import read_cap
 from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.cluster.machine import this_machine
 from isoplan.trainers.backend.cluster.settings import Local, at_address, read_settings
 from isoplan.trainers.backend.estimate.forecast import Estimate, estimate
 from isoplan.trainers.backend.queue.sweep import Cap, Sweep, launch
-from isoplan.trainers.backend.runner.runner_process import ensure_runner, need_cluster, runner_status
+from isoplan.trainers.backend.runner.runner_process import need_cluster
 from isoplan.trainers.backend.store.files import writing
 from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import find_family
@@ -93,7 +93,7 @@ def train(
     with writing(root):
         sweep = launch(root, asked, family, cap=spend if cap or hour_price else None)
     note([_queued(sweep, root)])
-    _run(root, sweep, scheduler, insecure, wait)
+    run_sweep(root, sweep, scheduler, insecure, wait)
     ended = outcome(root, sweep)
     if as_json:
         say_json({"schema": 1, **ended.document, "estimate": as_object(found, spend)})
@@ -120,22 +120,6 @@ def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler:
     return replace(found, basis=f"{found.basis} {ELSEWHERE}")
 
 
-def _run(root: Path, sweep: Sweep, scheduler: str, insecure: bool, wait: bool) -> None:
-    """Start a runner if none is active. If ``wait`` is true, print progress until the cells of ``sweep`` have ended."""
-    options = [*(["--scheduler", scheduler] if scheduler else []), *(["--insecure"] if insecure else [])]
-    try:
-        started = ensure_runner(root, options=options)
-        if scheduler and not started and (cluster := runner_status(root).cluster):
-            note([f"A runner is already active on {cluster}. It also runs these cells."])
-        if wait:
-            follow(root, sweep, options)
-    except KeyboardInterrupt:
-        note([_goes_on(sweep, root)])
-        raise typer.Exit(INTERRUPTED) from None
-    if wait:
-        as_rows(root)
-
-
 def as_text(found: Estimate, spend: Cap) -> str:
     """Return the estimated resources of a grid as text."""
     done = f", {found.done:,} of them done" if found.done else ""
@@ -160,11 +144,3 @@ def as_object(found: Estimate, spend: Cap) -> dict[str, Any]:
 def _queued(sweep: Sweep, root: Path) -> str:
     called = f" {sweep.name}" if sweep.name else ""
     return f"Sweep {sweep.key[:8]}{called}: {len(sweep.cells):,} cells in {root}."
-
-
-def _goes_on(sweep: Sweep, root: Path) -> str:
-    where = f"--workspace {root}"
-    return (
-        f"The cells continue without this terminal. `isoplan cells list {where}` shows them, `isoplan cells cancel "
-        f"{sweep.key[:8]} {where}` ends them."
-    )

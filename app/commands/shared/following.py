@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from isoplan.app.commands.shared.output import note
+import typer
+
+from isoplan.app.commands.shared.output import INTERRUPTED, note
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import count, duration
 from isoplan.trainers.backend.cluster.machine import this_machine
@@ -34,6 +36,33 @@ class Outcome:
     text: str
     document: dict[str, Any]
     all_done: bool
+
+
+def run_sweep(root: Path, sweep: Sweep, scheduler: str = "", insecure: bool = False, wait: bool = True) -> None:
+    """Start a runner if none is active. If ``wait`` is true, print progress until the cells of ``sweep`` have ended.
+
+    The finished cells are then stored as rows of a run table. After Ctrl+C the command ends and the cells continue.
+    """
+    options = [*(["--scheduler", scheduler] if scheduler else []), *(["--insecure"] if insecure else [])]
+    try:
+        started = ensure_runner(root, options=options)
+        if scheduler and not started and (cluster := runner_status(root).cluster):
+            note([f"A runner is already active on {cluster}. It also runs these cells."])
+        if wait:
+            follow(root, sweep, options)
+    except KeyboardInterrupt:
+        note([_goes_on(sweep, root)])
+        raise typer.Exit(INTERRUPTED) from None
+    if wait:
+        as_rows(root)
+
+
+def _goes_on(sweep: Sweep, root: Path) -> str:
+    where = f"--workspace {root}"
+    return (
+        f"The cells continue without this terminal. `isoplan cells list {where}` shows them, `isoplan cells cancel "
+        f"{sweep.key[:8]} {where}` ends them."
+    )
 
 
 def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
