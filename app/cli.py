@@ -41,6 +41,7 @@ COMMANDS = {
     "actual": Command("actual", "Compare actual results with the plans that predicted them."),
     "report": Command("report", "Write a saved answer as an HTML file or as a PDF."),
     "train": Command("train", "Train the cells of a grid."),
+    "autopilot": Command("autopilot", "Train cells of a grid until an answer is known well enough."),
     "cells": Command("cells", "List, hold, resume, cancel, retry or delete cells."),
     "backup": Command("backup", "Write a checked copy of a workspace to one file."),
     "restore": Command("backup", "Make a workspace from a backup."),

@@ -1,0 +1,311 @@
+"""The decision of an autopilot, a pure function of the specification, the finished cells and the earlier decisions."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from isoplan.app.autopilot.decisions import Decision, Kind, Promise, Reason
+from isoplan.app.autopilot.specification import AXES, FREEDOM, Seen, Task
+from isoplan.app.autopilot.spread import spread
+from isoplan.engine.arrays import finite
+from isoplan.engine.design.advice import PAYS, Width
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import Fit, FitSpec, fit
+from isoplan.engine.fitting.diagnostics.single_runs import freedom
+from isoplan.engine.planning.next_cells.answer import NextCells, Present, next_cells, present
+from isoplan.engine.planning.next_cells.text import between, percent
+from isoplan.engine.planning.next_cells.typed import TypedSpend
+from isoplan.engine.planning.scenario.limits import Question
+from isoplan.engine.quantities import duration, power10
+from isoplan.engine.schema import Roles, Runs
+
+REFITS = 500
+"""Number of refits of each fit."""
+AHEAD = 4
+"""Number of rounds that are planned together. Only the first of them, with the cheapest cells, is trained."""
+TRIES = 5
+"""Maximum number of successive rounds without an answer."""
+NEARER = (2.9, 2.0, 1.0, 0.0)
+"""Distances of nearer budgets from the largest run, in decades. One of them is used if the runs do not support the
+question yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The state before a decision: the task, the cells that are seen, and the earlier decisions without a stop."""
+
+    task: Task
+    seen: Seen
+    earlier: tuple[Decision, ...]
+
+    @cached_property
+    def known(self) -> list[int]:
+        """Rows of the finished cells."""
+        return self.task.cells.rows(self.seen.losses)
+
+    @cached_property
+    def spent(self) -> tuple[float, float]:
+        """Device hours and FLOPs of the cells of earlier decisions."""
+        names = [name for one in self.earlier for name in one.cells]
+        cost = self.task.cells.candidates.cost[self.task.cells.rows(set(names) & set(self.seen.losses))]
+        return sum(self.seen.hours.get(name, 0.0) for name in names), float(cost.sum())
+
+    @cached_property
+    def left(self) -> float:
+        """The FLOPs that the cap still allows, at the device hours per FLOP of the finished cells; infinite if unknown.
+
+        It is 0 if the cap is reached.
+        """
+        if self.task.cap is None:
+            return math.inf
+        hours = self.task.cap - self.spent[0]
+        timed = [row for row in self.known if self.seen.hours.get(self.task.cells.names[row], 0.0) > 0]
+        used = sum(self.seen.hours[self.task.cells.names[row]] for row in timed)
+        if hours <= 0 or not used:
+            return 0.0 if hours <= 0 else math.inf
+        return hours / used * float(self.task.cells.candidates.cost[timed].sum())
+
+    @cached_property
+    def free(self) -> list[int]:
+        """Rows of the cells that can be trained: not finished, not failed, and affordable."""
+        cost, names = self.task.cells.candidates.cost, self.task.cells.names
+        ended = self.seen.losses.keys() | self.seen.failed
+        return [row for row, name in enumerate(names) if name not in ended and cost[row] <= self.left]
+
+    @property
+    def spend(self) -> float:
+        """The finite FLOPs that the next cells may cost."""
+        return min(self.left, float(self.task.cells.candidates.cost[self.free].sum()))
+
+    @cached_property
+    def missing(self) -> int:
+        """Number of cells that are missing for a fit of the law."""
+        lacking = max(self.task.spec.fewest - len(self.known), 0)
+        at = self.task.cells.candidates.columns
+        constant = any(len(np.unique(at[axis][self.known])) < 2 for axis in AXES)
+        return max(lacking, 2) if constant else lacking
+
+    @property
+    def paused(self) -> bool:
+        """Whether cells of the last decision have not ended, because the cap has paused them."""
+        return bool(self.earlier) and is_open(self.earlier[-1], self.seen)
+
+    @property
+    def failed(self) -> bool:
+        """Whether all cells of the last decision failed."""
+        return bool(self.earlier) and self.seen.failed.issuperset(self.earlier[-1].cells)
+
+    def decision(self, **values: Any) -> Decision:
+        """Return a decision of this state with ``values``."""
+        names, last = self.task.cells.names, self.earlier[-1] if self.earlier else None
+        return Decision(
+            number=len(self.earlier) + 1,
+            table={names[row]: self.seen.losses[names[row]] for row in self.known},
+            promised=None if last is None else last.promise,
+            hours=self.spent[0],
+            spent=self.spent[1],
+            **values,
+        )
+
+    def training(self, rows: Iterable[int], **values: Any) -> Decision:
+        """Return a decision to train the cells at ``rows``, the cheapest cells first."""
+        cost = self.task.cells.candidates.cost
+        order = sorted(rows, key=lambda row: (float(cost[row]), row))
+        names = tuple(self.task.cells.names[row] for row in order)
+        return self.decision(cells=names, flops=float(cost[order].sum()), **values)
+
+
+def is_open(decision: Decision, seen: Seen) -> bool:
+    """Return whether a cell of ``decision`` has not ended."""
+    return any(name not in seen.losses and name not in seen.failed for name in decision.cells)
+
+
+def decide(task: Task, seen: Seen, earlier: Sequence[Decision]) -> Decision:
+    """Return the next decision: the cells to train, or a stop with its reason.
+
+    ``earlier`` are the decisions so far, without a stop. Equal arguments give equal decisions.
+    """
+    state = State(task, seen, tuple(earlier))
+    if state.failed:
+        return _stop(state, None, "failed", f"All cells of round {len(earlier)} failed. Read the reason in their logs.")
+    if state.missing:
+        return _ended(state, None) or _start(state)
+    try:
+        fitted = fit_cells(task, seen)
+    except PlannerError as error:
+        return _ended(state, None) or _spread_more(state, str(error))
+    try:
+        now = present(fitted, task.spec.question)
+    except PlannerError as error:
+        return _ended(state, None) or _approach(state, fitted, str(error))
+    small = now.widths[0] <= task.spec.enough and freedom(fitted) >= FREEDOM
+    if small and _confirmed(state, now.widths[0]):
+        return _stop(state, now, "known", f"This is at most ± {100 * task.spec.until:g} %.")
+    return _ended(state, now) or _round(state, fitted, now, small)
+
+
+def fit_cells(task: Task, seen: Seen) -> Fit:
+    """Fit the law to the finished cells. Raises PlannerError if they do not determine the law."""
+    rows = task.cells.rows(seen.losses)
+    at = task.cells.candidates.take(rows)
+    loss = np.array([seen.losses[task.cells.names[row]] for row in rows], float)
+    values = {"N": at.columns["N"], "D": at.columns["D"], "C": at.compute, "loss": loss}
+    labels = {"seed": np.array([str(task.cells.seeds[row]) for row in rows], np.str_)}
+    digest = hashlib.sha256(
+        repr([(task.cells.names[row], seen.losses[task.cells.names[row]]) for row in rows]).encode()
+    )
+    roles = Roles(N="N", D="D", C="C", loss="loss", seed="seed")
+    runs = Runs(np.arange(len(rows)), values, roles, labels, f"cells of {task.spec.family}", digest.hexdigest())
+    return fit(FitSpec(law=task.spec.law, bootstrap=REFITS, seed=task.spec.seed), runs, suggested=True)
+
+
+def _confirmed(state: State, width: float) -> bool:
+    """Return whether the last round had a small interval too, or expected ``width``. Luck alone rarely does this."""
+    last = state.earlier[-1] if state.earlier else None
+    if last is None:
+        return False
+    twice = last.width is not None and last.width <= state.task.spec.enough
+    return twice or (last.promise is not None and last.kind == "round" and last.promise.agrees(width))
+
+
+def _ended(state: State, now: Present | None) -> Decision | None:
+    """Return a stop if the cap is reached or if no cell can be trained; otherwise None."""
+    if state.paused or state.left <= 0:
+        return _stop(state, now, "cap", "The cap is reached. Give a larger --cap to continue.")
+    if not state.free:
+        return _stop(state, now, "cells", "No cell of the grid is left that the cap can pay for."
+                     if math.isfinite(state.left) else "No cell of the grid is left.")  # fmt: skip
+    return None
+
+
+def _stop(state: State, now: Present | None, reason: Reason, why: str) -> Decision:
+    if now is None:
+        return state.decision(kind="stop", reason=reason, sentence=f"Stop. {why}")
+    text = f"Stop: {_interval(state, now.widths[0])}. {why}"
+    return state.decision(
+        kind="stop", reason=reason, sentence=text, width=finite(now.widths[0]), answer=now.plan.sentence
+    )
+
+
+def _start(state: State) -> Decision:
+    need, have = state.task.spec.fewest, len(state.known)
+    rows = spread(state.task.cells.candidates, state.known, state.free, state.missing, state.left)
+    if have < need:
+        why = f"because the law {state.task.spec.law} needs {need} finished cells and there are {have}"
+    else:
+        why = "because the finished cells have only one value of N or D"
+    return _spread(state, rows, "start", why)
+
+
+def _spread_more(state: State, why: str) -> Decision:
+    """Return more spread cells, because the finished cells give no answer; or a stop after ``TRIES`` such decisions."""
+    tries = 0
+    for one in reversed(state.earlier):
+        if one.kind != "approach":
+            break
+        tries += 1
+    if tries >= TRIES:
+        return _stop(state, None, "pays", f"After {tries} more rounds there is still no answer. {why}")
+    rows = spread(state.task.cells.candidates, state.known, state.free, state.task.max_cells, state.left)
+    return _spread(state, rows, "approach", "because the finished cells give no answer yet")
+
+
+def _spread(state: State, rows: Sequence[int], kind: Kind, why: str) -> Decision:
+    text = f"Train {_cells(state, rows)}, spread over N and D, {why}."
+    return state.training(rows, kind=kind, sentence=text)
+
+
+def _approach(state: State, fitted: Fit, why: str) -> Decision:
+    """Return cells that narrow the loss at a nearer budget, because the runs do not support the question yet.
+
+    If they do not support a nearer budget either, the cells are spread over N and D.
+    """
+    spec, largest = state.task.spec, float(np.max(fitted.data.ranges["C"][1]))
+    for budget in (largest * 10**decades for decades in NEARER):
+        if spec.budget is not None and budget >= spec.budget:
+            continue
+        try:
+            found = _advice(state, fitted, Question("budget", budget), state.spend)
+        except PlannerError:
+            continue
+        if not found.advice.pays:
+            break
+        rows, _ = _first(state, found)
+        text = (
+            f"The finished cells do not support {spec.quantity} yet. Train {_cells(state, rows)} that narrow the "
+            f"loss at {power10(budget)} FLOPs."
+        )
+        return state.training(rows, kind="approach", sentence=text)
+    return _spread_more(state, why)
+
+
+def _round(state: State, fitted: Fit, now: Present, small: bool) -> Decision:
+    """Return the next round of advised cells, or a stop if it does not pay.
+
+    Of the spends that are expected to reach the wanted interval, the smallest is used; otherwise all that is left. If
+    the interval is ``small`` already, the round checks it, so it is trained even if it does not pay.
+    """
+    task = state.task
+    try:
+        found = _advice(state, fitted, task.spec.question, state.spend)
+        reaching = [rung for rung in found.advice.ladder
+                    if rung.cost <= state.spend and rung.widths[0].expected <= task.spec.enough]  # fmt: skip
+        if reaching:
+            spend = min(min(reaching, key=lambda rung: (rung.cost, rung.spend)).spend, state.spend)
+            found = _advice(state, fitted, task.spec.question, spend)
+    except PlannerError as error:
+        return _stop(state, now, "pays", str(error))
+    if not (small or reaching or found.advice.pays):
+        return _stop(state, now, "pays", f"More cells would narrow it by less than {100 * PAYS:g} %.")
+    rows, then = _first(state, found)
+    shown = _interval(state, now.widths[0])
+    text = f"{shown[0].upper()}{shown[1:]}. Train {_cells(state, rows)}"
+    text += " to check this." if small else f": {percent(then.expected)} is then expected{_range(then)}."
+    promise = Promise(expected=finite(then.expected), low=finite(then.low), high=finite(then.high))
+    return state.training(
+        rows, kind="round", sentence=text, width=finite(now.widths[0]), promise=promise, answer=now.plan.sentence
+    )
+
+
+def _advice(state: State, fitted: Fit, question: Question, spend: float) -> NextCells:
+    """Return the advice on ``AHEAD`` rounds that together cost at most ``spend``."""
+    offered, most = state.task.cells.candidates.take(state.free), AHEAD * state.task.max_cells
+    return next_cells(fitted, question, TypedSpend(flops=spend), cells=most, rounds=AHEAD, candidates=offered)
+
+
+def _first(state: State, found: NextCells) -> tuple[list[int], Width]:
+    """Return the rows of the cells to train now, and the width that is expected after them.
+
+    They are the cells of as many planned rounds as one round can contain.
+    """
+    trained = list(accumulate(len(cells) for cells in found.advice.rounds))
+    last = max(sum(size <= state.task.max_cells for size in trained), 1) - 1
+    return list(found.rows[: trained[last]]), found.advice.after[last][0]
+
+
+def _interval(state: State, width: float) -> str:
+    shown = percent(width)
+    return f"{state.task.spec.quantity} is {'known to ' if math.isfinite(width) else ''}{shown}"
+
+
+def _range(width: Width) -> str:
+    text = between(width)
+    return f" ({text})" if text else ""
+
+
+def _cells(state: State, rows: Sequence[int]) -> str:
+    """Return the number of cells, their compute, and their expected device time if a cap makes it known."""
+    flops = float(state.task.cells.candidates.cost[list(rows)].sum())
+    text = f"{len(rows)} cell{'s' * (len(rows) != 1)} for {power10(flops)} FLOPs"
+    if state.task.cap is not None and math.isfinite(state.left) and state.left > 0:
+        hours = flops * (state.task.cap - state.spent[0]) / state.left
+        text += f" (about {duration(3600 * hours)} of device time)"
+    return text

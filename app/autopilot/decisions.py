@@ -1,0 +1,137 @@
+"""Decisions of an autopilot: which cells (training runs) are trained next and why, or why it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from isoplan.app.autopilot.specification import Specification
+from isoplan.engine.design.advice import Width
+from isoplan.engine.planning.answer.format import aligned
+from isoplan.engine.planning.next_cells.text import between, percent
+from isoplan.engine.quantities import duration, power10
+
+Kind = Literal["start", "approach", "round", "stop"]
+"""Kind of a decision: spread first cells, cells toward a question that the runs do not support yet, advised cells, or
+the end."""
+Reason = Literal["", "known", "pays", "cells", "cap", "failed"]
+"""Reason of a stop: the answer is known well enough, the next round does not pay, no affordable cell is left, the cap
+is reached, or all cells of a round failed."""
+NAMES: dict[str, str] = {"start": "start", "approach": "toward the answer", "round": "round"}
+STOPS: dict[Reason, str] = {
+    "known": "known well enough",
+    "pays": "does not pay",
+    "cells": "no cell left",
+    "cap": "cap reached",
+    "failed": "cells failed",
+}
+
+
+class Promise(BaseModel):
+    """An expected half width of the 68 % interval, in logarithms, and its range over simulated outcomes.
+
+    A value is None if it is not bounded or not simulated.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    expected: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def agrees(self, width: float) -> bool:
+        """Return whether a reached ``width`` lies in the simulated range."""
+        return self.low is not None and self.high is not None and self.low <= width <= self.high
+
+
+class Decision(BaseModel):
+    """One decision, with everything that it used and expects.
+
+    - ``table`` are the losses of the finished cells by name, in the order of the grid.
+    - ``width`` is the half width of the 68 % interval before the decision, in logarithms; None if the runs do not
+      support an answer yet or if it has no bound. ``promised`` is what the previous decision expected for it.
+    - ``cells`` are the names of the cells to train, in the order of training, and ``flops`` is their compute.
+    - ``promise`` is the expected width after their training.
+    - ``hours`` and ``spent`` are the device hours and the FLOPs of the cells of earlier decisions.
+    - ``sentence`` states the decision, and ``answer`` the present answer with its interval.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    number: int
+    kind: Kind
+    reason: Reason = ""
+    table: dict[str, float] = {}
+    width: float | None = None
+    promised: Promise | None = None
+    cells: tuple[str, ...] = ()
+    flops: float = 0.0
+    promise: Promise | None = None
+    hours: float = 0.0
+    spent: float = 0.0
+    sentence: str = ""
+    answer: str = ""
+
+
+def without_stop(decisions: Sequence[Decision]) -> tuple[Decision, ...]:
+    """Return the decisions without a final stop, from which an autopilot continues."""
+    return tuple(decisions[:-1] if decisions and decisions[-1].kind == "stop" else decisions)
+
+
+def as_table(decisions: Sequence[Decision]) -> str:
+    """Return the decisions as a table for a terminal."""
+    head = (
+        "",
+        "Decision",
+        "Runs",
+        "68 % interval",
+        "Expected before",
+        "Range",
+        "Cells",
+        "Compute so far",
+        "Time so far",
+    )
+    return "\n".join(aligned([head, *map(_row, decisions)]))
+
+
+def _row(one: Decision) -> tuple[str, ...]:
+    what = f"stop: {STOPS[one.reason]}" if one.kind == "stop" else NAMES[one.kind]
+    before = one.promised
+    expected = percent(before.expected) if before is not None and before.expected is not None else "-"
+    ranged = ""
+    if before is not None and before.expected is not None and before.low is not None and before.high is not None:
+        ranged = between(Width(before.expected, before.low, before.high))
+    return (
+        str(one.number),
+        what,
+        str(len(one.table)),
+        "-" if one.width is None else percent(one.width),
+        expected,
+        ranged or "-",
+        str(len(one.cells)) if one.cells else "-",
+        power10(one.spent) if one.spent else "-",
+        duration(3600 * one.hours) if one.hours else "-",
+    )
+
+
+def as_text(spec: Specification, decisions: Sequence[Decision]) -> str:
+    """Return the table of the decisions and the answer as text."""
+    if not decisions:
+        return f"The autopilot {spec.key[:8]} has made no decision yet."
+    last = decisions[-1]
+    closing = [last.sentence] if last.kind == "stop" else []
+    return "\n\n".join([as_table(decisions), *closing, *filter(None, [last.answer])])
+
+
+def to_json(spec: Specification, decisions: Sequence[Decision]) -> dict[str, object]:
+    """Return the JSON object that ``isoplan autopilot --json`` prints."""
+    last = decisions[-1] if decisions else None
+    return {
+        "schema": 1,
+        "autopilot": spec.key,
+        "specification": spec.model_dump(mode="json"),
+        "decisions": [one.model_dump(mode="json") for one in decisions],
+        "stopped": last.reason if last is not None else "",
+        "width": None if last is None else last.width,
+        "sentence": "" if last is None else last.answer or last.sentence,
+    }
