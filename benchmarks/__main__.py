@@ -47,6 +47,7 @@ NAMES = (
 )
 LONG = (
     "amplitudes_plans",
+    "autopilot",
     "calibration",
     "floors",
     "games",
