@@ -26,7 +26,7 @@ from isoplan.app.autopilot.specification import GridCells, Seen, Specification, 
 from isoplan.engine.design.candidates import listed_candidates
 from isoplan.engine.fitting.solver import kernels
 
-LOOPS, CELLS, CAP = 100, 4, 0.2
+LOOPS, CELLS, CAP = 50, 4, 0.2
 """Number of loops per truth and wanted interval, cells per round, and cap as a fraction of the target budget."""
 UNTIL = (0.02, 0.05)
 
