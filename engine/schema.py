@@ -131,6 +131,15 @@ class Roles(BaseModel):
         rows = [] if self.rows == "all" else [f"{self.rows} row of each run"]
         return "; ".join([*units, *formulas, *rows])
 
+    def of_cells(self, compute: ComputeRule) -> Roles:
+        """Return the mapping of the sizes alone, for cells (planned runs) with or without a loss.
+
+        ``compute`` gives C if no column contains it.
+        """
+        sizes = {name: getattr(self, name) for name in ("N", "D", "U", "C", "epochs")}
+        derived = {role: text for role, text in self.derived.items() if role in sizes}
+        return Roles(**sizes, compute=compute, conversions=self.conversions, derived=derived, copies_kept=True)
+
     def column(self, role: Role) -> str | None:
         """Return the name of the column with the role ``role``; None if no column has this role."""
         value = getattr(self, role.value, None)

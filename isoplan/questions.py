@@ -16,7 +16,6 @@ from isoplan.rules import check_runs, choose_rule
 
 if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule
-    from isoplan.engine.design.candidates import Candidates
     from isoplan.engine.schema import Curves, Runs
     from isoplan.tables import Table
 
@@ -59,11 +58,16 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
         if curves is not None:
             curves = _read_curves(curves, runs, values["map_curves"] or {}, used or fit.compute)
         files = {name: file_name(one) for name, one in chosen.items()}
-        candidates = values.get("candidates")
-        if candidates is not None:
-            candidates = _read_candidates(candidates, values["map_candidates"] or {}, used or fit.compute)
-        given = replace(given, rule=used, fits=chosen, files=files, curves=curves, candidates=candidates)
-        return question.answer(fit, given)
+        given = replace(given, rule=used, fits=chosen, files=files, curves=curves)
+        if values.get("candidates") is None:
+            if values.get("map_candidates"):
+                raise PlannerError("Option map_candidates: it needs the option candidates. Add it.")
+            return question.answer(fit, given)
+        from isoplan.engine.design.candidates import candidates_of, left_out
+
+        cells = _read_cells(values["candidates"], values["map_candidates"] or {}, used or fit.compute)
+        answer = question.answer(fit, replace(given, candidates=candidates_of(cells)))
+        return replace(answer, notes=(*answer.notes, *left_out(cells)))
 
     signed: Any = ask
     signed.__signature__ = signature
@@ -114,13 +118,16 @@ def _read_curves(
     return read_curves(curves, runs, roles)
 
 
-def _read_candidates(cells: Runs | Table, roles: Mapping[str, str], rule: ComputeRule) -> Candidates:
+def _read_cells(cells: Runs | Table, roles: Mapping[str, str], rule: ComputeRule) -> Runs:
     """Return the cells of a table, whose C is computed by ``rule`` if no column contains it."""
-    from isoplan.engine.design.candidates import candidates_of
     from isoplan.engine.schema import Runs
-    from isoplan.tables import read_table
+    from isoplan.engine.store.files.table_files import read_cells
+    from isoplan.tables import as_source, python_names
 
-    return candidates_of(cells if isinstance(cells, Runs) else read_table(cells, roles, compute=rule))
+    if isinstance(cells, Runs):
+        return cells
+    with python_names():
+        return read_cells(as_source(cells), roles, rule)
 
 
 def _document(question: PlannerQuestion) -> str:

@@ -71,13 +71,13 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
         candidates = None if cells is None else cells.candidates
         given = replace(given, rule=used, fits=fits, files=files, group=group, curves=curves, candidates=candidates)
         answer = question.answer(fit, given)
-        if cells is not None:
-            cells.write(answer.rows)
         asked: Format = "json" if as_json else form
         if asked == "text":
             say(answer.text)
         else:
             say_as(asked, answer.text, answer.file, answer.warnings)
+        if cells is not None:
+            cells.write(answer.rows)
 
     command.__name__, command.__doc__ = question.command_name, question.summary
     return command

@@ -93,12 +93,29 @@ def listed_candidates(
     return Candidates(sizes, cost, cost, row, settings)
 
 
-def candidates_of(runs: Runs) -> Candidates:
-    """Return the cells with the sizes of ``runs``. Raises PlannerError if the runs have no N, D or C."""
+def candidates_of(cells: Runs) -> Candidates:
+    """Return the sizes of ``cells``, the rows of a table, as candidates.
+
+    Raises PlannerError if N, D or C is missing, or if a column that seems to contain it is not read.
+    """
     for role in ("N", "D", "C"):
-        if runs.lacks(role):
-            raise PlannerError(f"Candidates: no column contains {role}. Name it {role}, or map it.")
-    return listed_candidates(runs["N"], runs["D"], runs["C"], runs.ids)
+        if role in cells.withheld:
+            raise PlannerError(
+                f"Candidates: the column of {role} is not read, because its unit is unknown or some cells are not "
+                f"numbers. Write {role} as plain numbers{', in FLOPs' if role == 'C' else ''}."
+            )
+        if role not in cells:
+            raise PlannerError(f"Candidates: no column contains {role}. Name a column {role}, or map it.")
+    if not len(cells):
+        raise PlannerError("Candidates: no row has positive numbers in N, D and C. Correct the table.")
+    return listed_candidates(cells["N"], cells["D"], cells["C"], cells.ids)
+
+
+def left_out(cells: Runs) -> tuple[str, ...]:
+    """Return a note on the rows of a table of candidates that are not used; () if all rows are used."""
+    count = len(cells.left_out.ids)
+    rows = f"{count:,} row{' is' if count == 1 else 's are'}"
+    return (f"{rows} not used as candidates, because N, D or C is not a positive number.",) if count else ()
 
 
 def _refuse(wrong: Bools, why: str, row: Ints | None = None) -> None:

@@ -46,21 +46,24 @@ class ListedCells:
     out: Path | None = None
 
     def write(self, rows: Sequence[int]) -> None:
-        """Write the cells at ``rows`` to the file ``out``, if there is one. Without rows, nothing is written.
+        """Write the cells at ``rows`` to the file ``out``, if there is one.
 
-        Raises PlannerError if the file cannot be written.
+        Raises PlannerError if there are no rows, or if the file cannot be written.
         """
         from isoplan.trainers.grid import write_grid
 
         if self.out is None or self.of_family is None:
             return
         if not rows:
-            note([f"{self.out} is not written, because no cell is worth its cost."])
-            return
+            raise PlannerError(f"{self.out} is not written, because this spend does not pay. Change the spend.")
         try:
             self.out.write_text(write_grid(self.of_family.chosen(rows)), encoding="utf-8")
         except OSError as error:
-            raise PlannerError(f"--out cannot write {self.out} ({error.strerror}): choose another file.") from None
+            raise _cannot_write(self.out, error.strerror or "") from None
+
+
+def _cannot_write(out: Path, why: str) -> PlannerError:
+    return PlannerError(f"--out cannot write {out} ({why}): choose another file.")
 
 
 def options(cells: CellsInput) -> Iterator[inspect.Parameter]:
@@ -79,30 +82,39 @@ def read_listed(texts: Mapping[str, Any], rule: ComputeRule) -> ListedCells | No
     table, grid, out = texts[CANDIDATES], texts[GRID], texts[OUT]
     if table is not None and grid is not None:
         raise PlannerError("--candidates and --grid both list the cells to choose from: keep one.")
-    if out is not None and grid is None:
-        raise PlannerError("--out writes cells of a grid: add --grid, the grid to choose from.")
+    for option, of in ((OUT, GRID), (WORKSPACE, GRID), (ROLES, CANDIDATES)):
+        if texts[option] and texts[of] is None:
+            names = [f"--{name.replace('_', '-').removesuffix('-file')}" for name in (option, of)]
+            raise PlannerError(f"{names[0]} needs {names[1]}: add {names[1]}.")
     if table is not None:
         return ListedCells(_read_table(table, texts[ROLES], rule))
     if grid is None:
         return None
-    found = _read_grid(grid, texts[WORKSPACE])
+    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise _cannot_write(out, "not a file in an existing folder")
+    found = _read_grid(grid, texts[WORKSPACE], rule)
     return ListedCells(found.candidates, found, out)
 
 
 def _read_table(file: Path, roles: list[str] | None, rule: ComputeRule) -> Candidates:
-    from isoplan.engine.design.candidates import candidates_of
+    from isoplan.engine.design.candidates import candidates_of, left_out
+    from isoplan.engine.store.files.table_files import read_cells
 
-    runs = reading.read_table(file, reading.read_map(roles or []), ("", ""), "", rule, repeats="all")
-    note(runs.notes)
-    return candidates_of(runs)
+    cells = read_cells(file, reading.read_map(roles or []), rule)
+    candidates = candidates_of(cells)
+    note(left_out(cells))
+    return candidates
 
 
-def _read_grid(file: Path, workspace: Path | None) -> FamilyCells:
+def _read_grid(file: Path, workspace: Path | None, rule: ComputeRule) -> FamilyCells:
     from isoplan.app.candidate_cells import cells_of_grid
     from isoplan.app.workspace import default_folder
+    from isoplan.trainers.backend.queue.cells import Queue
     from isoplan.trainers.families import find_family
     from isoplan.trainers.grid import open_grid
 
     root = workspace or default_folder()
     grid = open_grid(file, root)
-    return cells_of_grid(grid, find_family(grid.family, root))
+    found = cells_of_grid(grid, find_family(grid.family, root), Queue(root).scan(), rule)
+    note(found.notes)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +12,17 @@ from isoplan.app.candidate_cells import FamilyCells, cells_of_family
 from isoplan.app.cell_service import queue_of
 from isoplan.app.views.planning.nearer_cells import family_of_runs
 from isoplan.app.views.training import costs, permission, standing
-from isoplan.app.views.widgets.cache import runs_of
-from isoplan.app.views.widgets.inputs import named_blank, words
-from isoplan.app.views.widgets.parts import distinct, plural
-from isoplan.app.views.widgets.state import table_of_fit
-from isoplan.engine.design.candidates import Candidates, candidates_of
+from isoplan.app.views.widgets.cache import HASHED, runs_behind
+from isoplan.app.views.widgets.inputs import words
+from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
+from isoplan.app.views.widgets.state import choose_named, table_of_fit
+from isoplan.engine.design.candidates import Candidates, candidates_of, left_out
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.questions.declaration import CellsInput
-from isoplan.engine.schema import Role
+from isoplan.engine.schema import Role, Roles, Runs
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables import snapshots, tables
 from isoplan.trainers.backend.queue.sweep import Cap, launch
 from isoplan.trainers.backend.store.files import writing
 from isoplan.trainers.cell import Cell, Family
@@ -30,9 +30,10 @@ from isoplan.trainers.families import main_fields
 from isoplan.trainers.grid import write_grid
 from isoplan.trainers.ranges import Value, kind_of
 
-GRID = "any N and D"
-TEXT = 60
-"""Maximum number of characters of the name of a source."""
+TRAINED, GRID = "trained", "grid"
+"""Keys of two sources in the link: the family that trained the runs, and a grid over N and D."""
+LONGEST = 60
+"""Maximum number of characters of the name of a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,64 +51,96 @@ def choose(db: Database, fit: Fit, source: CellsInput) -> ListedCells | None:
     The first option is the family that trains runs like those of ``fit``, if there is one.
     """
     family = family_of_runs(db, fit.hash)
-    own = None if family is None else _trained(fit.hash, family.version, str(db.folder), db, fit, family)
-    listed = {one.id: one for one in tables.all(db) if not one.read_only and _has_sizes(db, one.id)}
-    names = distinct({key: one.name for key, one in listed.items()})
-    named = {key: f"cells of {name}"[:TEXT] for key, name in names.items()}
-    trained = f"cells of the trainer {family.title}" if family is not None and own is not None else ""
+    own = None if family is None else _cells_like(db, fit, family)
+    found = {one.id: one for one in tables.all(db) if not one.read_only}
+    roles = {key: tables.roles(db, key) for key in found}
+    listed = distinct({key: one.name[:LONGEST] for key, one in found.items() if _has_sizes(roles[key])})
+    trained = {TRAINED: f"cells of the trainer {family.title}"} if family is not None and own is not None else {}
+    names = {**trained, GRID: "any N and D", **{key: f"cells of {name}" for key, name in listed.items()}}
     words("from")
-    chosen = named_blank(source.label, [*filter(None, [trained]), GRID, *named.values()], source.link, 260)
-    if own is not None and chosen == trained:
+    chosen = choose_named(source.label, names, source.link, next(iter(names)), width=260, label_visibility="collapsed")
+    if chosen == TRAINED and own is not None:
         return ListedCells(own.candidates, family, own)
-    key = next((key for key, name in named.items() if name == chosen), None)
-    return None if key is None else ListedCells(candidates_of(runs_of(db, listed[key], "")[1]))
+    if chosen not in found:
+        return None
+    mapping = roles[chosen].of_cells(fit.compute)
+    cells = _cells_in((chosen, found[chosen].rows, mapping.model_dump_json()), db, mapping)
+    for note in left_out(cells):
+        st.caption(escape_markdown(note))
+    return ListedCells(candidates_of(cells))
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _trained(
-    fit_hash: str, version: str, folder: str, _db: Database, _fit: Fit, _family: Family[Any]
-) -> FamilyCells | None:
-    """Return the cells of a family, from the smallest run of a fit, with the settings that all its runs share."""
-    smallest = {name: _fit.data.ranges[name][0] for name in ("N", "D") if name in _fit.data.ranges}
-    return cells_of_family(_family, fixed_fields(_db, _fit, _family), smallest)
-
-
-def _has_sizes(db: Database, table: str) -> bool:
+def _has_sizes(roles: Roles) -> bool:
     """Return whether a table has N, and D or C."""
-    roles = tables.roles(db, table)
     return bool(roles.column(Role.N) and (roles.column(Role.D) or roles.column(Role.C)))
 
 
-def fixed_fields(db: Database, fit: Fit, family: Family[Any]) -> Mapping[str, Value]:
-    """Return the fields of ``family`` that have the same value in all runs of the table of ``fit``.
+@st.cache_resource(max_entries=16, show_spinner="Reading the cells", hash_funcs=HASHED)
+def _cells_in(version: tuple[str, int, str], db: Database, _roles: Roles) -> Runs:
+    """Return the sizes in a table; ``version`` contains its id, its number of rows and its mapping."""
+    return snapshots.runs(db, snapshots.take(db, version[0], _roles))
+
+
+def _cells_like(db: Database, fit: Fit, family: Family[Any]) -> FamilyCells | None:
+    """Return cells of ``family`` from the smallest run of ``fit`` that are neither runs of the fit nor in the queue."""
+    runs = runs_behind(db, fit)
+    known = set() if runs is None else set(map(str, runs.labels.get("run", ())))
+    if db.folder is not None:
+        known |= set(standing.look(queue_of(db.folder)).records)
+    table = table_of_fit(db, fit.hash)
+    columns = () if table is None else tables.columns(db, table)
+    return _cells_of(family.version, fit, frozenset(known), family, columns, runs)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=HASHED)
+def _cells_of(
+    version: str, fit: Fit, known: Collection[str], _family: Family[Any], _columns: Sequence[Column], _runs: Runs | None
+) -> FamilyCells | None:
+    smallest = {name: fit.data.ranges[name][0] for name in ("N", "D") if name in fit.data.ranges}
+    fixed = {} if _runs is None else fixed_fields(_columns, _runs, _family)
+    return cells_of_family(_family, fixed, smallest, known)
+
+
+def fixed_fields(columns: Sequence[Column], runs: Runs, family: Family[Any]) -> Mapping[str, Value]:
+    """Return the fields of ``family`` that have the same value in all ``runs`` of a table with these ``columns``.
 
     Fields with their default values, the two main fields and the fields of all families are left out.
     """
-    key, left_out = table_of_fit(db, fit.hash), {*main_fields(family), *Cell.model_fields}
-    fields = {name: about for name, about in family.cell.model_fields.items() if name not in left_out}
-    found = dict[str, Value]()
-    for column in tables.columns(db, key) if key is not None else ():
-        value = _only_value(column)
-        if column.name not in fields or value is None:
-            continue
-        value = int(value) if kind_of(fields[column.name]) == "integer" else value
-        if value != fields[column.name].default:
-            found[column.name] = value
+    left, found = {*main_fields(family), *Cell.model_fields}, dict[str, Value]()
+    texts = {column.name: text for column in columns if (text := _only_value(column))}
+    for name, category in runs.categories.items():
+        if len(category.counts) == 1:
+            texts[name] = next(iter(category.counts))
+    for name, about in family.cell.model_fields.items():
+        if name not in left and texts.get(name):
+            value = _parse(texts[name], kind_of(about))
+            found |= {name: value} if value != about.default else {}
     return found
 
 
-def _only_value(column: Column) -> float | str | None:
-    """Return the value of a column without empty cells in which all cells are equal; otherwise None."""
+def _only_value(column: Column) -> str:
+    """Return the value of a column whose cells are all equal, as text; "" for any other column."""
     if column.missing or column.infinite:
-        return None
+        return ""
     if column.kind == "number":
-        return column.minimum if column.minimum == column.maximum else None
-    return column.examples[0] if column.distinct == 1 and len(column.examples) == 1 else None
+        return repr(column.minimum) if column.minimum == column.maximum else ""
+    return column.examples[0] if column.distinct == 1 and len(column.examples) == 1 else ""
+
+
+def _parse(text: str, kind: str) -> Value:
+    """Return the value of a field of this kind in the ``text`` of a table cell."""
+    if kind == "boolean":
+        return text.lower() in ("true", "1")
+    return int(float(text)) if kind == "integer" else float(text) if kind == "number" else text
 
 
 def offer(db: Database, cells: ListedCells, rows: Sequence[int]) -> None:
     """Show the estimate for the cells at ``rows`` and the button that trains them, if Isoplan can train them."""
-    if cells.family is None or cells.of_family is None or not rows or db.folder is None or permission.why_not():
+    if cells.family is None or cells.of_family is None or not rows:
+        return
+    if reason := permission.why_not():
+        st.caption(f":material/block: {escape_markdown(reason)}")
+    if reason or db.folder is None:
         return
     queue, family, grid = queue_of(db.folder), cells.family, cells.of_family.chosen(rows)
     text = write_grid(grid)

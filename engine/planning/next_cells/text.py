@@ -179,6 +179,7 @@ def to_json(found: NextCells) -> dict[str, Any]:
         {
             "round": i + 1,
             **({} if at.row is None else {"row": int(at.row[c])}),
+            **({} if at.settings is None else {"settings": str(at.settings[c])}),
             **{"N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.compute[c])},
         }
         for i, part in enumerate(advice.rounds)
@@ -237,7 +238,10 @@ def document(
         for axis, unit in (("N", "parameters"), ("D", sample_unit(found.fit))):
             lines.append((f"Cell {position}: {axis}", Quantity(float(at.columns[axis][cell]), unit=unit)))
         lines.append((f"Cell {position}: compute", Quantity(float(at.compute[cell]), unit="FLOPs")))
-    notes = (*filter(None, [law_test_sentence(found)]), f"Compute rule: {found.plan.compute.text}.")
+    places = ((f"Cell {i}", *_place(at, cell)) for i, cell in enumerate(found.advice.cells, 1))
+    named = "row" if at.settings is None else "settings"
+    listed = () if at.row is None else tuple(f"{cell}: {named} {place}." for cell, place in places)
+    notes = (*filter(None, [law_test_sentence(found)]), *listed, f"Compute rule: {found.plan.compute.text}.")
     notes = (*notes, *warned(found.plan.warnings))
     return Document(
         sentence(found), tuple(lines), notes, to_json(found), _script(found, options, fit, group, candidates)

@@ -151,6 +151,18 @@ def open_table(
         yield OpenTable(known, roles, info.notes, read)
 
 
+def read_cells(
+    path: Path | TableBytes, mapping: Mapping[str, str] | None = None, compute: ComputeRule | None = None
+) -> Runs:
+    """Read the sizes of cells (planned training runs) of a table file: N, D and C, with or without a loss.
+
+    ``mapping`` is used as in ``read_runs``. ``compute`` gives C if no column contains it. Raises PlannerError for the
+    same reasons as ``read_runs``.
+    """
+    with open_table(path, mapping, rows="all") as table:
+        return table.read(table.roles.of_cells(compute or ComputeRule()))
+
+
 def read_curves(
     path: Path | TableBytes, runs: Runs, mapping: Mapping[str, str] | None = None, extra: tuple[str, ...] = ()
 ) -> Curves:

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from isoplan.app.views.planning.listed_cells import GRID, fixed_fields
+from isoplan.app.views.planning.listed_cells import fixed_fields
+from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.data.catalogue import TRAINED, path
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.quantities import as_typed
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
@@ -18,10 +20,11 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import read_sweeps
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import cells, parse_grid
-from tests.app.views.conftest import Open, told
+from tests.app.views.conftest import Open, told, written
 
-JETS = "cells of the trainer Jet tagger"
-OWN = b"N,D\n2e4,1e5\n1e5,3e5\n1e5,3e6\n3e5,3e6\n"
+JETS, GRID = "cells of the trainer Jet tagger", "any N and D"
+OWN = b"N,D,loss\n2e4,1e5,\n1e5,3e5,0.9\n1e5,3e6,\n3e5,3e6,\n-1,3e6,\n"
+"""A row with a loss, three without, and one that is no cell."""
 FAR = {"question": "Next cells", "budget": "3e13", "spend": "20 %", "max_cells": "4"}
 
 
@@ -46,16 +49,19 @@ def test_the_cells_of_the_trainer_are_the_default(db: Database, law: Fit, open_p
     at = open_page("plan", fit=law.hash, **FAR)
     assert told(at) == ""
     assert choice(at) == [JETS, GRID]
-    assert fixed_fields(db, law, find_family("jets", Path())) == {"schedule": "cosine"}
+    columns, runs = tables.columns(db, tables.all(db)[0].id), runs_behind(db, law)
+    assert runs is not None
+    assert fixed_fields(columns, runs, find_family("jets", Path())) == {"schedule": "cosine"}
 
 
 def test_cells_of_another_table_are_offered_and_keep_their_rows(db: Database, law: Fit, open_page: Open) -> None:
-    tables.add(db, OWN, "candidates.csv")
-    at = open_page("plan", fit=law.hash, candidates="cells of candidates.csv", **FAR)
+    table_id = tables.add(db, OWN, "candidates.csv").id
+    at = open_page("plan", fit=law.hash, candidates=table_id, **FAR)
     assert told(at) == ""
     assert choice(at) == [JETS, GRID, "cells of candidates.csv"]
     (table,) = (one.value for one in at.table if "Row" in one.value.columns)
     assert set(table["Row"]) <= {"0", "1", "2", "3"}
+    assert "1 row is not used as candidates" in written(at)
     assert not [button for button in at.button if button.label.startswith("Train ")]
 
 
@@ -74,7 +80,7 @@ def test_one_click_trains_the_chosen_cells(root: Path, law: Fit, open_page: Open
     assert min(size.N or 0 for size in sizes) >= law.data.ranges["N"][0]
     assert min(size.D or 0 for size in sizes) >= law.data.ranges["D"][0]
     settings = [cell.model_dump() for cell in made]
-    assert list(table["Settings"]) == [f"width {one['width']}, jets {one['jets']}" for one in settings]
+    assert list(table["Settings"]) == [f"width {one['width']}, jets {as_typed(one['jets'])}" for one in settings]
     assert {one["schedule"] for one in settings} == {"cosine"}
     assert set(Queue(root).scan()) == set(sweep.cells)
     flops = [size.C for size in sizes]

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import isoplan as ip
+from isoplan.app.candidate_cells import cells_of_family, cells_of_grid
 from isoplan.engine.design.candidates import candidates_of, listed_candidates
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, to_json
@@ -19,8 +20,10 @@ from isoplan.engine.planning.next_cells.answer import next_cells
 from isoplan.engine.planning.next_cells.text import as_text
 from isoplan.engine.planning.next_cells.typed import TypedSpend
 from isoplan.engine.planning.scenario.limits import Question
+from isoplan.engine.quantities import as_typed
+from isoplan.trainers.cell import cell_name
 from isoplan.trainers.families import find_family
-from isoplan.trainers.grid import cells, read_grid
+from isoplan.trainers.grid import cells, parse_grid, read_grid, with_value, write_grid
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.app.terminal.conftest import run as run
 from tests.engine.design.tables import fitted, table
@@ -113,16 +116,66 @@ def test_the_chosen_cells_of_a_grid_are_written_as_a_grid(file: Path, tmp_path: 
     assert [every[one["row"]] for one in printed["next_cells"]] == chosen
     assert all(cell.model_dump()["batch"] == 64 for cell in chosen)
     shown, first = run("next", file, *options).out, chosen[0].model_dump()
-    assert f"width {first['width']}, samples {first['samples']}" in shown
+    assert f"width {first['width']}, samples {as_typed(first['samples'])}" in shown
+
+
+def test_planned_cells_need_no_loss_and_the_rule_gives_their_compute(
+    law: Fit, file: Path, tmp_path: Path, run: Run
+) -> None:
+    half = pd.DataFrame({"N": N, "D": D, "loss": np.where(np.arange(len(N)) % 2, 1.0, np.nan), "status": "queued"})
+    half.loc[0, "N"] = -1.0
+    path = tmp_path / "half.csv"
+    half.to_csv(path, index=False)
+    answer = ip.next_cells(law, budget=1e16, spend="20 %", candidates=half, rule="6npND", n_p=2)
+    at = answer.result.advice.candidates
+    assert at.row.tolist() == list(range(1, len(N)))
+    assert at.compute == pytest.approx(12 * N[1:] * D[1:])
+    assert answer.notes == ("1 row is not used as candidates, because N, D or C is not a positive number.",)
+    told = run("next", file, "--budget", "1e16", "--spend", "20%", "--candidates", path)
+    assert answer.notes[0] in told.err
+    with pytest.raises(PlannerError, match="map_candidates: it needs the option candidates"):
+        ip.next_cells(law, budget=1e16, map_candidates={"N": "a"})
+
+
+def test_cells_in_the_queue_are_left_out_and_a_single_cell_is_written_whole(tmp_path: Path) -> None:
+    family = find_family("teacher-student", tmp_path)
+    grid = parse_grid(GRID, tmp_path)
+    first, *others = cells(grid, family)
+    found = cells_of_grid(grid, family, {cell_name(family, first)})
+    assert found.notes == ("1 of 8 cells of the grid are in the queue or finished. They are left out.",)
+    assert cells(parse_grid(write_grid(found.chosen(range(7))), tmp_path), family) == others
+    with pytest.raises(PlannerError, match="all 8 cells of the grid are in the queue or finished"):
+        cells_of_grid(grid, family, {cell_name(family, cell) for cell in (first, *others)})
+    alone = parse_grid(write_grid(cells_of_grid(with_value(grid, "width", 8), family).chosen([0])), tmp_path)
+    assert cells(alone, family) == [first]
+    single = with_value(with_value(grid, "width", 8), "samples", 1_000_000)
+    assert cells(parse_grid(write_grid(cells_of_grid(single, family).chosen([0])), tmp_path), family) == [first]
+
+
+def test_trained_cells_of_a_family_get_another_seed(tmp_path: Path) -> None:
+    family = find_family("teacher-student", tmp_path)
+    every = cells_of_family(family, {}, {"N": 1e3, "D": 1e5})
+    assert every is not None
+    first = cells(every.chosen([0]), family)[0]
+    again = cells_of_family(family, {}, {"N": 1e3, "D": 1e5}, {cell_name(family, first)})
+    assert again is not None
+    assert cells(again.chosen([0]), family)[0] == first.model_copy(update={"seed": 1})
+    assert [part.get("seed") for part in again.parts[1:]] == [None] * (len(again.parts) - 1)
+    assert again.candidates.compute == pytest.approx(every.candidates.compute)
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
         (("--candidates", "CELLS", "--grid", "GRID"), "--candidates and --grid both list the cells"),
-        (("--candidates", "CELLS", "--out", "x.toml"), "--out writes cells of a grid: add --grid"),
+        (("--candidates", "CELLS", "--out", "x.toml"), "--out needs --grid: add --grid."),
         (("--candidates", "CELLS", "--sizes", "1e5..1e6"), "Leave out the ranges or the list"),
-        (("--candidates", "BARE"), "Candidates: no column contains D. Name it D, or map it."),
+        (("--candidates", "BARE"), "Candidates: no column contains D. Name a column D, or map it."),
+        (("--candidates", "TEXT"), "Candidates: the column of N is not read"),
+        (("--candidates", "NONE"), "Candidates: no row has positive numbers in N, D and C"),
+        (("--map-candidates", "N=a"), "--map-candidates needs --candidates: add --candidates."),
+        (("--grid", "GRID", "--out", "FOLDER"), "not a file in an existing folder"),
+        (("--grid", "GRID", "--budget", "1e9", "--spend", "50%", "--out", "x.toml"), "These runs support plans"),
         (("--candidates", "nowhere.csv"), "There is no file nowhere.csv"),
         (("--candidates", "CELLS", "--spend", "1e9"), "do not pay for the cheapest candidate"),
         (("--grid", "GRID", "--out", "nowhere/x.toml"), "--out cannot write nowhere/x.toml"),
@@ -134,8 +187,11 @@ def test_a_list_that_cannot_be_used_is_one_sentence(
     grid, bare = tmp_path / "grid.toml", tmp_path / "bare.csv"
     grid.write_text(GRID)
     bare.write_text("N,width\n1e5,3\n")
-    places = {"CELLS": str(listed), "GRID": str(grid), "BARE": str(bare)}
-    given = [places.get(text, text) for text in options]
+    text, none = tmp_path / "text.csv", tmp_path / "none.csv"
+    text.write_text("N,D\n1e5,1e7\nbig,1e7\n")
+    none.write_text("N,D\n1e5,\n,1e7\n")
+    places = {"CELLS": listed, "GRID": grid, "BARE": bare, "TEXT": text, "NONE": none, "FOLDER": tmp_path}
+    given = [str(places.get(option, option)) for option in options]
     one_sentence(run("next", file, "--budget", "1e16", "--spend", "20%", *given), why)
 
 
