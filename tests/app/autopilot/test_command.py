@@ -117,7 +117,11 @@ def test_nothing_is_shown_before_the_first_decision(run: Run, root: Path) -> Non
         (GRID, ("--budget", "1e8", "--cap", "5 EUR"), "give the option --hour-price too"),
         (GRID, ("--budget", "1e8", "--law", "nothing"), "nothing"),
         (GRID + "rate = [0.01, 0.02]\n", ("--budget", "1e8"), "Grid: rate differs between cells of equal N and D"),
-        ('family = "bare"\n[cell]\nk = "1..20 x 20"\n', ("--budget", "1e8"), "N, D or C of cell 0 of the family bare"),
+        (
+            'family = "bare"\n[cell]\nk = "1..20 x 20"\n',
+            ("--budget", "1e8"),
+            "the family bare does not know N of a cell",
+        ),
     ],
 )
 def test_errors_are_one_sentence(run: Run, root: Path, grid: str, options: tuple[str, ...], why: str) -> None:
