@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from isoplan.app.autopilot.decisions import Decision
 from isoplan.app.autopilot.specification import Specification
+from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.heartbeat import hold_lock
 
-AUTOPILOTS, SPEC, DECISIONS = "autopilots", "spec.json", "decisions.jsonl"
+AUTOPILOTS, SPEC, DECISIONS, LOCK = "autopilots", "spec.json", "decisions.jsonl", "lock"
 
 
 def folder_of(root: Path, spec: Specification) -> Path:
     """Return the folder of an autopilot in the workspace ``root``."""
     return root / AUTOPILOTS / spec.key
+
+
+@contextmanager
+def only_here(root: Path, spec: Specification) -> Iterator[None]:
+    """Hold the lock of an autopilot for the block. Raises PlannerError if another process holds it."""
+    folder = folder_of(root, spec)
+    with files.room(root):
+        folder.mkdir(parents=True, exist_ok=True)
+    with hold_lock(folder / LOCK) as got:
+        if not got:
+            raise PlannerError("This autopilot runs in another process: wait for it, or stop it with Ctrl+C there.")
+        yield
 
 
 def read_decisions(root: Path, spec: Specification) -> tuple[Decision, ...]:

@@ -59,7 +59,7 @@ def autopilot(
     from isoplan.app.autopilot.queue_cells import look_at_cells
     from isoplan.app.autopilot.rounds import run_rounds
     from isoplan.app.autopilot.specification import Specification, Task, check_task, read_grid_cells
-    from isoplan.app.autopilot.stored_decisions import keep_decisions, read_decisions
+    from isoplan.app.autopilot.stored_decisions import keep_decisions, only_here, read_decisions
     from isoplan.app.workspace import default_folder
 
     limit = read_cap(cap, hour_price)
@@ -94,7 +94,9 @@ def autopilot(
     def train(decision: Decision) -> None:
         _train(root, family, of_family, found, decision, limit)
 
-    done = run_rounds(task, made, lambda: look_at_cells(root, found.names), train, keep)
+    with only_here(root, spec):
+        made = read_decisions(root, spec)
+        done = run_rounds(task, made, lambda: look_at_cells(root, found.names), train, keep)
     say_json(texts.to_json(spec, done)) if as_json else say(texts.as_text(spec, done))
     if done[-1].reason != "known":
         raise typer.Exit(1)
@@ -128,7 +130,7 @@ def _about(found: GridCells, made: tuple[Decision, ...], limit: Cap, spec: Speci
     count = len(found.names)
     text = f"Autopilot {spec.key[:8]}: {spec.quantity} until ± {100 * spec.until:g} %, from {count:,} cells"
     text += f", at most {limit.text}." if limit.text else ", without a cap."
-    return f"{text} It continues after {len(made)} decisions." if made else text
+    return f"{text} It continues after {len(made)} decision{'s' * (len(made) > 1)}." if made else text
 
 
 def _train(
