@@ -37,7 +37,7 @@ def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
     not overfit more often among all runs.
     """
     if s.spec.fixed:
-        raise PlannerError("The law threshold does not support fixed parameters. Leave them free.")
+        raise PlannerError("The law 'threshold' does not support fixed parameters. Leave them free.")
     over = _labels(s)
     x, centre, scale = _basis(s)
     best = logistic(x, over, s.weight[None])
@@ -119,7 +119,7 @@ def _labels(s: Sample) -> NDArray[np.float64]:
     bad = np.flatnonzero(~np.isin(over, (0.0, 1.0)))
     if bad.size:
         raise PlannerError(
-            f"The law threshold needs training curves, or a column with 1 for runs that overfit and 0 for others: "
+            f"The law 'threshold' needs training curves, or a column with 1 for runs that overfit and 0 for others: "
             f"{name} is {over[bad[0]]:g} in row {s.runs.ids[bad[0]]}."
         )
     n, count = len(s), int(over.sum())

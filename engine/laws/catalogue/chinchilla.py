@@ -67,7 +67,7 @@ CHINCHILLA = Law(
         Param("beta", 0.0, 5.0, "", "exponent of data", r"\beta"),
     ),
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.3; jets, eq. 1; behavioural, eq. 13",
-    needs="N, D and loss, with N and D varied against each other: at least six runs, three values of each.",
+    needs="N, D and loss, of at least six runs in which N and D vary independently, with three values of each.",
     frontier=frontier,
     least_compute=least_compute,
     samples=samples,

@@ -80,7 +80,7 @@ KAPLAN = FormulaLaw(
         Param("alpha_D", SMALLEST, 5.0, "", "exponent of data at infinite model size", r"\alpha_D"),
     ),
     reference="Kaplan et al. 2020, arXiv:2001.08361, eq. 1.5",
-    needs="N, D and loss, with N and D varied against each other: at least five runs. "
+    needs="N, D and loss of at least five runs in which N and D vary independently. "
     "The fit uses the best of 64 starts.",
     estimator="formula",
     formula=FORMULA,

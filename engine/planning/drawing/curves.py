@@ -200,7 +200,9 @@ def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
 
 def _needs_plane(fit: Fit) -> None:
     if set(fit.law.axes) != {"N", "D"}:
-        raise PlannerError(f"The law {fit.law.name} is not a surface over N and D: fit chinchilla to see a surface.")
+        raise PlannerError(
+            f"The law {fit.law.name} is not a surface over N and D: fit the law 'chinchilla' to see a surface."
+        )
 
 
 def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:

@@ -34,7 +34,7 @@ def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
     if law.frontier is None:
         raise PlannerError(
             f"A law on {' and '.join(law.axes)} alone does not determine how to spend a budget: ask for a target loss, "
-            "or fit chinchilla, isoflop or a law on C."
+            "or fit the law 'chinchilla' or 'isoflop', or a law on C."
         )
     closed = rule.proportional or not _two_axes(law)
     with np.errstate(all="ignore"):  # a vanished term gives NaN, which the caller reports
@@ -48,7 +48,8 @@ def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> 
     """
     if law.least_compute is None:
         raise PlannerError(
-            f"The law {law.name} does not determine the cost of a target: fit chinchilla, isoflop or power."
+            f"The law {law.name} does not determine the cost of a target: fit the law 'chinchilla', "
+            "'isoflop' or 'power'."
         )
     closed = rule.proportional or not _two_axes(law)
     with np.errstate(all="ignore"):

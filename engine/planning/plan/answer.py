@@ -312,7 +312,7 @@ def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
     else:
         uses = f"uses {count(float(D))} of the {count(limits.unique)} unique {unit}, each once"
     text = (
-        f"The law {fit.law.name} does not describe repeated {unit}, so the plan has no second epoch: it {uses}. Fit "
-        "data-constrained to plan with more epochs."
+        f"The law {fit.law.name} does not describe repeated {unit}, so the plan has no second epoch: it {uses}. To "
+        "plan with more epochs, fit the law 'data-constrained'."
     )
     return (FitWarning(UNCREDITED, text),)

@@ -54,7 +54,7 @@ def reached(prices: Prices, N: float) -> Prices:
     if not machine.assumed:
         return prices
     # The final N of the plan may be smaller than this N, by at most the relative error SETTLED. Compute the utilisation
-    # from the smallest possible N, so that the planned model reaches it.
+    # from the smallest possible N. The planned model then has at least this utilisation.
     share = UTILISATION * min(math.sqrt((1 - SETTLED) * N / machine.device.least), 1.0)
     return replace(prices, machine=replace(machine, utilisation=share))
 

@@ -161,7 +161,8 @@ def simulate_or_repeat(
     laws = together(one_pass, repeated)
     if threshold is not None and threshold.law.estimator != "threshold":
         raise PlannerError(
-            f"The overfitting threshold needs a fit of the law threshold, but this fit is of {threshold.law.key}."
+            f"The overfitting threshold needs a fit of the law 'threshold', but this fit is of the law "
+            f"'{threshold.law.key}'."
         )
     rule = rule or one_pass.compute
     _reachable(laws, target)

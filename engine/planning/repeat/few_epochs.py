@@ -65,7 +65,7 @@ def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule |
     if surface.law.name != "data-constrained":
         raise PlannerError(
             f"Only the law data-constrained determines the cost of a few epochs, but this fit is {surface.law.key}: "
-            "fit data-constrained to runs with one epoch and with many epochs."
+            "fit the law 'data-constrained' to runs with one epoch and with many epochs."
         )
     bound = float(floor(surface.law, surface.values))
     if not target > bound:

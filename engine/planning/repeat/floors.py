@@ -133,7 +133,8 @@ def _cut(how: Resampling, rows: Ints, total: int) -> Resampling:
 def _one_pass(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
     if not set(ONE_PASS) <= set(fit.law.names):
         raise PlannerError(
-            f"The one-pass law must be a surface over N and D, but this fit is {fit.law.key}: fit chinchilla."
+            f"The one-pass law must be a surface over N and D, but this fit is of the law '{fit.law.key}': fit the "
+            "law 'chinchilla'."
         )
     _of_a_loss(fit)
     return {n: fit.values[n] for n in ONE_PASS}, {n: fit.draws[n] for n in ONE_PASS}
@@ -148,8 +149,8 @@ def _repeated(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
     read = fit.law.repetition
     if read is None:
         raise PlannerError(
-            "The law of repeated samples must be the law repetition on unique samples, but this fit is of "
-            f"{fit.law.key}: fit repetition to runs trained until the loss stops falling."
+            "The law of repeated samples must be the law 'repetition' on unique samples, but this fit is of "
+            f"the law '{fit.law.key}': fit the law 'repetition' to runs trained until the loss stops falling."
         )
     return read(fit.values), read(fit.draws)
 
@@ -188,7 +189,7 @@ def notes(
     if threshold is None:
         text = (
             "The model size and the epochs of repeated training are withheld: they need the overfitting threshold "
-            "N = c U^lambda, which the jet paper prints without c. Fit the law threshold to training curves."
+            "N = c U^lambda, which the jet paper prints without c. Fit the law 'threshold' to training curves."
         )
         found.append(FitWarning(NO_THRESHOLD, text))
     if math.isfinite(float(best["U"])) and float(best["saving"]) < 1:

@@ -12,19 +12,20 @@ from isoplan.engine.quantities import parse_number
 FITS = (
     FitInput("Fit of chinchilla to runs of one pass.", "one_pass", "ONE_PASS.json", "Every sample seen once",
              laws=("chinchilla", "data-constrained")),
-    FitInput("Fit of repetition to runs with early stopping.", "repeated", "REPEATED.json",
+    FitInput("Fit of the law 'repetition' to runs with early stopping.", "repeated", "REPEATED.json",
              "Samples repeated to the early stop", laws=("repetition", "power"), repeated=True,
              excluded="Not offered, because these laws do not contain unique samples or repeats: {}.",
-             missing="This task has no law of repeated samples. Fit repetition to a table of repeated runs, or choose "
-             "another law of samples seen once.",
+             missing="This task has no law of repeated samples. Fit the law 'repetition' to a table of repeated runs, "
+             "or choose another law of samples seen once.",
              unsure="The task of this law is not known. Choose the law of repeated samples that was fitted to runs of "
              "the same task.",
              lacking="This question needs a second table of the same task, with the columns unique samples U and loss. "
              "Each run repeats its U samples until the validation loss stops decreasing; loss is its smallest "
-             "validation loss. Example line: U = 500, loss = 1.399. Upload this table on Data and fit repetition to U.",
+             "validation loss. Example line: U = 500, loss = 1.399. Upload this table on Data and fit "
+             "the law 'repetition' to U.",
              examples=("Jets, repeated, widths x numbers of jets (trained)",
                        "Jets, repeated data for four inputs (simulated)")),
-    FitInput("Fit of threshold, for N and epochs of repeated training.", "threshold",
+    FitInput("Fit of the law 'threshold', for N and epochs of repeated training.", "threshold",
              label="Overfitting threshold", laws=("threshold",), optional=True),
     FitInput("Fit of data-constrained, for the cost of a few epochs.", "surface",
              label="Data-constrained law for a few epochs", link="few_epochs", laws=("data-constrained",),

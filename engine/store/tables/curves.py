@@ -178,7 +178,8 @@ def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats
         last = _along(runs["step"], of_run) if "step" in runs else ends
         values["D"] = values["step"] * (_along(runs["D"], of_run) / np.where(last > 0, last, np.nan))[curves.of]
         notes.append(
-            f"D is proportional to step: it reaches the D of the run at its {'last step' if last is ends else 'step'}."
+            "D is proportional to step. At the "
+            f"{'last step of a curve' if last is ends else 'step of a run'}, it equals the D of the run."
         )
     if "epochs" not in values and {"D", "U"} <= values.keys():
         values["epochs"] = values["D"] / np.where(values["U"] > 0, values["U"], np.nan)

@@ -180,8 +180,14 @@ def test_own_fits_carry_intervals(demo: Database, jets: str, open_page: Open) ->
             "A target loss of 0.3 is below the floor 0.320 of the one-pass law: ask for a higher target",
         ),
         ({"have": "-1"}, "The number of available samples, -1, is not possible. Give zero or a positive number"),
-        ({"one_pass": TWO.hash}, "The one-pass law must be a surface over N and D, but this fit is repetition"),
-        ({"repeated": ONE.hash}, "must be the law repetition on unique samples, but this fit is of chinchilla"),
+        (
+            {"one_pass": TWO.hash},
+            "The one-pass law must be a surface over N and D, but this fit is of the law 'repetition",
+        ),
+        (
+            {"repeated": ONE.hash},
+            "must be the law 'repetition' on unique samples, but this fit is of the law 'chinchilla'",
+        ),
         ({"repeated": "0123456789ab"}, "The fit 0123456789ab of this link is not in this workspace"),
     ],
 )

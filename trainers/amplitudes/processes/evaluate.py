@@ -150,7 +150,7 @@ def waves(process: Process, momenta: Floats, chirality: Chirality) -> list[Curre
 
 
 def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -> Array | None:
-    """Return the colour-ordered amplitudes (orders, one axis per leg for its helicities, points).
+    """Return the colour-ordered amplitudes: an array of shape (colour orders, helicities of each leg ..., points).
 
     ``external`` contains the wave functions that ``waves`` returns for one chirality. The result is None if all
     diagrams vanish for this chirality. For example, a W couples only to left-handed quarks.

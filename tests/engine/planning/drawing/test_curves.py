@@ -136,7 +136,7 @@ def test_one_axis_and_its_floor() -> None:
 def test_only_a_law_over_both_sizes_has_a_surface(law: str) -> None:
     theta = POWER if law == "power" else (3.33e-4, 0.6175, 499.0, 0.3825, 1.0, 1e12, 0.1)
     fit = make_fit(theta, law=law, axis="C" if law == "power" else None)
-    with pytest.raises(PlannerError, match="is not a surface over N and D: fit chinchilla"):
+    with pytest.raises(PlannerError, match="is not a surface over N and D: fit the law 'chinchilla'"):
         surface(fit)
     with pytest.raises(PlannerError, match="is not a surface"):
         isoflop_curves(fit, (1e18,))

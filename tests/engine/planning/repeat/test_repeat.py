@@ -359,10 +359,10 @@ def test_a_power_law_of_unique_samples_is_the_same_law() -> None:
         (lambda: simulate_or_repeat(TABLE_1, TABLE_2, 0.3, COSTS, TEN), "loss of 0.3 is below the floor 0.320 of the"),
         (lambda: simulate_or_repeat(TABLE_1, TABLE_2, math.nan, COSTS, TEN), "The target nan is not a finite number"),
         (lambda: simulate_or_repeat(TABLE_2, TABLE_2, 0.5, COSTS, TEN), "one-pass law must be a surface over N and D"),
-        (lambda: simulate_or_repeat(TABLE_1, TABLE_1, 0.5, COSTS, TEN), "repetition on unique samples, but this fit"),
+        (lambda: simulate_or_repeat(TABLE_1, TABLE_1, 0.5, COSTS, TEN), "'repetition' on unique samples, but this fit"),
         (
             lambda: simulate_or_repeat(TABLE_1, TABLE_2, 0.5, COSTS, TEN, TABLE_1),
-            "The overfitting threshold needs a fit of the law threshold",
+            "The overfitting threshold needs a fit of the law 'threshold'",
         ),
     ],
 )  # fmt: skip
