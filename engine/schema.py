@@ -196,6 +196,12 @@ class LeftOut:
     total: int = 0
 
     @property
+    def counts(self) -> dict[str, int]:
+        """Number of rows by reason."""
+        reasons, counts = np.unique(self.why, return_counts=True)
+        return dict(zip(reasons.tolist(), counts.tolist(), strict=True))
+
+    @property
     def untrained(self) -> int:
         """Number of rows that are left out because their models did not train."""
         return int(np.char.startswith(self.why, NOT_TRAINED).sum())

@@ -180,7 +180,7 @@ def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
 def _with_values(grid: Grid, field: str, asked: Asked, values: Sequence[Value]) -> Grid:
     """Return the grid with the input ``asked`` for ``field``. ``values`` are the distinct values of ``asked``.
 
-    If listed cells contain the field, each listed cell is listed once with each of the values.
+    If a listed cell contains the field, all listed cells get the field: one listed cell for each of the values.
     """
     if not any(field in one for one in grid.listed):
         return replace(grid, asked={**grid.asked, field: asked})
@@ -196,7 +196,7 @@ def rename(grid: Grid, name: str) -> Grid:
 
 
 def axes(grid: Grid, family: Family[Any]) -> dict[str, tuple[Value, ...]]:
-    """Return the distinct values that every field which the grid sets has in the cells.
+    """Return the distinct values of each field that the grid sets.
 
     If some listed cells do not set a field, its values include its default.
     """

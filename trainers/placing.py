@@ -26,7 +26,8 @@ LIMIT = 10**12
 SPACING = 1.08
 """Smallest ratio of two values of a field whose sizes ``reachable`` computes: at most about 30 values per decade."""
 COMBINATIONS = 1500
-"""Maximum number of combinations whose sizes ``reachable`` computes, apart from the rounding of two counts."""
+"""Approximate maximum number of combinations whose sizes ``reachable`` computes. It is not exact, because the numbers
+of values are rounded."""
 NOTHING: Mapping[str, Value] = MappingProxyType({})
 
 
@@ -54,9 +55,9 @@ def reachable(family: Family[Any], fixed: Mapping[str, Value], per_decade: float
     used. Cells that the family refuses, and cells whose N, D or C is unknown, are left out. The result is empty unless
     one integer main field determines N and another one determines D.
 
-    ``SPACING`` limits the accepted values from which those of an axis are chosen, to about 30 per decade of the field.
-    ``COMBINATIONS`` limits the cells: if they are more, the number of values per decade decreases on both axes. In
-    total, at most about 2,000 sizes are computed, besides the values that the family refuses.
+    The values of an axis are chosen from at most about 30 values per decade of its field (``SPACING``). If the cells
+    would be more than ``COMBINATIONS``, both axes get fewer values per decade. At most about 2,000 sizes are computed,
+    not counting refused values.
     """
     axes = size_axes(family, fixed, SPACING)
     if len(axes) != len(NAMES):
@@ -116,14 +117,14 @@ def field_values(family: Family[Any], field: str) -> list[int]:
 
 
 def nearest(sizes: Mapping[int, float], goal: float) -> int:
-    """Return the value of a field whose size has the smallest ratio to ``goal``, above or below 1."""
+    """Return the value of a field whose size is nearest to ``goal`` in the logarithm."""
     return min(sizes, key=lambda value: abs(log(sizes[value] / goal)))
 
 
 def _varied(
     family: Family[Any], others: Mapping[str, Value], field: str, values: Sequence[int], spacing: float
 ) -> dict[str, dict[int, float]]:
-    """Return N and D of the cells with these ``values`` of ``field``, by the name of the size and by value.
+    """Return the sizes of the cells with these ``values`` of ``field``: N or D -> value -> size.
 
     A value is left out if its ratio to another one is below ``spacing``. The ends, and then values with fewer digits,
     are preferred.
@@ -158,6 +159,9 @@ def _decades(sizes: Iterable[float]) -> float:
 
 
 def _thinned(sizes: Mapping[int, float], count: int) -> list[int]:
-    """Return at most ``count`` values, at least two, whose sizes are about evenly spaced in the logarithm."""
+    """Return values whose sizes are about evenly spaced in the logarithm: ``count`` values, or fewer if some coincide.
+
+    At least the two ends are returned.
+    """
     low, high, steps = log(min(sizes.values())), log(max(sizes.values())), max(count, 2) - 1
     return list(dict.fromkeys(nearest(sizes, exp(low + (high - low) * k / steps)) for k in range(steps + 1)))

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from isoplan.app.autopilot.decisions import Decision, Kind, Promise, Reason
-from isoplan.app.autopilot.specification import AXES, FREEDOM, Seen, Task
+from isoplan.app.autopilot.specification import FREEDOM, Seen, Task
 from isoplan.app.autopilot.spread import spread
 from isoplan.engine.arrays import finite
 from isoplan.engine.design.advice import PAYS, Width
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.fitting.diagnostics.single_runs import freedom
-from isoplan.engine.planning.next_cells.answer import NextCells, Present, next_cells, present
+from isoplan.engine.planning.next_cells.answer import AXES, NextCells, Present, next_cells, present
 from isoplan.engine.planning.next_cells.text import between, percent
 from isoplan.engine.planning.next_cells.typed import TypedSpend
 from isoplan.engine.planning.scenario.limits import Question
@@ -34,8 +34,8 @@ AHEAD = 4
 TRIES = 5
 """Maximum number of successive rounds without an answer."""
 NEARER = (2.9, 2.0, 1.0, 0.0)
-"""Distances of nearer budgets from the largest run, in decades. One of them is used if the runs do not support the
-question yet."""
+"""Decades above the compute of the largest run. If the runs do not support the question yet, the budgets at these
+distances are tried in this order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class State:
 
     @property
     def paused(self) -> bool:
-        """Whether cells of the last decision have not ended, because the cap has paused them."""
+        """Whether the cap has paused cells of the last decision."""
         return bool(self.earlier) and is_open(self.earlier[-1], self.seen)
 
     @property
@@ -168,7 +168,10 @@ def fit_cells(task: Task, seen: Seen) -> Fit:
 
 
 def _confirmed(state: State, width: float) -> bool:
-    """Return whether the last round had a small interval too, or expected ``width``. Luck alone rarely does this."""
+    """Return whether the interval was small before the last round too, or whether that round expected ``width``.
+
+    Lucky residuals can make one interval too small, but rarely two in succession.
+    """
     last = state.earlier[-1] if state.earlier else None
     if last is None:
         return False

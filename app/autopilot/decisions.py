@@ -14,11 +14,11 @@ from isoplan.engine.planning.next_cells.text import between, percent
 from isoplan.engine.quantities import duration, power10
 
 Kind = Literal["start", "approach", "round", "stop"]
-"""Kind of a decision: spread first cells, cells toward a question that the runs do not support yet, advised cells, or
-the end."""
+"""Kind of a decision. start: the first cells, spread over N and D. approach: cells that bring the runs nearer to the
+question. round: the advised cells. stop: the end."""
 Reason = Literal["", "known", "pays", "cells", "cap", "failed"]
-"""Reason of a stop: the answer is known well enough, the next round does not pay, no affordable cell is left, the cap
-is reached, or all cells of a round failed."""
+"""Reason of a stop. known: the answer is known well enough. pays: more cells do not pay. cells: no affordable cell is
+left. cap: the cap is reached. failed: all cells of a round failed."""
 NAMES: dict[str, str] = {"start": "start", "approach": "toward the answer", "round": "round"}
 STOPS: dict[Reason, str] = {
     "known": "known well enough",
@@ -50,7 +50,7 @@ class Decision(BaseModel):
 
     - ``table`` are the losses of the finished cells by name, in the order of the grid.
     - ``width`` is the half width of the 68 % interval before the decision, in logarithms; None if the runs do not
-      support an answer yet or if it has no bound. ``promised`` is what the previous decision expected for it.
+      support an answer yet or if it has no bound. ``promised`` is the width that the previous decision expected.
     - ``cells`` are the names of the cells to train, in the order of training, and ``flops`` is their compute.
     - ``promise`` is the expected width after their training.
     - ``hours`` and ``spent`` are the device hours and the FLOPs of the cells of earlier decisions.

@@ -15,6 +15,7 @@ from isoplan.app.candidate_cells import FamilyCells, cells_of_grid
 from isoplan.engine.design.candidates import MOST, Candidates
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws import get_law
+from isoplan.engine.planning.next_cells.answer import AXES
 from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.quantities import power10
 from isoplan.trainers.cell import CELL_DIGITS, Cell, Family, canonical, cell_name
@@ -22,9 +23,8 @@ from isoplan.trainers.grid import Grid, cells
 
 FREEDOM = 5
 """Minimum number of degrees of freedom of a fit whose interval can end the autopilot."""
-AXES = ("N", "D")
 SAME_RUN = frozenset(Cell.model_fields)
-"""Fields in which cells may differ although a law sees no difference, such as the seed."""
+"""Fields that a law does not describe, such as the seed. Cells of equal N and D may differ in them."""
 
 
 class Specification(BaseModel):
@@ -119,7 +119,7 @@ class Seen:
 
 
 def read_grid_cells(grid: Grid, family: Family[Any]) -> tuple[GridCells, FamilyCells]:
-    """Return the cells of ``grid``, and the same cells in the form from which the grid of chosen cells is made.
+    """Return the cells of ``grid`` in two forms: for the decisions, and to make the grid of the chosen cells.
 
     Raises PlannerError if N, D or C of a cell is unknown, if there are too many cells, or if cells of equal N and D
     differ in a setting: a law over N and D cannot describe this difference.

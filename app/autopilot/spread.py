@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isoplan.app.autopilot.specification import AXES
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.design.candidates import Candidates
+from isoplan.engine.planning.next_cells.answer import AXES
 
 CHEAP = 1 / 3
 """Part of the cells from which the first cells are chosen: the cheapest third."""
@@ -44,7 +44,10 @@ def spread(cells: Candidates, known: Sequence[int], free: Sequence[int], many: i
 
 
 def _cheap(cells: Candidates, known: Sequence[int], free: Ints, many: int) -> Ints:
-    """Return the cheapest rows of ``free``: a third of the grid, or more if it lacks values of N or D or cells."""
+    """Return the cheapest rows of ``free``: as many as a third of the grid.
+
+    They are more if ``many`` is larger, or if the cheapest third and ``known`` have too few values of N or D.
+    """
     order = free[np.lexsort((free, cells.cost[free]))]
     size = max(round(CHEAP * len(cells)), many)
     while size < len(order) and not _varied(cells, np.r_[np.array(known, np.int64), order[:size]]):

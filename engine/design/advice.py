@@ -13,7 +13,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates, check_candidates
 from isoplan.engine.design.choice import best_sets
 from isoplan.engine.design.covariance import Covariance, covariance
-from isoplan.engine.design.estimand import Estimand, check_estimand, check_fit, half_width
+from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
 from isoplan.engine.design.pretend import can_pretend, pretend_widths
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.diagnostics.single_runs import scatter, times, widen
@@ -145,15 +145,13 @@ def advise(
     candidates are wrong, or if no candidate is affordable.
     """
     check_fit(fit)
-    for one in estimands:
-        check_estimand(fit, one)
+    now = present_widths(fit, estimands)
     check_candidates(fit, candidates)
     if np.min(candidates.cost) > spend.amount:
         raise PlannerError(
             f"Spend: {count(spend.amount, 3)} FLOPs do not pay for the cheapest candidate, which costs "
             f"{count(float(np.min(candidates.cost)), 3)}. Raise the spend, or add cheaper candidates."
         )
-    now = tuple(half_width(fit.resampling, float(one.logs(fit.values)), one.logs(fit.draws)) for one in estimands)
     before = covariance(fit, candidates, estimands, hedge)
 
     def promised(cells: Sequence[int], more: int = 1) -> Widths:

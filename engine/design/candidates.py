@@ -112,10 +112,11 @@ def candidates_of(cells: Runs) -> Candidates:
 
 
 def left_out(cells: Runs) -> tuple[str, ...]:
-    """Return a note on the rows of a table of candidates that are not used; () if all rows are used."""
-    count = len(cells.left_out.ids)
-    rows = f"{count:,} row{' is' if count == 1 else 's are'}"
-    return (f"{rows} not used as candidates, because N, D or C is not a positive number.",) if count else ()
+    """Return a note on the rows of a table of candidates that are not used, with the reasons; () if all are used."""
+    if not (counts := cells.left_out.counts):
+        return ()
+    reasons = "; ".join(f"{count:,} {why}" for why, count in counts.items())
+    return (f"Rows of the table that are not used as candidates: {reasons}.",)
 
 
 def _refuse(wrong: Bools, why: str, row: Ints | None = None) -> None:

@@ -53,7 +53,7 @@ class State:
         return (self.cross**2 @ self.weight) / (self.own + self.noise)
 
     def narrowing(self) -> Floats:
-        """Return the relative decrease of the width of the first estimand after each candidate alone: shape (m,).
+        """Return the relative decrease of the width of the first estimand if one candidate is trained: shape (m,).
 
         The values are from 0 to 1. The width is proportional to the square root of the variance.
         """

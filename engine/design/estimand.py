@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -78,3 +78,13 @@ def half_width(how: Resampling, best: float, draws: Floats) -> float:
     """
     ends = how.interval(best, draws, LEVEL)
     return (ends[1] - ends[0]) / 2 if ends is not None and math.isfinite(ends[1] - ends[0]) else math.inf
+
+
+def present_widths(fit: Fit, estimands: Sequence[Estimand]) -> tuple[float, ...]:
+    """Return half the width of the present 68 % interval of each of ``estimands``, in logarithms.
+
+    Raises PlannerError if the fit cannot answer one of them.
+    """
+    for one in estimands:
+        check_estimand(fit, one)
+    return tuple(half_width(fit.resampling, float(one.logs(fit.values)), one.logs(fit.draws)) for one in estimands)

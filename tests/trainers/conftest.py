@@ -6,13 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.runner.runner_process import runner_status
 from isoplan.trainers.backend.store.record import Record
 from isoplan.trainers.families import find_family, read_cell
 from tests import progress
@@ -44,6 +46,16 @@ def workspace(root: Path) -> Path:
     root.mkdir(parents=True, exist_ok=True)
     (root / "programs.toml").write_text(PROGRAMS.replace("PROGRAM", str(COUNTER)))
     return root
+
+
+def end_runner(root: Path) -> None:
+    """Terminate the runner of a workspace, if there is one, and wait for its end."""
+    status = runner_status(root)
+    if status.alive and status.pid:
+        with suppress(psutil.Error):
+            runner = psutil.Process(status.pid)
+            runner.terminate()
+            progress.wait(lambda: not progress.lives(runner), root)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -10,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -20,12 +18,11 @@ from isoplan.app import workspace
 from isoplan.engine.store.database.cell_index import table_of
 from isoplan.engine.store.database.database import open_workspace
 from isoplan.engine.store.tables import tables
-from isoplan.trainers.backend.runner.runner_process import runner_status
 from isoplan.trainers.cell import Stopped
 from isoplan.trainers.families import _folders
 from tests import progress
 from tests.trainers import series
-from tests.trainers.conftest import ROOT
+from tests.trainers.conftest import ROOT, end_runner
 from tests.trainers.jets.stream import Silent
 
 FILE = Path(series.__file__)
@@ -72,12 +69,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
     """Return a workspace and terminate its runner after the test."""
     space = tmp_path / "space"
     yield space
-    status = runner_status(space)
-    if status.alive and status.pid:
-        with contextlib.suppress(psutil.Error):
-            runner = psutil.Process(status.pid)
-            runner.terminate()
-            progress.wait(lambda: not progress.lives(runner), space)
+    end_runner(space)
 
 
 def run(installed: Path, *arguments: object) -> str:

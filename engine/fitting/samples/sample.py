@@ -103,11 +103,11 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
 
 def no_run(runs: Runs) -> PlannerError:
     """Return the error for a table without a usable run. It states the most frequent reason for omitted rows."""
-    if len(runs) == 0 and len(runs.left_out.why):
-        reasons, counts = np.unique(runs.left_out.why, return_counts=True)
-        text = f"{counts.max():,} row{'' if counts.max() == 1 else 's'} {reasons[counts.argmax()]}"
+    if len(runs) == 0 and (counts := runs.left_out.counts):
+        reason = max(counts, key=counts.__getitem__)
+        text = f"{counts[reason]:,} row{'' if counts[reason] == 1 else 's'} {reason}"
         way = "Correct these values, or map other columns."
-        if reasons[counts.argmax()].startswith(NOT_TRAINED):
+        if reason.startswith(NOT_TRAINED):
             way = TRAIN_LONGER
         return PlannerError(f"No run is left: the table has {text}. {way}")
     return PlannerError("No run is selected: use a wider filter, or give at least one run a weight above zero.")

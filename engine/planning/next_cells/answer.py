@@ -11,7 +11,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.design.advice import LADDER, Advice, Spend, advise
 from isoplan.engine.design.candidates import Candidates, grid_candidates
-from isoplan.engine.design.estimand import Estimand, check_estimand, check_fit, half_width
+from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
@@ -144,17 +144,14 @@ def present(
     if not _is_surface(fit):
         raise PlannerError(
             f"The law {fit.law.name} is not a surface over N and D alone, so the cost of a cell is unknown. Fit "
-            "chinchilla."
+            "the law 'chinchilla'."
         )
     check_fit(fit)
     plan = _plan(fit, question, rule, prices)
     place = {axis: _size(plan, axis) for axis in AXES}
     task = task_of(fit, question, rule, prices)
     estimands = tuple(_estimand(fit, task, name, place) for name in narrow)
-    for one in estimands:
-        check_estimand(fit, one)
-    widths = tuple(half_width(fit.resampling, float(one.logs(fit.values)), one.logs(fit.draws)) for one in estimands)
-    return Present(plan, estimands, widths)
+    return Present(plan, estimands, present_widths(fit, estimands))
 
 
 def _plan(fit: Fit, question: Question, rule: ComputeRule, prices: Prices | None) -> Plan:

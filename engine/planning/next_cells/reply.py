@@ -39,7 +39,7 @@ def answer(fit: Fit, given: Given) -> Answer:
     folded = not found.advice.pays
     parts = [
         Part(chart=partial(chart_map, found), folded=folded,
-             caption="The colour shows by how much this cell alone would narrow the 68 % interval."),
+             caption="The colour of a candidate shows by how much it alone would narrow the 68 % interval."),
         Part(_table(cell_rows(found), "The cells in the order of training."), folded=folded),
         Part(_table(round_rows(found), "The expected interval after each round."), title="After each round",
              folded=folded),

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from isoplan.app.commands import autopilot as command
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import hold, read_sweeps
-from isoplan.trainers.backend.runner.runner_process import runner_status
-from tests import progress
 from tests.app.terminal.asking import Run, object_in, one_sentence, process
+from tests.trainers.conftest import end_runner
 
 GRID = """family = "teacher-student"
 
@@ -34,12 +31,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
     space.mkdir()
     (space / "grid.toml").write_text(GRID)
     yield space
-    status = runner_status(space)
-    if status.alive and status.pid:
-        with contextlib.suppress(psutil.Error):
-            runner = psutil.Process(status.pid)
-            runner.terminate()
-            progress.wait(lambda: not progress.lives(runner), space)
+    end_runner(space)
 
 
 def test_it_trains_rounds_until_it_stops_and_continues_from_its_files(run: Run, root: Path) -> None:

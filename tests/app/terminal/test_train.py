@@ -12,7 +12,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from isoplan.app.commands.shared import following
@@ -25,13 +24,12 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.progress import Progress
 from isoplan.trainers.backend.queue.sweep import Cap, find_sweep, launch, read_sweeps
 from isoplan.trainers.backend.runner import runner_process as starting
-from isoplan.trainers.backend.runner.runner_process import runner_status
 from isoplan.trainers.backend.store.record import beat_of, events_of
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import make_grid
 from tests import progress, server
 from tests.app.terminal.asking import ISOPLAN, Run, object_in, one_sentence, process
-from tests.trainers.conftest import ROOT, add, start, wait_for, workspace
+from tests.trainers.conftest import ROOT, add, end_runner, start, wait_for, workspace
 
 
 @pytest.fixture
@@ -39,12 +37,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
     """Create a workspace and, after the test, terminate the runner process that trains its cells."""
     space = workspace(tmp_path / "space")
     yield space
-    status = runner_status(space)
-    if status.alive and status.pid:
-        with contextlib.suppress(psutil.Error):
-            runner = psutil.Process(status.pid)
-            runner.terminate()
-            progress.wait(lambda: not progress.lives(runner), space)
+    end_runner(space)
 
 
 def grid(root: Path, cell: str, name: str = "") -> Path:

@@ -130,7 +130,7 @@ def test_planned_cells_need_no_loss_and_the_rule_gives_their_compute(
     at = answer.result.advice.candidates
     assert at.row.tolist() == list(range(1, len(N)))
     assert at.compute == pytest.approx(12 * N[1:] * D[1:])
-    assert answer.notes == ("1 row is not used as candidates, because N, D or C is not a positive number.",)
+    assert answer.notes == ("Rows of the table that are not used as candidates: 1 with N at or below zero.",)
     told = run("next", file, "--budget", "1e16", "--spend", "20%", "--candidates", path)
     assert answer.notes[0] in told.err
     with pytest.raises(PlannerError, match="map_candidates: it needs the option candidates"):
