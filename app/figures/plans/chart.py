@@ -21,6 +21,9 @@ CROWDED = 1.3
 """Value of ``Theme.crowding`` above which labels marked as spare are left out."""
 DISC = 1.55
 """Diameter of a point with a number inside, divided by the font size of the number."""
+DEEP = 0.8
+"""Value of a point, divided by the largest value, above which its number is white. Dark text on its colour is hard to
+read."""
 ROOMY = 600
 """Number of points above which the points are smaller, so that they do not overlap."""
 FORBIDDEN = 0.22
@@ -118,7 +121,9 @@ def _group(theme: Theme, group: Points, scale: Part) -> list[Part]:
             "line": {"width": 0},
         }
     if group.numbers:
-        font: Part = {"size": theme.small - 1, "weight": "bold"}
+        known = np.zeros(len(group.x)) if group.values is None else group.values
+        inks = ["#ffffff" if value > DEEP * scale["cmax"] else theme.text for value in known]
+        font: Part = {"size": theme.small - 1, "weight": "bold", "color": inks}
         look |= {"size": DISC * font["size"], "line": {"color": PLAN, "width": theme.line(2)}}
         words = {"text": list(group.numbers), "textposition": "middle center", "textfont": font}
     at = np.arange(len(group.x)) if group.values is not None else dots.chosen(len(group.x), dots.MOST_DOTS)

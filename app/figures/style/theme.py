@@ -17,10 +17,11 @@ import plotly.graph_objects as go
 from isoplan.app.figures.style.palette import DARK_PAGE, LIGHT_PAGE
 
 INK = "#010203"
-"""Reserved colour that marks text and lines. ``STYLE`` replaces this colour by the text colour of the page."""
+"""Reserved colour that marks text and lines. ``STYLE`` replaces this colour by the text colour of the page. It does the
+same with all other colours of texts, except white."""
 
 STYLE = """
-.js-plotly-plot text { fill: currentColor !important; }
+.js-plotly-plot text:not([style*="fill: rgb(255, 255, 255)"]) { fill: currentColor !important; }
 .js-plotly-plot [style*="stroke: rgb(1, 2, 3)"] { stroke: currentColor !important; }
 .js-plotly-plot [style*="fill: rgb(1, 2, 3)"] { fill: currentColor !important; }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] :not(a, code),

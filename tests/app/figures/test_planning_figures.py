@@ -196,6 +196,7 @@ def test_colours_show_the_values_of_points_on_one_scale() -> None:
         assert dots.marker.colorbar.title.text == "Narrower by [%]"
         assert [t.marker.showscale for t in (dots, discs)] == [True, None]
         assert discs.text == ("1", "2")
+        assert discs.textfont.color == (theme.text, "#ffffff")  # white on the darkest colour
         assert discs.marker.size > 1.5 * dots.marker.size
         assert discs.marker.line.width > dots.marker.line.width
         assert small.marker.size < dots.marker.size
