@@ -16,7 +16,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws.law import Values
-from isoplan.engine.planning.next_cells.typed import TypedSpend
+from isoplan.engine.planning.next_cells.typed import ANSWER, TypedSpend
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.solve import Task, solve, task_of
@@ -89,7 +89,7 @@ def next_cells(
     *,
     cells: int = 12,
     rounds: int = 4,
-    narrow: tuple[str, ...] = ("answer",),
+    narrow: Mapping[str, float] = ANSWER,
     sizes: tuple[float, float] | None = None,
     samples: tuple[float, float] | None = None,
     charge: float = 0.0,
@@ -98,10 +98,10 @@ def next_cells(
     """Return the cells that narrow the answer to ``question`` most within ``spend``.
 
     The candidates are the listed ``candidates``, or a grid over ``sizes`` (N) and ``samples`` (D), by default from the
-    smallest run to the place of the answer. ``prices`` convert limits on hours, memory and money. ``narrow`` are the
-    quantities to narrow. ``charge`` is a cost in FLOPs that each cell has in addition to its compute. Raises
-    PlannerError if the law is not a surface over N and D, if the question has no answer that the runs support, if the
-    spend pays for no cell, or if candidates and ranges are both given.
+    smallest run to the place of the answer. ``prices`` convert limits on hours, memory and money. ``narrow`` contains
+    the weights of the quantities to narrow. ``charge`` is a cost in FLOPs that each cell has in addition to its
+    compute. Raises PlannerError if the law is not a surface over N and D, if the question has no answer that the runs
+    support, if the spend pays for no cell, or if candidates and ranges are both given.
     """
     rule = rule or fit.compute
     now = present(fit, question, rule, prices, narrow)
@@ -133,9 +133,9 @@ def present(
     question: Question,
     rule: ComputeRule | None = None,
     prices: Prices | None = None,
-    narrow: tuple[str, ...] = ("answer",),
+    narrow: Mapping[str, float] = ANSWER,
 ) -> Present:
-    """Return the answer to ``question`` and the present widths of the quantities ``narrow``.
+    """Return the answer to ``question`` and the present widths of the quantities ``narrow``, which have weights.
 
     Raises PlannerError if the law is not a surface over N and D, or if the question has no answer that the runs
     support.
@@ -150,7 +150,7 @@ def present(
     plan = _plan(fit, question, rule, prices)
     place = {axis: _size(plan, axis) for axis in AXES}
     task = task_of(fit, question, rule, prices)
-    estimands = tuple(_estimand(fit, task, name, place) for name in narrow)
+    estimands = tuple(_estimand(fit, task, name, place, weight) for name, weight in narrow.items())
     return Present(plan, estimands, present_widths(fit, estimands))
 
 
@@ -182,7 +182,7 @@ def _possible(fit: Fit, cells: Candidates) -> Candidates:
     return cells.take(np.flatnonzero(kept))
 
 
-def _estimand(fit: Fit, task: Task, name: str, place: Mapping[str, float]) -> Estimand:
+def _estimand(fit: Fit, task: Task, name: str, place: Mapping[str, float], weight: float) -> Estimand:
     """Return the quantity ``name`` of the answer to ``task``. ``place`` contains N and D of the best fit's answer."""
     goal = task.goal.best if task.goal else None
     if name == "answer":
@@ -196,4 +196,4 @@ def _estimand(fit: Fit, task: Task, name: str, place: Mapping[str, float]) -> Es
 
     units = {"loss": fit.spec.y, "compute": "FLOPs", "N": "parameters", "D": sample_unit(fit)}
     label = fit.spec.y if name == "loss" else name
-    return Estimand(label, units[name], value, place)
+    return Estimand(label, units[name], value, place, weight)

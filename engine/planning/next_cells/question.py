@@ -24,8 +24,8 @@ ROUNDS = Field(
     before="and", after="rounds", read=parse_number,
 )  # fmt: skip
 NARROW = Field(
-    "narrow", "What to narrow: loss or compute (the answer), N, D, or several such as loss,N.", start="answer",
-    read=parse_quantities,
+    "narrow", "What to narrow: loss or compute (the answer), N, D, or several with weights: loss:2,N:1.",
+    start="answer", read=parse_quantities,
 )  # fmt: skip
 SIZES = Field("sizes", "Range of N of the cells, such as 1e6..1e8. Default: from the runs to N* of the answer.",
               read=parse_range)  # fmt: skip

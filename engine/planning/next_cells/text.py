@@ -195,6 +195,7 @@ def to_json(found: NextCells) -> dict[str, Any]:
         "compute": found.plan.compute.to_json(),
         **({} if found.plan.prices is None else {"prices": prices_json(found.plan.prices)}),
         "narrow": [one.name for one in advice.estimands],
+        "weights": [one.weight for one in advice.estimands],
         "next_cells": cells,
         "now": [finite(x) for x in advice.now],
         "after": [[_width(w) for w in widths] for widths in advice.after],

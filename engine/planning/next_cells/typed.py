@@ -10,6 +10,8 @@ from isoplan.engine.quantities import cut, parse_flops, parse_number, parse_shar
 
 NAMES = ("answer", "loss", "compute", "N", "D")
 """Quantities that can be narrowed. The answer is the loss at a budget, or the compute for a target loss."""
+ANSWER = {"answer": 1.0}
+"""Weights of the narrowed quantities by default."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,20 @@ def parse_range(text: str, what: str) -> tuple[float, float]:
     return ends
 
 
-def parse_quantities(text: str, what: str) -> tuple[str, ...]:
-    """Read names of ``NAMES`` with commas between them. Raises PlannerError for any other name."""
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    for name in names:
+def parse_quantities(text: str, what: str) -> dict[str, float]:
+    """Read names of ``NAMES`` with commas between them, such as "loss,N" or "loss:2,N:1"; return their weights.
+
+    A name without a weight has the weight 1. Raises PlannerError for any other name, and for a weight that is not
+    positive.
+    """
+    weights = dict[str, float]()
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, colon, weight = (piece.strip() for piece in part.partition(":"))
         if name not in NAMES:
             raise PlannerError(f"The {what} {cut(name)!r} is unknown. Use one of {', '.join(NAMES)}.")
-    if not names:
+        weights[name] = parse_number(weight, f"weight of {name}") if colon else 1.0
+        if not weights[name] > 0:
+            raise PlannerError(f"The weight of {name} is {weights[name]:g}. Give a positive number, such as {name}:2.")
+    if not weights:
         raise PlannerError(f"The {what} is empty. Use one of {', '.join(NAMES)}.")
-    return names
+    return weights

@@ -67,6 +67,8 @@ def test_a_spend_is_a_share_or_flops(text: str, spend: TypedSpend) -> None:
         (parse_range, "1e8", "is not a range"),
         (parse_quantities, "loss,width", "'width' is unknown. Use one of answer, loss, compute, N, D"),
         (parse_quantities, ",", "is empty"),
+        (parse_quantities, "loss:0,N", "The weight of loss is 0. Give a positive number, such as loss:2."),
+        (parse_quantities, "loss:x", "weight of loss"),
     ],
 )
 def test_wrong_texts_are_one_sentence(read: Any, text: str, why: str) -> None:
@@ -182,11 +184,21 @@ def test_the_map_is_folded_with_the_cells_if_they_do_not_pay() -> None:
 
 def test_a_target_narrows_its_compute_and_several_quantities_are_narrowed_at_once(law: Fit) -> None:
     target = Question("target", 0.62)
-    found = next_cells(law, target, TypedSpend(flops=1e14), narrow=("answer", "N"), cells=4)
+    found = next_cells(law, target, TypedSpend(flops=1e14), narrow={"answer": 1.0, "N": 1.0}, cells=4)
     assert [one.name for one in found.advice.estimands] == ["compute", "N"]
     assert len(found.advice.now) == 2
     with pytest.raises(PlannerError, match="loss is given, so it cannot be narrowed"):
-        next_cells(law, target, TypedSpend(flops=1e14), narrow=("loss",))
+        next_cells(law, target, TypedSpend(flops=1e14), narrow={"loss": 1.0})
+
+
+def test_a_large_weight_of_one_quantity_gives_the_cells_of_this_quantity_alone(law: Fit) -> None:
+    def cells(text: str) -> tuple[int, ...]:
+        return next_cells(
+            law, ASKED, TypedSpend(share=0.02), narrow=parse_quantities(text, "narrow"), cells=3
+        ).advice.cells
+
+    assert cells("loss:1e9,D") == cells("loss")
+    assert cells("D,loss:1e-9") == cells("D") != cells("loss")
 
 
 def test_a_budget_in_money_is_the_compute_that_it_pays_for(law: Fit) -> None:
