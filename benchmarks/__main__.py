@@ -23,6 +23,7 @@ NAMES = (
     "story_slider",
     "answers",
     "next_cells_time",
+    "curves",
     "start_up",
     "runtimes",
     "fitting",

@@ -34,6 +34,7 @@ FORBIDDEN = {
     "engine/laws": {f"isoplan.engine.{name}" for name in ("store", "fitting", "planning", "schema")} | {"duckdb"},
     "engine/fitting": {"isoplan.engine.store", "isoplan.engine.planning", "duckdb"},
     "engine/planning": {"isoplan.engine.store", "duckdb"},
+    "engine/curves": {f"isoplan.engine.{name}" for name in ("store", "fitting", "planning", "laws", "design")},
     "engine/design": {"isoplan.engine.store", "isoplan.engine.planning", "duckdb"},
     "trainers": {"isoplan.app", "isoplan.data", "tests", "benchmarks", "streamlit", "plotly", "duckdb"},
     "data": {

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from isoplan.app.curve_forecasts import forecast_ends
 from isoplan.app.views.training import actions, standing
 from isoplan.app.views.training.lines import last_said, varied
 from isoplan.app.views.training.standing import Group
 from isoplan.app.views.widgets.parts import escape_markdown, plural
+from isoplan.engine.curves.forecast import End
 from isoplan.engine.quantities import duration
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.progress import STATES, Pace, describe_simulation, pace
@@ -24,7 +26,9 @@ from isoplan.trainers.ranges import kind_of
 
 SHOWN = {state: name.capitalize() for state, name in STATES.items()}
 """Names of the states in the table, by their names in the records."""
-OURS = ("State", "Done", "Loss", "Step", "Seconds", "Attempts", "Cell", "Why")
+OURS = ("State", "Done", "Loss", "Final loss", "Step", "Seconds", "Attempts", "Cell", "Why")
+OPTIONAL = ("Final loss", "Why")
+"""Columns that are shown only if a cell has a value."""
 
 
 def frame(
@@ -33,15 +37,18 @@ def frame(
     records: Sequence[Record],
     state: Callable[[Record], str] = lambda record: record.state,
     now: datetime | None = None,
+    ends: Mapping[str, End] | None = None,
 ) -> pd.DataFrame:
     """Return a table with one row per cell in the given order.
 
     The fields in which the cells differ come after the column State. ``Done`` is the completed percentage of the
-    training steps. ``Seconds`` is the time of all attempts so far. ``Loss`` is the last logged value.
+    training steps. ``Seconds`` is the time of all attempts so far. ``Loss`` is the last logged value. ``Final loss`` is
+    the predicted end of a running cell, from ``ends`` by name.
     """
     at = now or datetime.now(UTC)
     table = pd.DataFrame(
-        [_row(queue, record, family.loss, state(record), at) for record in records], columns=list(OURS)
+        [_row(queue, record, family.loss, state(record), at, (ends or {}).get(record.name)) for record in records],
+        columns=list(OURS),
     )
     for place, field in enumerate(varied(family, records), start=1):
         named = field if field not in OURS else f"{field} "
@@ -49,7 +56,7 @@ def frame(
     return table
 
 
-def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> tuple[object, ...]:
+def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime, end: End | None) -> tuple[object, ...]:
     share: float | None = None
     if record.state == "done" and record.result is not None:
         steps = record.result.get("steps")
@@ -60,7 +67,18 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
         step, value = _step(queue, record, last), last.values.get(loss) if last else None
         share = 100 * last.step / last.total if last and last.total and last.step else None
     taken = seconds(record, now)
-    return SHOWN.get(state, state), share, value, step, taken or None, record.number, record.name[:8], why(record)
+    final = f"{end.loss:.4g} ({end.low:.4g} to {end.high:.4g})" if end is not None else ""
+    return (
+        SHOWN.get(state, state),
+        share,
+        value,
+        final,
+        step,
+        taken or None,
+        record.number,
+        record.name[:8],
+        why(record),
+    )
 
 
 def _step(queue: Queue, record: Record, last: Point | None) -> str:
@@ -116,7 +134,8 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
     chosen = _states(len(cells))
     shown = [record for record in cells if not chosen or SHOWN[look.state(record)] in chosen]
     _failed(cells)
-    table = frame(queue, family, shown, look.state)
+    ends = forecast_ends(queue, family, look.records.values())
+    table = frame(queue, family, shown, look.state, ends=ends)
     picked = _table(table, f"{group.key}_{'_'.join(chosen)}_{st.session_state.get('cells_gone', 0)}", family, may)
     names = [shown[i].name for i in picked if i < len(shown)]
     if may:
@@ -155,7 +174,7 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
         table,
         key=f"table_{key}",
         hide_index=True,
-        column_order=[name for name in table.columns if name != "Why" or table["Why"].any()],
+        column_order=[name for name in table.columns if name not in OPTIONAL or table[name].any()],
         on_select="rerun",
         selection_mode="multi-row",
         placeholder="",
@@ -165,6 +184,9 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
             "Done": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width=92),
             "Step": st.column_config.TextColumn("Progress", width=300),
             "Loss": st.column_config.NumberColumn(format="%.4g", width=80),
+            "Final loss": st.column_config.TextColumn(
+                help="Predicted from the curves of finished cells, with its 68 % interval.", width=180
+            ),
             "Seconds": st.column_config.NumberColumn(format="%.1f", width=80),
             "Attempts": st.column_config.NumberColumn(width=76),
             "Cell": st.column_config.TextColumn(width=84),

@@ -62,7 +62,9 @@ def test_the_table_holds_how_far_each_cell_is_and_why_one_failed(root: Path) -> 
     )
     records = queue.scan()
     found = rows.frame(queue, EXAMPLE, [records[name] for name in made.cells], now=now + timedelta(seconds=60))
-    assert list(found.columns) == ["State", "width", "Done", "Loss", "Step", "Seconds", "Attempts", "Cell", "Why"]
+    assert list(found.columns) == [
+        *("State", "width", "Done", "Loss", "Final loss", "Step", "Seconds", "Attempts", "Cell", "Why")
+    ]
     assert list(found["State"]) == ["Training", "Failed", "Waiting"]
     assert list(found["width"]) == [8, 16, 32]
     assert [None if np.isnan(x) else x for x in found["Done"]] == [50, None, None]
@@ -72,6 +74,28 @@ def test_the_table_holds_how_far_each_cell_is_and_why_one_failed(root: Path) -> 
     assert found["Seconds"][1] == 3.5
     assert list(found["Attempts"]) == [1, 1, 0]
     assert list(found["Why"]) == ["", "It diverged.", ""]
+
+
+def test_the_table_shows_the_predicted_final_loss_of_a_running_cell(root: Path, open_page: Open) -> None:
+    made = sweep.launch(root, typed_grid(EXAMPLE, {"width": "4, 8, 16, 32, 64, 128", "samples": "512"}), EXAMPLE)
+    queue = Queue(root)
+    for i, name in enumerate(made.cells):
+        number, running = queue.lease(name, "here"), i == 5
+        beat_of(queue.folder(name), number).write_text("1 here 60")
+        for step in range(1, 5 if running else 9):
+            say(queue.folder(name), number, step, 8, (i + 1) * step**-0.5)
+        if not running:
+            metrics = {"loss": 0.9 * (i + 1) * 8**-0.5}
+            files.write_json(
+                result_of(queue.folder(name), number),
+                {"number": number, "state": "done", "metrics": metrics, "seconds": 1.0, "steps": 8},
+            )
+    at = open_page("train")
+    (table,) = (d.value for d in at.dataframe if "State" in d.value)
+    assert dict(zip(table["width"], table["Final loss"], strict=True)) == {
+        **dict.fromkeys((4, 8, 16, 32, 64), ""),
+        128: "1.909 (1.909 to 1.909)",  # 0.9 x 6 / sqrt(8)
+    }
 
 
 def test_a_cell_that_no_worker_has_begun_waits_for_a_worker(root: Path, open_page: Open) -> None:

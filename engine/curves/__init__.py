@@ -1,0 +1,10 @@
+"""The final loss of a running cell (training run), predicted from the training curves of finished cells.
+
+The modules, in the order of their use:
+
+- ``curve``: a training curve over the fraction of its schedule.
+- ``matching`` and ``power_law``: two methods that continue a curve.
+- ``forecast``: the final loss of a running cell with its interval.
+
+N, D and the fitted law are not used: a fit can therefore be compared with the predicted losses.
+"""
