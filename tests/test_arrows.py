@@ -59,7 +59,7 @@ ORDER = {
     ),
     "engine/planning": (
         *("scenario", "answer", "optimum", "plan", "questions", "drawing", "story", "repeat"),
-        *("smaller", "next_cells", "amplitude", "recommender", "actual", "compare"),
+        *("smaller", "next_cells", "next_values", "amplitude", "recommender", "actual", "compare"),
     ),
 }
 

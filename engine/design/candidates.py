@@ -93,6 +93,20 @@ def listed_candidates(
     return Candidates(sizes, cost, cost, row, settings)
 
 
+def equal_cost_candidates(axis: str, values: Floats) -> Candidates:
+    """Return one cell for each of ``values`` (m,) of ``axis``. All cells cost the same: their costs count cells."""
+    x = np.asarray(values, float)
+    return Candidates({axis: x}, np.ones(len(x)), np.ones(len(x)))
+
+
+def possible(fit: Fit, cells: Candidates) -> Candidates:
+    """Return the cells for which the law predicts a positive loss."""
+    with np.errstate(all="ignore"):
+        predicted = fit.predict(cells.columns)
+    kept = np.isfinite(predicted) & ((predicted > 0) | (not fit.spec.log_residuals))
+    return cells.take(np.flatnonzero(kept))
+
+
 def candidates_of(cells: Runs) -> Candidates:
     """Return the sizes of ``cells``, the rows of a table, as candidates.
 

@@ -45,7 +45,19 @@ from tests.engine.planning.recommender.own_runs import mixed_csv
 
 def test_the_surface_has_these_names() -> None:
     assert ip.__all__ == [
-        *("PlannerError", "__version__", "amplitude", "compare", "fit", "load", "next_cells", "plan", "plot", "recipe"),
+        *(
+            "PlannerError",
+            "__version__",
+            "amplitude",
+            "compare",
+            "fit",
+            "load",
+            "next_cells",
+            "next_values",
+            "plan",
+            "plot",
+            "recipe",
+        ),
         *("repeat", "runs", "save", "smaller"),
     ]
     assert ip.plot.__all__ == ["frontier", "isoflop", "plan", "surface"]

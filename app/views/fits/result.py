@@ -21,6 +21,8 @@ from isoplan.engine.fitting.types import text
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.next_cells.answer import can_advise
 from isoplan.engine.planning.next_cells.question import QUESTION as NEXT
+from isoplan.engine.planning.next_values.answer import can_locate
+from isoplan.engine.planning.next_values.question import QUESTION as VALUES
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables.tables import TableInfo
@@ -227,6 +229,7 @@ def _go_on(db: Database, fit: Fit, fit_hash: str) -> None:
         if label and st.button(label, type="primary", icon=":material/flag:", key="plan_with_fit"):
             st.switch_page("views/plan.py", query_params={"fit": fit_hash})
         st.page_link("views/explore.py", label="Explore", query_params={"fit": fit_hash}, icon=":material/landscape:")
-        if can_advise(fit):
-            query = {"fit": fit_hash, "question": NEXT.title}
-            st.page_link("views/plan.py", label=NEXT.title, query_params=query, icon=f":material/{NEXT.icon}:")
+        question = NEXT if can_advise(fit) else VALUES if can_locate(fit) else None
+        if question is not None:
+            query = {"fit": fit_hash, "question": question.title}
+            st.page_link("views/plan.py", label=question.title, query_params=query, icon=f":material/{question.icon}:")

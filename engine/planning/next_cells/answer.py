@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.design.advice import LADDER, Advice, Spend, advise
-from isoplan.engine.design.candidates import Candidates, grid_candidates
+from isoplan.engine.design.candidates import Candidates, grid_candidates, possible
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
@@ -120,7 +118,7 @@ def next_cells(
     advice = advise(
         fit,
         now.estimands,
-        _possible(fit, offered).with_charge(charge),
+        possible(fit, offered).with_charge(charge),
         Spend(amount, cells, rounds),
         whole=whole,
         seed=fit.spec.seed,
@@ -172,14 +170,6 @@ def _range(fit: Fit, axis: str, given: tuple[float, float] | None, place: Mappin
         return given
     low, high = fit.data.ranges[axis]
     return min(low, place[axis]), max(high, place[axis])
-
-
-def _possible(fit: Fit, cells: Candidates) -> Candidates:
-    """Return the cells for which the law predicts a positive loss."""
-    with np.errstate(all="ignore"):
-        predicted = fit.predict(cells.columns)
-    kept = np.isfinite(predicted) & ((predicted > 0) | (not fit.spec.log_residuals))
-    return cells.take(np.flatnonzero(kept))
 
 
 def _estimand(fit: Fit, task: Task, name: str, place: Mapping[str, float], weight: float) -> Estimand:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from isoplan.engine.fitting import to_json
 from tests.app.terminal.asking import Run, object_in
+from tests.engine.planning.next_values.test_next_values import swept
 
 ROOT = Path(__file__).parents[3]
 SWEEP = ROOT / "data" / "demo" / "recommender_isoflop.csv"
@@ -19,6 +22,7 @@ ASKED: dict[str, tuple[object, ...]] = {
     "plan": ("FIT", "--budget", 1e21, "--max-unique", 1e13, "--second-rule", "6*N*D + 1e9*D", *PRICES),
     "smaller": ("FIT", "--budget", 1e21, "--queries", 1e9),
     "next": ("FIT", "--budget", 1e21, "--max-cells", 3),
+    "next-values": ("SWEEP", "--max-cells", 2),
     "agreement": (SWEEP,),
     "compare": (SWEEP,),
     "repeat": (*REPEAT, "--flop-price", 1e-18, "--sample-price", 1e-4),
@@ -37,8 +41,11 @@ def keys(raw: dict[str, Any], of_plan: bool) -> set[str]:
 
 
 @pytest.mark.parametrize("command", ASKED)
-def test_every_key_is_documented(run: Run, fitted: Path, command: str) -> None:
-    answer = run(command, *(fitted if x == "FIT" else x for x in ASKED[command]), "--json")
+def test_every_key_is_documented(run: Run, fitted: Path, command: str, tmp_path: Path) -> None:
+    sweep = tmp_path / "sweep.json"
+    sweep.write_text(json.dumps(to_json(swept(0.1))))
+    files = {"FIT": fitted, "SWEEP": sweep}
+    answer = run(command, *(files.get(x, x) if isinstance(x, str) else x for x in ASKED[command]), "--json")
     assert answer.code == 0, answer.err
     named = set(re.findall(r"`([^`]+)`", (ROOT / "docs" / "json.md").read_text()))
     assert keys(object_in(answer.out), command == "plan") <= named

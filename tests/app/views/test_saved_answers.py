@@ -18,6 +18,7 @@ from isoplan.engine.store.saved.results import list_kinds
 from tests.app.views.conftest import Open, told
 from tests.app.views.recommender_page import card, shown
 from tests.app.views.test_simulate import LAWS, PRICES
+from tests.engine.planning.next_values.test_next_values import swept
 
 KINDS, PLACES = list_kinds(), list_places()
 ASKED: dict[str, dict[str, Any]] = {
@@ -25,6 +26,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "smaller": {"question": "Smaller for longer", "ask": "Target", "target": "0.42", "limits": ["parameters", "hours"],
                 "max_params": "5e6", "max_hours": "1e4", "device": "H100", "hour_price": "2.5", "queries": "1e9"},
     "next_cells": {"question": "Next cells", "budget": "1e15", "spend": "5 %", "max_cells": "4", "rounds": "2"},
+    "next_values": {"question": "Next values", "max_cells": "2", "rounds": "1"},
     "recipe": {"metric": "NDCG@10", "flops": "3e18", "device": "L40S", "devices": "8", "other_s": "0.05, 0.1"},
     "amplitude": {"n_f": "5", "reach": "5e-4", "scale": "a run of mine", "x1": "1e4", "loss1": "1e-3", "N1": "1e5"},
 }  # fmt: skip
@@ -47,6 +49,8 @@ def content(at: AppTest, kind: str) -> tuple[str, list[list[str]]]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_answer_opens_again_at_the_same_inputs(kind: str, jets: str, demo: Database, open_page: Open) -> None:
     asked = ASKED[kind] | ({"fit": jets} if kind in ("smaller", "next_cells") else {})
+    if kind == "next_values":
+        asked |= {"fit": results.save_fit(demo, swept(0.1), name="Sweep")}
     at = open_page(PLACES[kind].page, **asked)
     assert told(at) == ""
     first = content(at, kind)

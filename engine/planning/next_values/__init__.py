@@ -1,0 +1,1 @@
+"""Planner question "Next values": which values of a swept setting to train next, to locate its optimum."""
