@@ -14,7 +14,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -193,25 +193,45 @@ class Watch:
     said: dict[str, str] = field(default_factory=dict)
 
 
+Tending = contextlib.AbstractContextManager[Callable[[], None]]
+"""A context whose function the service calls at each look."""
+
+
 @contextlib.contextmanager
-def looking_after(db: Database, folder: Path, runs_cells: bool) -> Iterator[None]:
+def looking_after(
+    db: Database, folder: Path, runs_cells: bool, autopilots: Callable[[Path], Tending] | None = None
+) -> Iterator[None]:
     """Run the service for the cells of the workspace ``folder`` until the context ends.
 
     If ``runs_cells`` is false, the service starts no runner. It still adds rows for cells that other runners finish.
+    ``autopilots(folder)`` is a context with the function that starts the autopilots that should run.
     """
     ending, watch = threading.Event(), Watch(runs_cells)
-    thread = threading.Thread(target=_look_after, args=(db, queue_of(folder), watch, ending), name="cells", daemon=True)
-    thread.start()
+    tending = autopilots(folder) if autopilots and runs_cells else contextlib.nullcontext(lambda: None)
     try:
-        yield
+        with tending as start_autopilots:
+            thread = threading.Thread(
+                target=_look_after,
+                args=(db, queue_of(folder), watch, ending, start_autopilots),
+                name="cells",
+                daemon=True,
+            )
+            thread.start()
+            try:
+                yield
+            finally:
+                ending.set()
+                thread.join(ENDING)
     finally:
-        ending.set()
-        thread.join(ENDING)
         _end_runner(folder, watch)
 
 
-def _look_after(db: Database, queue: Queue, watch: Watch, ending: threading.Event) -> None:
+def _look_after(
+    db: Database, queue: Queue, watch: Watch, ending: threading.Event, start_autopilots: Callable[[], None]
+) -> None:
     while not ending.is_set():
+        with _fault("Autopilots are not started", watch):
+            start_autopilots()
         with _fault("Finished cells are not yet added to their run tables", watch):
             watch.seen, new = ingest(db, queue, watch.seen)
             if new:

@@ -21,6 +21,7 @@ REST: tuple[str, ...] = (
     "app/terminal/test_backup.py", "app/terminal/test_backup_failures.py",
     "app/terminal/test_readme.py", "app/terminal/test_simulate.py", "app/terminal/test_streams.py",
     "app/autopilot/test_command.py::test_it_trains_rounds_until_it_stops_and_continues_from_its_files",
+    "app/autopilot/test_kills.py::test_a_real_process_is_killed_three_times",
     "app/terminal/test_train.py", "app/terminal/test_tutorial.py", "engine/fitting/kernels/test_cache.py",
     "engine/fitting/kernels/test_seeds.py",
     "engine/store/test_cells.py", "engine/store/test_wal.py", "trainers/backend", "trainers/command/test_process.py",

@@ -152,6 +152,16 @@ def decide(task: Task, seen: Seen, earlier: Sequence[Decision]) -> Decision:
     return _ended(state, now) or _round(state, fitted, now, small)
 
 
+def stopped(task: Task, seen: Seen, earlier: Sequence[Decision]) -> Decision:
+    """Return a stop that a user has ordered, with the present answer if there is one."""
+    state = State(task, seen, tuple(earlier))
+    try:
+        now = None if state.missing else present(fit_cells(task, seen), task.spec.question)
+    except PlannerError:
+        now = None
+    return _stop(state, now, "user", "You stopped it.")
+
+
 def fit_cells(task: Task, seen: Seen) -> Fit:
     """Fit the law to the finished cells. Raises PlannerError if they do not determine the law."""
     rows = task.cells.rows(seen.losses)
@@ -182,7 +192,7 @@ def _confirmed(state: State, width: float) -> bool:
 def _ended(state: State, now: Present | None) -> Decision | None:
     """Return a stop if the cap is reached or if no cell can be trained; otherwise None."""
     if state.paused or state.left <= 0:
-        return _stop(state, now, "cap", "The cap is reached. Give a larger --cap to continue.")
+        return _stop(state, now, "cap", "The cap is reached. Raise it to continue.")
     if not state.free:
         return _stop(state, now, "cells", "No cell of the grid is left that the cap can pay for."
                      if math.isfinite(state.left) else "No cell of the grid is left.")  # fmt: skip

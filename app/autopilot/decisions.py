@@ -16,9 +16,9 @@ from isoplan.engine.quantities import duration, power10
 Kind = Literal["start", "approach", "round", "stop"]
 """Kind of a decision. start: the first cells, spread over N and D. approach: cells that bring the runs nearer to the
 question. round: the advised cells. stop: the end."""
-Reason = Literal["", "known", "pays", "cells", "cap", "failed"]
+Reason = Literal["", "known", "pays", "cells", "cap", "failed", "user"]
 """Reason of a stop. known: the answer is known well enough. pays: more cells do not pay. cells: no affordable cell is
-left. cap: the cap is reached. failed: all cells of a round failed."""
+left. cap: the cap is reached. failed: all cells of a round failed. user: a user has stopped it."""
 NAMES: dict[str, str] = {"start": "start", "approach": "toward the answer", "round": "round"}
 STOPS: dict[Reason, str] = {
     "known": "known well enough",
@@ -26,6 +26,7 @@ STOPS: dict[Reason, str] = {
     "cells": "no cell left",
     "cap": "cap reached",
     "failed": "cells failed",
+    "user": "stopped by you",
 }
 
 

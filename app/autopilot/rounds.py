@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from isoplan.app.autopilot.deciding import State, decide, is_open
+from isoplan.app.autopilot.deciding import State, decide, is_open, stopped
 from isoplan.app.autopilot.decisions import Decision, without_stop
+from isoplan.app.autopilot.orders import Orders
 from isoplan.app.autopilot.specification import Seen, Task
 
 
@@ -15,23 +17,33 @@ def run_rounds(
     look: Callable[[], Seen],
     train: Callable[[Decision], None],
     keep: Callable[[tuple[Decision, ...]], None],
+    read_orders: Callable[[], Orders] | None = None,
 ) -> tuple[Decision, ...]:
-    """Continue from the stored ``decisions`` until a decision stops, and return all decisions.
+    """Continue from the stored ``decisions`` until a decision stops or a user pauses, and return all decisions.
 
     ``look`` returns the cells of the grid as they are now. ``train`` trains the cells of a decision and returns when
-    they have ended or when the cap has paused them. ``keep`` stores all decisions; it is called before the cells of a
-    new decision are trained. A stored decision whose cells have not ended is trained again and not decided again.
+    they have ended or when they wait for a user or for a larger cap. ``keep`` stores all decisions; it is called before
+    the cells of a new decision are trained. A stored decision whose cells have not ended is trained again and not
+    decided again. ``read_orders`` returns the present orders, which replace the limits of ``task``.
     """
-    made = without_stop(decisions)
+    made, orders = without_stop(decisions), read_orders or (lambda: Orders())
+    now = task if read_orders is None else with_limits(task, orders())
     seen = look()
-    if made and is_open(made[-1], seen) and State(task, seen, made).left > 0:
+    if made and orders().wanted == "run" and is_open(made[-1], seen) and State(now, seen, made).left > 0:
         train(made[-1])
         seen = look()
-    while True:
-        decision = decide(task, seen, made)
+    while (asked := orders()).wanted != "pause":
+        now = task if read_orders is None else with_limits(task, asked)
+        decision = (stopped if asked.wanted == "stop" else decide)(now, seen, made)
         made = (*made, decision)
         keep(made)
         if decision.kind == "stop":
-            return made
+            break
         train(decision)
         seen = look()
+    return made
+
+
+def with_limits(task: Task, orders: Orders) -> Task:
+    """Return the task with the limits of ``orders``."""
+    return replace(task, max_cells=orders.max_cells, cap=orders.cap.hours)

@@ -25,6 +25,7 @@ from streamlit import config
 from streamlit.web import bootstrap
 
 from isoplan.app import cell_service, workspace
+from isoplan.app.autopilot.service import autopilots
 from isoplan.app.backups.requests import answering
 from isoplan.app.bundled import load_bundled
 from isoplan.app.errors import show_error
@@ -143,7 +144,8 @@ def _lifespan(
                 load_bundled(database)
                 stack.enter_context(workspace.registered(database, settings))
                 stack.enter_context(answering(database, database.folder or folder))
-                stack.enter_context(cell_service.looking_after(database, database.folder or folder, settings.training))
+                looking = cell_service.looking_after(database, database.folder or folder, settings.training, autopilots)
+                stack.enter_context(looking)
             except Exception as error:
                 failure.append(error)
                 raise

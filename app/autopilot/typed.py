@@ -1,0 +1,32 @@
+"""Texts that a user typed about an autopilot: the budget, the target loss and the wanted half width."""
+
+from __future__ import annotations
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import cut, parse_number, parse_share
+
+UNTIL, LAW = 0.05, "chinchilla"
+"""Half width that is small enough, and the law, if they are not given."""
+
+
+def read_target(text: str, called: str) -> float:
+    """Return a target loss. Raises PlannerError with ``called``, the name of the field, if it is not positive."""
+    return positive(parse_number(text, called[0].lower() + called[1:]), called)
+
+
+def positive(value: float, called: str) -> float:
+    """Return ``value``. Raises PlannerError with ``called``, the name of the field, if it is not positive."""
+    if value <= 0:
+        raise PlannerError(f"{called}: {value:g} is not positive. Give a positive number.")
+    return value
+
+
+def read_until(text: str, called: str) -> float:
+    """Return a wanted half width, as a share of the answer.
+
+    Raises PlannerError with ``called``, the name of the field, unless it is between 0 and 100 %.
+    """
+    until = parse_share(text, called[0].lower() + called[1:])
+    if not 0 < until < 1:
+        raise PlannerError(f"{called}: {cut(text)!r} is not between 0 and 100 %. Give a share such as 5 %.")
+    return until

@@ -1,0 +1,185 @@
+"""An autopilot of a workspace with its grid: create or open it, give it orders, train a round, and run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from isoplan.app.autopilot.decisions import Decision
+from isoplan.app.autopilot.orders import Orders, Wanted
+from isoplan.app.autopilot.queue_cells import look_at_cells
+from isoplan.app.autopilot.rounds import run_rounds, with_limits
+from isoplan.app.autopilot.specification import GridCells, Specification, Task, check_task, read_grid_cells
+from isoplan.app.autopilot.stored_decisions import (
+    GRID,
+    folder_of,
+    keep_decisions,
+    only_here,
+    read_decisions,
+    read_orders,
+    read_spec,
+    store_autopilot,
+    stored_keys,
+    write_orders,
+)
+from isoplan.app.candidate_cells import FamilyCells
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue import sweep as sweeps
+from isoplan.trainers.backend.queue.sweep import Cap, Sweep, launch, read_sweep, sweep_key
+from isoplan.trainers.backend.store.files import writing
+from isoplan.trainers.backend.store.record import SWEEPS
+from isoplan.trainers.cell import Family
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import Grid, read_grid, rename
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """An autopilot of the workspace ``root``: its question ``spec`` and its grid, with the cells in two forms."""
+
+    root: Path
+    spec: Specification
+    grid: Grid
+    family: Family[Any]
+    cells: GridCells
+    of_family: FamilyCells
+
+    @property
+    def key(self) -> str:
+        """The key of the autopilot."""
+        return self.spec.key
+
+    def task(self, orders: Orders) -> Task:
+        """Return the task with the limits of ``orders``."""
+        return with_limits(Task(self.spec, self.cells), orders)
+
+
+def new_work(root: Path, grid: Grid, family: Family[Any], **question: Any) -> Work:
+    """Return the autopilot for ``grid``. Nothing is stored.
+
+    ``question`` are the fields ``law``, ``budget``, ``target_loss``, ``until`` and ``seed`` of the specification.
+    Raises PlannerError if the grid or the law cannot answer the question.
+    """
+    found, of_family = read_grid_cells(grid, family)
+    spec = Specification(family=family.name, cells=found.names, **question)
+    check_task(Task(spec, found))
+    return Work(root, spec, grid, family, found, of_family)
+
+
+def find_key(root: Path, key: str) -> str:
+    """Return the key of the stored autopilot whose key begins with ``key``; "" if there is not exactly one."""
+    found = [one for one in stored_keys(root) if key and one.startswith(key)]
+    return found[0] if len(found) == 1 else ""
+
+
+def open_work(root: Path, key: str) -> Work:
+    """Return the stored autopilot ``key``.
+
+    Raises PlannerError if its files are damaged, or if this version of the family has other cells.
+    """
+    spec = read_spec(root, key)
+    grid = read_grid(folder_of(root, key) / GRID, root)
+    family = find_family(grid.family, root)
+    found, of_family = read_grid_cells(grid, family)
+    if found.names != spec.cells:
+        raise PlannerError(
+            f"Autopilot {key[:8]}: another version of the family {family.name} made its cells. Start a new autopilot."
+        )
+    return Work(root, spec, grid, family, found, of_family)
+
+
+def order(work: Work, wanted: Wanted = "run", cap: Cap | None = None, max_cells: int | None = None) -> Orders:
+    """Store the autopilot with new orders, and return them. Limits that are None do not change.
+
+    A stop cancels the open cells of the last decision, and another cap also applies to them. The process that works on
+    the autopilot reads the orders after each round.
+    """
+    with writing(work.root):
+        store_autopilot(work.root, work.spec, work.grid)
+        orders = read_orders(work.root, work.key)
+        orders = Orders(
+            wanted=wanted,
+            cap=orders.cap if cap is None else cap,
+            max_cells=orders.max_cells if max_cells is None else max_cells,
+        )
+        write_orders(work.root, work.key, orders)
+        made = read_decisions(work.root, work.key)
+        sweep = _sweep(work, made[-1]) if made and made[-1].cells else None
+        if sweep is not None and wanted == "stop":
+            sweeps.cancel(work.root, sweep.key)
+        elif sweep is not None and not sweep.waits and cap is not None:
+            sweeps.set_cap(work.root, sweep.key, _rest(cap, made[-1]))
+    return orders
+
+
+def run(work: Work, follow: Callable[[Sweep], None], tell: Callable[[Decision], None]) -> tuple[Decision, ...]:
+    """Work on the autopilot until it stops or is paused, and return its decisions.
+
+    ``follow`` waits until a sweep has ended or is paused, and ``tell`` gets each new decision. Raises PlannerError if
+    another process works on it. Any other PlannerError pauses it and is stored as the reason.
+    """
+    root, key = work.root, work.key
+    with only_here(root, key):
+        try:
+            return _run(work, follow, tell)
+        except PlannerError as error:
+            _pause(work, str(error))
+            raise
+
+
+def _run(work: Work, follow: Callable[[Sweep], None], tell: Callable[[Decision], None]) -> tuple[Decision, ...]:
+    root, key = work.root, work.key
+
+    def keep(decisions: tuple[Decision, ...]) -> None:
+        with writing(root):
+            keep_decisions(root, key, decisions)
+        tell(decisions[-1])
+
+    def train(decision: Decision) -> None:
+        grid = rename(work.of_family.chosen(work.cells.rows(decision.cells)), f"Autopilot, round {decision.number}")
+        with writing(root):
+            sweep = launch(root, grid, work.family, cap=_rest(read_orders(root, key).cap, decision))
+        follow(sweep)
+        if (reason := _interruption(work, decision)) and read_orders(root, key).wanted == "run":
+            _pause(work, reason)
+
+    made = run_rounds(
+        work.task(read_orders(root, key)),
+        read_decisions(root, key),
+        lambda: look_at_cells(root, work.cells.names),
+        train,
+        keep,
+        lambda: read_orders(root, key),
+    )
+    if made and made[-1].kind == "stop":
+        orders = read_orders(root, key)
+        write_orders(root, key, orders.model_copy(update={"wanted": "stop"}))
+    return made
+
+
+def _pause(work: Work, why: str) -> None:
+    orders = read_orders(work.root, work.key)
+    write_orders(work.root, work.key, orders.model_copy(update={"wanted": "pause", "why": why}))
+
+
+def _interruption(work: Work, decision: Decision) -> str:
+    """Return why cells of ``decision`` have not ended although its sweep has.
+
+    The result is "" if all cells have ended, or if the cap has paused the sweep.
+    """
+    seen = look_at_cells(work.root, work.cells.names)
+    open_cells = [name for name in decision.cells if name not in seen.losses and name not in seen.failed]
+    sweep = _sweep(work, decision)
+    if not open_cells or (sweep is not None and sweep.order.why):
+        return ""
+    return f"{len(open_cells)} of its cells are paused, cancelled or deleted."
+
+
+def _sweep(work: Work, decision: Decision) -> Sweep | None:
+    return read_sweep(work.root / SWEEPS / sweep_key(work.family, decision.cells))
+
+
+def _rest(cap: Cap, decision: Decision) -> Cap:
+    return cap if cap.hours is None else replace(cap, hours=max(cap.hours - decision.hours, 0.0))
