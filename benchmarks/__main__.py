@@ -54,6 +54,7 @@ LONG = (
     "games",
     "jets_physics",
     "next_cells",
+    "next_cells_axis",
     "one_floor",
     "seeded_faults",
     "suite",

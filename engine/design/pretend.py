@@ -31,8 +31,11 @@ HALF = REFITS // 2
 
 
 def can_pretend(fit: Fit) -> bool:
-    """Return whether simulated outcomes can be refitted: the fit has no priors and a known scatter of its runs."""
-    return not fit.spec.prior and scatter(fit) is not None
+    """Return whether simulated outcomes can be refitted.
+
+    This needs a law that is a sum of terms, no priors, and a known scatter of the runs.
+    """
+    return fit.law.estimator == "surface" and not fit.spec.prior and scatter(fit) is not None
 
 
 def pretend_widths(

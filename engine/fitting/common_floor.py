@@ -76,7 +76,7 @@ def why_apart(one: Fit, other: Fit) -> str:
 
 def _no_runs(fit: Fit) -> str:
     law = fit.law.key
-    if fit.runs is not None:
+    if fit.runs is not None and fit.law.estimator == "surface":
         return ""
     if fit.objective is None:
         return f"the published fit of {law} contains no runs; fit your own runs"

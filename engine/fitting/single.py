@@ -186,10 +186,10 @@ def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: st
 def takes_runs(spec: FitSpec, n: int) -> bool:
     """Return whether a fit of ``n`` runs stores the runs.
 
-    Runs are stored under three conditions: the law is fitted to every run, no parameters are shared, and ``n`` is at
-    most ``MOST_RUNS``.
+    Runs are stored under three conditions: the law predicts the loss of every run, no parameters are shared, and ``n``
+    is at most ``MOST_RUNS``.
     """
-    return not spec.share and n <= MOST_RUNS and spec.find_law().estimator == "surface"
+    return not spec.share and n <= MOST_RUNS and spec.find_law().is_pointwise
 
 
 def fitted_runs(spec: FitSpec, runs: Runs) -> FittedRuns:

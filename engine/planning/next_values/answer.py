@@ -107,17 +107,17 @@ def _within(fit: Fit, axis: str, v: Values, low: float, high: float) -> Floats:
 
 def _check_reach(one: Estimand, fit: Fit, low: float, high: float) -> None:
     """Raise PlannerError if most resamples have their optimum far beyond the same end of ``low`` to ``high``."""
-    found, best = one.value(fit.draws), one.value(fit.values)
-    narrow = half_width(fit.resampling, float(np.log(best)), np.log(found)) < SAME
+    found = np.append(one.value(fit.draws), one.value(fit.values))
+    narrow = half_width(fit.resampling, float(np.log(found[-1])), np.log(found[:-1])) < SAME
     step = (high / low) ** MORE
     for beyond, side, end, wider in (
         (found <= low / step * (1 + 1e-6), "smaller", low, f"{low / 10:.3g}..{high:.3g}"),
         (found >= high * step * (1 - 1e-6), "larger", high, f"{low:.3g}..{high * 10:.3g}"),
     ):
-        if np.mean(beyond) >= (0.5 if narrow else MOST):
+        if np.mean(beyond[:-1]) >= MOST or (narrow and beyond[-1]):
             raise PlannerError(
                 f"{one.name}: the optimum is far {side} than {end:.4g}, the end of the range, in "
-                f"{np.mean(beyond):.0%} of the resamples. Choose from a wider range, such as {wider}."
+                f"{np.mean(beyond[:-1]):.0%} of the resamples. Choose from a wider range, such as {wider}."
             )
 
 

@@ -15,8 +15,10 @@ import pytest
 import isoplan as ip
 from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting import Fit, to_json
-from isoplan.engine.planning.next_cells.answer import next_cells
+from isoplan.engine.fitting import Fit, FitSpec, to_json
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.single import fit as fit_law
+from isoplan.engine.planning.next_cells.answer import can_advise, next_cells
 from isoplan.engine.planning.next_cells.picture import chart_ladder, chart_map
 from isoplan.engine.planning.next_cells.text import as_text, asked, percent
 from isoplan.engine.planning.next_cells.typed import TypedSpend, parse_quantities, parse_range, parse_spend
@@ -26,7 +28,7 @@ from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.quantities import power10
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.app.terminal.conftest import run as run
-from tests.engine.design.tables import fitted
+from tests.engine.design.tables import fitted, table
 
 ASKED = Question("budget", 1e16)
 
@@ -259,3 +261,18 @@ def test_a_half_width_is_a_percentage_or_a_factor() -> None:
     assert percent(0.05) == "± 5.1 %"
     assert percent(2.0) == "×/÷ 7.4"
     assert percent(float("inf")) == "not bounded"
+
+
+def test_a_typed_formula_gives_about_the_widths_of_the_same_law_and_no_range(law: Fit) -> None:
+    """The expected widths of a formula follow from the covariances, because its simulated outcomes are not refitted."""
+    assert law.runs is not None
+    data = table(law.runs.columns["N"], law.runs.columns["D"], law.runs.y)
+    spec = FitSpec(law="formula", formula="E + A/N^alpha + B/D^beta", objective="ols-log", bootstrap=200)
+    typed = fit_law(spec, data)
+    assert can_advise(typed)
+    found = next_cells(typed, ASKED, TypedSpend(share=0.05), cells=4)
+    same = next_cells(law, ASKED, TypedSpend(share=0.05), cells=4)
+    assert found.advice.now[0] == pytest.approx(same.advice.now[0], rel=0.5)
+    assert found.advice.after[-1][0].expected < 0.8 * found.advice.now[0]
+    assert np.isnan(found.advice.after[-1][0].low)
+    assert read_fit(json.loads(json.dumps(to_json(typed)))).runs is not None
