@@ -9,7 +9,7 @@ import streamlit as st
 
 from isoplan.app import workspace
 from isoplan.app.cell_service import queue_of
-from isoplan.app.views.training import form, overview, permission, special, standing, table
+from isoplan.app.views.training import autopilots, form, overview, permission, special, standing, table
 from isoplan.app.views.training.lines import AXES, COLOURS
 from isoplan.app.views.training.standing import Group, Look
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
@@ -75,5 +75,6 @@ else:
     seen = standing.look(queue)
     if not reason:
         form.show(queue)
+    autopilots.show(folder, not reason)
     if seen.groups:
         cells(seen, not reason)

@@ -9,7 +9,7 @@ import streamlit as st
 from pydantic.fields import FieldInfo
 
 from isoplan.app.sweep_costs import ON_PAGES, is_money, read_cap
-from isoplan.app.views.training import costs, settings, special, standing
+from isoplan.app.views.training import autopilots, costs, settings, special, standing
 from isoplan.app.views.training.settings import EXAMPLE, FIELD, NAME, PRICE, SPEND, UNNAMED
 from isoplan.app.views.widgets import parts
 from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural, sentences
@@ -73,6 +73,11 @@ def show(queue: Queue) -> None:
         with place, sentences():
             _check(family, texts)
             _offer(queue, family, texts, rest)
+        with st.expander("Autopilot", icon=":material/rocket_launch:"), sentences():
+            grid, cap = grid_of(family, texts), read_cap(texts[SPEND], texts[PRICE], ON_PAGES)
+            found = costs.preview(write_grid(grid), family.version, str(queue.root), grid, family)
+            sizes = [C for cell in found.cells if (C := family.sizes(cell).C) is not None]
+            autopilots.start(queue.root, family, grid, cap, max(sizes, default=None))
 
 
 def _opened(queue: Queue, choices: dict[str, Family[Any]]) -> str:
