@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.report import Report
+from isoplan.engine.errors import PlannerError
 
 NAMES = (
     "import_million",
@@ -24,6 +25,7 @@ NAMES = (
     "answers",
     "next_cells_time",
     "curves",
+    "scalebench",
     "start_up",
     "runtimes",
     "fitting",
@@ -95,14 +97,32 @@ def main() -> None:
     """Run the benchmarks that the command line names, or all short benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help=", ".join((*NAMES, *LONG, *RELIABILITY)))
-    names = parser.parse_args().names or NAMES
+    parser.add_argument("--task", type=Path, help="table of a task of scalebench (CSV); needs --laws")
+    parser.add_argument("--laws", type=Path, help="laws of the task (JSON); see docs/scalebench.md")
+    given = parser.parse_args()
+    names = given.names or NAMES
     unknown = [n for n in names if n not in (*NAMES, *LONG, *RELIABILITY)]
     if unknown:
         parser.error(f"no measure is called {unknown[0]}: use {', '.join((*NAMES, *LONG, *RELIABILITY))}")
+    if given.task or given.laws:
+        _replay(parser, given)
+        return
     for name in names:
         report: Report = importlib.import_module(f"benchmarks.{name}").run()
         print(report.text(), flush=True)
         keep(name, report)
+
+
+def _replay(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """Print the report of the task of ScaleBench that the command line names. The report is not written into docs."""
+    if given.names != ["scalebench"] or not (given.task and given.laws):
+        parser.error(
+            "--task and --laws belong together, to scalebench: use scalebench --task TABLE.csv --laws LAWS.json"
+        )
+    try:
+        print(importlib.import_module("benchmarks.scalebench").run(given.task, given.laws).text(), flush=True)
+    except PlannerError as error:
+        parser.error(str(error))
 
 
 def keep(name: str, report: Report) -> None:

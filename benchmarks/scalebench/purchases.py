@@ -1,0 +1,241 @@
+"""Replay of a task: buy cells of the pool by the advice of ``engine/design``, and test the fitted law.
+
+The outputs of a cell are known only after it is bought. A ``Group`` keeps them apart, and fits read bought cells only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from benchmarks.scalebench.task import Rows, Task, TaskLaw, output
+from isoplan.engine.arrays import Floats, Ints
+from isoplan.engine.design.choice import best_sets
+from isoplan.engine.design.covariance import Covariance, centred
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.estimators.formula import LEADING, Spread
+from isoplan.engine.fitting.solver.formula_problem import Expression, refine
+from isoplan.engine.fitting.solver.formula_starts import STARTS, starts
+from isoplan.engine.fitting.solver.problem import objective
+from isoplan.engine.fitting.types.spec import FitSpec
+
+ROUNDS = 2
+"""Number of rounds of advice, purchase and fit before each checkpoint."""
+CANDIDATES = 300
+"""Maximum number of random affordable cells that one round compares."""
+FIRST = 0.5
+"""Largest fraction of the first checkpoint that the first cells cost together. They are chosen without a fit."""
+EXACT = 1e-3
+"""Smallest noise of a cell, as a fraction of the standard deviation of the bought outputs."""
+SPREAD = 4.0
+"""Fits are plausible if their sum of squares exceeds the best by at most SPREAD * p times the noise variance."""
+MEMBERS = 32
+"""Number of refits with simulated noise."""
+WIDE = 1e3
+"""Largest absolute value of a random start of a parameter, if the engine finds no starts."""
+LEAST = 8
+"""Minimum number of plausible fits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Fits to the bought cells: the best one (p,), refits to outputs with simulated noise (r, p), and the noise."""
+
+    best: Floats
+    members: Floats
+    noise: float
+    determined: bool  # whether there are more bought outputs than parameters
+
+
+@dataclass(eq=False)
+class Group:
+    """The pool of one group and what is bought of it."""
+
+    law: TaskLaw
+    pool: Rows
+    test: Rows
+    seed: int
+    bought: list[int] = field(default_factory=list)
+    made: Ensemble | None = None
+
+    def left(self, checkpoint: float) -> float:
+        """Return the cost that may still be spent before ``checkpoint``, a fraction of the cost of the pool."""
+        return float(checkpoint * self.pool.cost.sum() - self.pool.cost[self.bought].sum())
+
+
+def replay(task: Task, law: TaskLaw, seed: int) -> list[float]:
+    """Return R^2 over the test rows of all groups, clipped to [-1, 1], at each checkpoint of ``task``."""
+    groups = [Group(law, pool, test, seed) for pool, test in task.groups.values()]
+    true = np.concatenate([group.test.outputs.ravel() for group in groups])
+    scores = []
+    for checkpoint in task.checkpoints:
+        predicted = np.concatenate([buy_and_predict(group, checkpoint).ravel() for group in groups])
+        scores.append(r_squared(true, predicted))
+    return scores
+
+
+def r_squared(true: Floats, predicted: Floats) -> float:
+    """Return R^2 clipped to [-1, 1]. Rows without a finite prediction are left out; -1 if there is no prediction."""
+    known = np.isfinite(predicted)
+    if not known.any():
+        return -1.0
+    true, predicted = true[known], predicted[known]
+    total = float(np.sum((true - true.mean()) ** 2))
+    rest = float(np.sum((true - predicted) ** 2))
+    if total < 1e-30:
+        return 1.0 if rest < 1e-30 else -1.0
+    return float(np.clip(1 - rest / total, -1.0, 1.0))
+
+
+def buy_and_predict(group: Group, checkpoint: float) -> Floats:
+    """Buy cells up to ``checkpoint`` and return the predicted outputs (m, d) of the test rows; NaN without a cell."""
+    if not group.bought:
+        group.bought += _first_cells(group, checkpoint)
+    if not group.bought:
+        return np.full(group.test.outputs.shape, np.nan)
+    random = np.random.default_rng([group.seed, len(group.bought)])
+    if group.made is None:
+        group.made = _refit(group)
+    for remaining in range(ROUNDS, 0, -1):
+        cells = _advised(group, group.made, group.left(checkpoint), random)
+        cells.sort(key=lambda cell: group.pool.cost[cell])
+        group.bought += cells[: -(-len(cells) // remaining)]
+        group.made = _refit(group) if remaining == 1 else _updated(group, group.made)
+    assert group.left(checkpoint) >= -1e-9 * group.pool.cost.sum()
+    made = group.made
+    if made.determined:
+        return group.law.predict(made.best[None], group.test.columns)[0]
+    return np.median(group.law.predict(made.members, group.test.columns), axis=0)
+
+
+def _first_cells(group: Group, checkpoint: float) -> list[int]:
+    """Return up to p + 1 cells that are far from each other, each at most its share of ``FIRST`` of the spend.
+
+    If few cells are as cheap, the cheapest cells are taken.
+    """
+    cost, spend = group.pool.cost, FIRST * group.left(checkpoint)
+    wanted = -(-(len(group.law.names) + 1) // group.pool.outputs.shape[1])
+    order = np.argsort(cost, kind="stable")
+    cheap = order[cost[order] <= spend / wanted]
+    if len(cheap) < wanted:
+        affordable = int(np.sum(np.cumsum(cost[order]) <= max(spend, cost[order[0]]) * (1 + 1e-12)))
+        return [int(i) for i in order[: min(wanted, affordable)] if cost[order[0]] <= group.left(checkpoint)]
+    at = _places(group)[cheap]
+    chosen = [int(np.random.default_rng(group.seed).integers(len(cheap)))]
+    apart = np.full(len(cheap), np.inf)
+    while len(chosen) < wanted:
+        apart = np.minimum(apart, np.sum((at - at[chosen[-1]]) ** 2, axis=1))
+        apart[chosen] = -1.0
+        chosen.append(int(np.argmax(apart)))
+    return [int(cheap[i]) for i in chosen]
+
+
+def _places(group: Group) -> Floats:
+    """Return the columns of the law in the pool (m, k), as logarithms if they are positive, in units of their range."""
+    found = []
+    for name in group.law.columns:
+        x = group.pool.columns[name]
+        x = np.log(x) if (x > 0).all() else x
+        found.append((x - x.min()) / (np.ptp(x) or 1.0))
+    return np.column_stack(found)
+
+
+def _advised(group: Group, made: Ensemble, spend: float, random: np.random.Generator) -> list[int]:
+    """Return the cells that narrow the predictions of the test rows most, for at most ``spend``."""
+    cost = group.pool.cost
+    free = np.setdiff1d(np.flatnonzero(cost <= spend), group.bought)
+    if not len(free):
+        return []
+    if len(free) > CANDIDATES:
+        free = np.sort(random.choice(free, CANDIDATES, replace=False))
+    most = max(12, len(group.law.names))
+    sets = best_sets(_covariance(group, made, free), cost[free], spend, most)
+    return [int(free[i]) for i in sets[0]] if sets else []
+
+
+def _covariance(group: Group, made: Ensemble, cells: Ints) -> Covariance:
+    """Return the covariance of ``cells`` of the pool and the outputs of the test rows, which have equal weights.
+
+    A cell with several outputs counts as one measurement: the combination of its outputs that is most correlated with
+    the test rows.
+    """
+    places = {name: x[cells] for name, x in group.pool.columns.items()}
+    r = len(made.members)
+    many = group.law.predict(made.members, places)
+    q = centred(_bounded(group, group.law.predict(made.members, group.test.columns)).reshape(r, -1))
+    z = centred(_bounded(group, many).reshape(r, -1)).reshape(many.shape)
+    if many.shape[2] > 1:
+        cross = np.einsum("rmd,rk->mdk", z, q)
+        first = np.linalg.svd(cross, full_matrices=False)[0][:, :, 0]
+        z = np.einsum("rmd,md->rm", z, first)[:, :, None]
+    z = z[:, :, 0]
+    return Covariance(z.T @ z, z.T @ q, np.sum(q**2, axis=0), made.noise**2, np.ones(q.shape[1]))
+
+
+def _bounded(group: Group, predicted: Floats) -> Floats:
+    """Return ``predicted`` (r, m, d) limited to the range of the bought outputs, widened by its width at each end."""
+    y = group.pool.outputs[group.bought]
+    width = np.ptp(y, axis=0)
+    return np.clip(predicted, y.min(axis=0) - width, y.max(axis=0) + width)
+
+
+def _refit(group: Group) -> Ensemble:
+    """Fit the law to the bought cells by plain least squares from 64 starts, and again with simulated noise."""
+    e = _problem(group.law, group.pool, group.bought)
+    return _ensemble(e, _fitted(e, group.seed), group.seed)
+
+
+def _updated(group: Group, made: Ensemble) -> Ensemble:
+    """Fit the law to the bought cells from the earlier fits."""
+    e = _problem(group.law, group.pool, group.bought)
+    return _ensemble(e, _sorted(*_descended(e, np.vstack([made.best, made.members]), 0.0)), group.seed)
+
+
+def _ensemble(e: Expression, fits: Spread, seed: int) -> Ensemble:
+    """Return the best of ``fits`` and refits of the plausible fits to outputs with simulated noise."""
+    p, least = len(e.names), float(fits.value[0])
+    noise = max(np.sqrt(least / max(e.n - p, 1)), EXACT * float(np.std(e.y)), 1e-12)
+    kept = np.flatnonzero(fits.value <= least + SPREAD * p * noise**2)
+    kept = kept if len(kept) >= LEAST else np.arange(min(LEAST, len(fits.value)))
+    roots = np.resize(fits.theta[kept], (MEMBERS, p))
+    random = np.random.default_rng([seed, e.n])
+    part = replace(e, redrawn=e.y + noise * random.standard_normal((MEMBERS, e.n)))
+    members, value = refine(part, roots, np.ones((MEMBERS, e.n)), np.arange(MEMBERS), e.objective.loss)
+    return Ensemble(fits.theta[0], members[np.isfinite(value)], float(noise), e.n > p)
+
+
+def _fitted(e: Expression, seed: int) -> Spread:
+    """Return the minima of the least-squares fit from 64 starts. The best minima are descended further."""
+    try:
+        theta = starts(e, seed)
+    except PlannerError:  # a parameter has no effect on the bought cells
+        random = np.random.default_rng(seed)
+        low, high = np.clip(e.low, -WIDE, WIDE), np.clip(e.high, -WIDE, WIDE)
+        theta = low + (high - low) * random.random((STARTS, len(low)))
+    theta, value = _descended(e, theta, 1.0)
+    again = np.argsort(value, kind="stable")[:LEADING]
+    theta[again], value[again] = _descended(e, theta[again], 0.0)
+    return _sorted(theta, value)
+
+
+def _descended(e: Expression, theta: Floats, short: float) -> tuple[Floats, Floats]:
+    return refine(e, theta, np.ones((1, e.n)), np.zeros(len(theta), np.int64), e.objective.loss, short=short)
+
+
+def _sorted(theta: Floats, value: Floats) -> Spread:
+    order = np.argsort(value, kind="stable")
+    return Spread(theta[order], value[order], ())
+
+
+def _problem(law: TaskLaw, pool: Rows, bought: list[int]) -> Expression:
+    """Return the least-squares problem of the bought cells, with one row for each cell and output."""
+    y = pool.outputs[bought]
+    n, d = y.shape
+    columns = {name: np.repeat(pool.columns[name][bought], d) for name in law.columns}
+    if d > 1:
+        columns |= {output(i): np.tile(np.arange(d) == i, n).astype(float) for i in range(d)}
+    flat = y.ravel()
+    return Expression(
+        law.tree, law.names, columns, flat, np.ones(n * d), law.low, law.high, objective(FitSpec(objective="ols"), flat)
+    )
