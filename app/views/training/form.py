@@ -70,14 +70,20 @@ def show(queue: Queue) -> None:
         ):
             _more(queue, family, texts)
             rest = st.container()
+        pilot = st.expander("Autopilot", icon=":material/rocket_launch:")
         with place, sentences():
             _check(family, texts)
             _offer(queue, family, texts, rest)
-        with st.expander("Autopilot", icon=":material/rocket_launch:"), sentences():
-            grid, cap = grid_of(family, texts), read_cap(texts[SPEND], texts[PRICE], ON_PAGES)
-            found = costs.preview(write_grid(grid), family.version, str(queue.root), grid, family)
-            sizes = [C for cell in found.cells if (C := family.sizes(cell).C) is not None]
-            autopilots.start(queue.root, family, grid, cap, max(sizes, default=None))
+            with pilot, sentences():
+                _pilot(queue, family, texts)
+
+
+def _pilot(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
+    """Show the start of an autopilot for the grid and the cap of the form."""
+    grid, cap = grid_of(family, texts), read_cap(texts[SPEND], texts[PRICE], ON_PAGES)
+    found = costs.preview(write_grid(grid), family.version, str(queue.root), grid, family)
+    sizes = [C for cell in found.cells if (C := family.sizes(cell).C) is not None]
+    autopilots.start(queue.root, family, grid, cap, max(sizes, default=None))
 
 
 def _opened(queue: Queue, choices: dict[str, Family[Any]]) -> str:
