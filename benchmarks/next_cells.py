@@ -123,12 +123,8 @@ class Linear:
     def covariance(self, known: Sequence[int]) -> Covariance:
         """Return the covariance of the cells and the estimand if the cells ``known`` are measured."""
         information = self.slopes[list(known)].T @ self.slopes[list(known)] / NOISE**2
-        spread = np.linalg.pinv(information, rcond=1e-13, hermitian=True)
-        variance = self.slope @ spread @ self.slope
-        cross = self.slopes @ spread @ self.slope
-        return Covariance(
-            self.slopes @ spread @ self.slopes.T, cross[:, None], np.array([variance]), NOISE**2, np.array([1.0])
-        )
+        spread = np.asarray(np.linalg.pinv(information, rcond=1e-13, hermitian=True), float)
+        return Covariance(self.slopes[None], self.slope[None, None], spread[None], NOISE**2, np.array([1.0]))
 
 
 def best_design(linear: Linear, known: Sequence[int], cost: Floats, spend: float) -> float:

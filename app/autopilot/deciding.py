@@ -290,7 +290,7 @@ def _round(state: State, fitted: Fit, now: Present, small: bool) -> Decision:
 
 def _advice(state: State, fitted: Fit, question: Question, spend: float) -> NextCells:
     """Return the advice on ``AHEAD`` rounds that together cost at most ``spend``."""
-    offered, most = state.task.cells.candidates.take(state.free), AHEAD * state.task.max_cells
+    offered, most = state.task.cells.candidates.take(state.free), 2 * state.task.max_cells  # the first round is half
     return next_cells(fitted, question, TypedSpend(flops=spend), cells=most, rounds=AHEAD, candidates=offered)
 
 

@@ -177,10 +177,17 @@ def advise(
 
 
 def in_rounds(cells: Sequence[int], cost: Floats, rounds: int) -> tuple[tuple[int, ...], ...]:
-    """Return ``cells`` in at most ``rounds`` groups of about equal number, the cheapest cells first."""
-    order = sorted(cells, key=lambda cell: (float(cost[cell]), cell))
-    parts = np.array_split(np.array(order, np.int64), min(rounds, len(order)))
-    return tuple(tuple(int(cell) for cell in part) for part in parts)
+    """Return ``cells`` in at most ``rounds`` groups, the cheapest cells first.
+
+    Each round trains half of the cells that are left, and the last round the rest. The choice of the few expensive
+    cells depends most on the law. They are therefore chosen last.
+    """
+    left, parts = sorted(cells, key=lambda cell: (float(cost[cell]), cell)), list[tuple[int, ...]]()
+    for after in range(min(rounds, len(left)) - 1, -1, -1):
+        many = max(min(-(-len(left) // 2), len(left) - after), 1) if after else len(left)
+        parts.append(tuple(left[:many]))
+        left = left[many:]
+    return tuple(parts)
 
 
 def _score(estimands: Sequence[Estimand], now: Sequence[float], widths: Widths) -> float:
@@ -221,7 +228,7 @@ def promise(
         widths = pretend_widths(fit, candidates.take(sorted(cells)), estimands, seed)
         found = [Width(float(np.median(x)), float(np.min(x)), float(np.max(x))) for x in widths.T]
         return tuple(width.at_most(most) for width, most in zip(found, now, strict=True))
-    ratio = np.sqrt(before.after(cells).variance / before.variance)
+    ratio = before.after(cells).sd / before.after().sd
     return tuple(Width(x * float(part)) for x, part in zip(now, ratio, strict=True))
 
 

@@ -17,9 +17,10 @@ from isoplan.engine.design.covariance import Covariance
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 TIE = 1e-9
-"""Relative difference below which two scores are equal. Of equal cells, the first cell is chosen."""
-PASSES = 5
-"""Maximum number of passes in which every cell of a set can be exchanged."""
+"""Difference below which two scores are equal, for gains relative to the score. Of equal cells, the first is chosen."""
+EXCHANGED, PASSES = 2, 3
+"""EXCHANGED: number of the best sets of the search in which cells are exchanged. PASSES: maximum number of passes in
+which every cell of such a set can be exchanged."""
 
 
 def best_sets(covariance: Covariance, cost: Floats, spend: float, most: int) -> list[tuple[int, ...]]:
@@ -28,11 +29,15 @@ def best_sets(covariance: Covariance, cost: Floats, spend: float, most: int) -> 
     ``cost`` (m,) is the cost of each candidate. One of the sets is the best single cell. The result is empty if no cell
     is affordable.
     """
+
+    def remaining(cells: tuple[int, ...]) -> float:
+        return covariance.after(cells).remaining
+
     found = [_greedy(covariance, cost, spend, most, exponent) for exponent in EXPONENTS]
-    sets = {
-        frozenset(cells): cells for cells in (*(_exchanged(covariance, cost, spend, x) for x in found), found[0][:1])
-    }
-    return sorted(filter(None, sets.values()), key=lambda cells: covariance.after(cells).remaining)
+    best = sorted({frozenset(cells): cells for cells in found}.values(), key=remaining)[:EXCHANGED]
+    exchanged = [_exchanged(covariance, cost, spend, cells) for cells in best]
+    sets = {frozenset(cells): cells for cells in (*exchanged, *best, found[0][:1])}
+    return sorted(filter(None, sets.values()), key=remaining)
 
 
 def _greedy(covariance: Covariance, cost: Floats, spend: float, most: int, exponent: float) -> tuple[int, ...]:
@@ -55,9 +60,9 @@ def _exchanged(covariance: Covariance, cost: Floats, spend: float, cells: tuple[
             others = (*cells[:i], *cells[i + 1 :])
             state = covariance.after(others)
             cell = _best(state.gains(), others, cost, spend - cost[list(others)].sum())
-            if cell is not None and state.remaining - state.gains()[cell] < least * (1 - TIE):
+            if cell is not None and state.remaining - state.gains()[cell] < least - TIE:
                 cells, least = (*cells[:i], cell, *cells[i + 1 :]), state.remaining - float(state.gains()[cell])
-        if least >= start * (1 - TIE):
+        if least >= start - TIE:
             break
     return cells
 

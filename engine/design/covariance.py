@@ -1,22 +1,31 @@
-"""Covariance of the losses of candidate cells and of the estimands, from the resamples of a fit.
+"""What runs and cells say about the estimands: linear models around several resamples of a fit.
 
-The resamples of the fit represent the uncertainty of the law. The training of a cell is a measurement with noise, after
-which the covariance decreases as for a Kalman filter (Kalman 1960; with an ensemble: Whitaker & Hamill 2002, Mon. Wea.
-Rev. 130, 1913).
+The truth is unknown, and the best cells depend on it. Each of ``TRUTHS`` resamples of the fit is therefore taken as the
+truth once, and the law is linearised there. The runs, the candidates and the estimands are then those of a linear
+regression, whose variances after any set of cells are known in advance. Sets of cells are compared by the mean of the
+logarithms of these variances over the truths (pseudo-Bayesian design: Chaloner & Verdinelli 1995, Stat. Sci. 10, 273).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates
-from isoplan.engine.design.estimand import Estimand
+from isoplan.engine.design.estimand import Estimand, refuse_estimand
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws.terms import Const
 
+TRUTHS = 16
+"""Number of resamples that are taken as the truth."""
+STEP = 3e-3
+"""Step of the finite differences, relative to the size of a parameter."""
+PRIOR = 10.0
+"""Standard deviation of a parameter before the runs, in units of its size: almost nothing is known without runs."""
 CLIPPED = 0.025
 """Fraction of the resamples at each end whose values are clipped. A few extreme refits would dominate a covariance."""
 HEDGE, REACH = 2.0, float(np.log(10))
@@ -26,15 +35,19 @@ this deviation, in logarithms of the axes.
 If the hedge is used, the law may be wrong by a smooth function of the axes. Cells near the place of an estimand then
 narrow it more than distant cells.
 """
+RANK, RESOLVED = 30, 1e-2
+"""Maximum number of functions that describe the deviation, and the part of its variance that they may omit."""
+LEAST = 1e-12
+"""Smallest part of a variance that can remain after the training of one cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What is known about m candidates and k estimands at one time.
+    """What is known about m candidates and k estimands at one time, for each of t truths.
 
-    ``own`` (m,) are the variances of the expected losses of the candidates, ``cross`` (m, k) their covariances with the
-    estimands, and ``variance`` (k,) the variances of the estimands. ``noise`` is the variance of the loss of one run.
-    ``weight`` (k,) is the weight of each estimand.
+    ``own`` (t, m) are the variances of the expected losses of the candidates, ``cross`` (t, m, k) their covariances
+    with the estimands, and ``variance`` (t, k) the variances of the estimands. ``noise`` is the variance of the loss of
+    one run. ``weight`` (k,) is the weight of each estimand.
     """
 
     own: Floats
@@ -44,80 +57,160 @@ class State:
     weight: Floats
 
     @property
+    def sd(self) -> Floats:
+        """Standard deviation of each estimand, as the geometric mean over the truths: shape (k,)."""
+        return np.asarray(np.exp(np.mean(np.log(self.variance), axis=0) / 2))
+
+    @property
     def remaining(self) -> float:
-        """Sum of the variances of the estimands, each multiplied by its weight."""
-        return float(self.weight @ self.variance)
+        """Sum of the weighted logarithms of the variances of the estimands, as the mean over the truths."""
+        return float(np.mean(np.log(self.variance), axis=0) @ self.weight)
 
     def gains(self) -> Floats:
         """Return the decrease of ``remaining`` that each candidate is expected to bring: shape (m,)."""
-        return (self.cross**2 @ self.weight) / (self.own + self.noise)
+        return np.asarray(np.mean(self._logs(), axis=0) @ self.weight)
 
     def narrowing(self) -> Floats:
         """Return the relative decrease of the width of the first estimand if one candidate is trained: shape (m,).
 
         The values are from 0 to 1. The width is proportional to the square root of the variance.
         """
-        share = self.cross[:, 0] ** 2 / ((self.own + self.noise) * self.variance[0])
-        return np.asarray(1 - np.sqrt(1 - np.clip(share, 0.0, 1.0)))
+        return np.asarray(1 - np.exp(-np.mean(self._logs()[:, :, 0], axis=0) / 2))
+
+    def _logs(self) -> Floats:
+        """Return the decreases of the logarithms of the variances that each candidate brings: shape (t, m, k)."""
+        share = self.cross**2 / ((self.own + self.noise)[:, :, None] * self.variance[:, None, :])
+        return np.asarray(-np.log(np.clip(1 - share, LEAST, 1)))
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Covariance of m candidates and k estimands before any of the candidates is trained.
+    """Linear models of m candidates and k estimands with d parameters, for each of t truths.
 
-    ``cells`` (m, m) is the covariance of the expected losses of the candidates, and ``cross`` (m, k) that of the losses
-    and the estimands. All losses are logarithms if the residuals of the fit are. The other fields are those of
-    ``State``.
+    ``cells`` (t, m, d) are the slopes of the losses of the candidates, ``answers`` (t, k, d) those of the estimands,
+    and ``spread`` (t, d, d) is the covariance of the parameters before any of the candidates is trained. The losses are
+    logarithms if the residuals of the fit are. The other fields are those of ``State``.
     """
 
     cells: Floats
-    cross: Floats
-    variance: Floats
+    answers: Floats
+    spread: Floats
     noise: float
     weight: Floats
 
     def after(self, trained: Sequence[int] = ()) -> State:
         """Return the state after the training of the candidates ``trained``."""
-        at = np.array(trained, np.int64)
-        measured = self.cells[np.ix_(at, at)] + self.noise * np.eye(len(at))
-        factor = np.linalg.solve(measured, np.hstack([self.cells[at], self.cross[at]]))
-        to_cells, to_estimands = factor[:, : len(self.cells)], factor[:, len(self.cells) :]
-        return State(
-            np.diagonal(self.cells) - np.sum(self.cells[at] * to_cells, axis=0),
-            self.cross - to_cells.T @ self.cross[at],
-            self.variance - np.sum(self.cross[at] * to_estimands, axis=0),
-            self.noise,
-            self.weight,
-        )
+        own, answers = self.own, self.spread @ self.answers.transpose(0, 2, 1)
+        variance = np.sum(self.answers.transpose(0, 2, 1) * answers, axis=1)
+        if len(trained):
+            slopes = self.cells[:, list(trained)]
+            shared = slopes @ self.spread
+            measured = shared @ slopes.transpose(0, 2, 1) + self.noise * np.eye(len(trained))
+            root = np.linalg.solve(np.linalg.cholesky(measured), shared)  # root^T root is the decrease of the spread
+            told = root @ self.answers.transpose(0, 2, 1)
+            answers = answers - root.transpose(0, 2, 1) @ told
+            variance = variance - np.sum(told**2, axis=1)
+            own = own - np.sum((self.cells @ root.transpose(0, 2, 1)) ** 2, axis=2)
+        return State(own, self.cells @ answers, variance, self.noise, self.weight)
+
+    @cached_property
+    def own(self) -> Floats:
+        """Variances (t, m) of the expected losses of the candidates before any of them is trained."""
+        return np.asarray(np.sum((self.cells @ self.spread) * self.cells, axis=2))
 
 
 def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge: bool = True) -> Covariance:
-    """Return the covariance of ``cells`` and ``estimands`` by the resamples of ``fit``.
+    """Return the linear models of ``cells`` and ``estimands`` around resamples of ``fit``.
 
-    If ``hedge`` is true, the law may deviate smoothly from the truth. The weights are divided by the variances of the
-    estimands, so that ``remaining`` starts at the sum of the weights.
+    If ``hedge`` is true, the law may deviate smoothly from the truth. Raises PlannerError if the parameters determine
+    an estimand at no resample.
     """
     assert fit.runs is not None
-    z = centred(_losses(fit, cells.columns))
-    q = centred(np.column_stack([one.logs(fit.draws) for one in estimands]))
-    measured = centred(_losses(fit, fit.runs.columns))
-    relative = fit.runs.weight / np.mean(fit.runs.weight)
-    # The leverages of the runs add up to the number of free parameters.
-    free = max(len(fit.law.names) - len(fit.spec.fixed), 1)
-    noise = float(np.sum(relative * np.sum(measured**2, axis=0)) / free)
-    found = [z.T @ z, z.T @ q, np.sum(q**2, axis=0)]
+    trained = fit.runs.columns
+    truths, size = _truths(fit, estimands)
+    runs = _slopes(lambda theta: _losses(fit, theta, trained), truths, size)
+    offered = _slopes(lambda theta: _losses(fit, theta, cells.columns), truths, size)
+    answers = _slopes(lambda theta: _answers(fit, theta, estimands), truths, size)
+    known = np.isfinite(answers).all(axis=(1, 2)) & (np.abs(answers).max(axis=2) > 0).all(axis=1)
+    if not known.any():
+        raise refuse_estimand(estimands[0], 0.0)
+    runs, offered, answers = (np.nan_to_num(x[known], posinf=0.0, neginf=0.0) for x in (runs, offered, answers))
+    noise, relative = _noise(fit)
+    prior = np.full(runs.shape[2], PRIOR**-2)
     if hedge:
-        own, shared, variance = _deviation(fit, cells, estimands, q, noise)
-        found = [found[0] + own, found[1] + shared, found[2] + variance]
-    weight = np.array([one.weight for one in estimands]) / found[2]
-    return Covariance(found[0], found[1], found[2], noise, weight)
+        deviation = _deviation(fit, cells, estimands, noise)
+        extended = [np.concatenate([x, np.broadcast_to(add, (len(x), *add.shape))], axis=2)
+                    for x, add in zip((runs, offered, answers), deviation, strict=True)]  # fmt: skip
+        runs, offered, answers = extended
+        prior = np.r_[prior, np.ones(runs.shape[2] - len(prior))]
+    information = (runs * relative[:, None]).transpose(0, 2, 1) @ runs / noise + np.diag(prior)
+    weight = np.array([one.weight for one in estimands])
+    return Covariance(offered, answers, np.linalg.inv(information), noise, weight)
 
 
-def _losses(fit: Fit, columns: Mapping[str, Floats]) -> Floats:
-    """Return the losses (r, m) that the resamples predict, as logarithms if the residuals of the fit are logarithms."""
+def _truths(fit: Fit, estimands: Sequence[Estimand]) -> tuple[Floats, Floats]:
+    """Return resamples (t, q) that are taken as the truth, and the sizes (t, q) of their parameters.
+
+    The resamples are spread evenly over the values of the first estimand. The size of a parameter is its absolute
+    value. The size of a parameter that can be negative is at least half the central 68 % of its resamples. The size of
+    a floor is at least the smallest y of the runs, because resamples without a floor do not show that there is none.
+    Fixed parameters have the size zero.
+    """
+    assert fit.runs is not None
+    logs = np.column_stack([one.logs(fit.draws) for one in estimands])
+    usable = np.flatnonzero(np.isfinite(logs).all(axis=1) & np.isfinite(fit.resamples).all(axis=1))
+    if not len(usable):
+        raise refuse_estimand(estimands[0], 0.0)
+    order = usable[np.argsort(logs[usable, 0], kind="stable")]
+    many = min(TRUTHS, len(order))
+    truths = fit.resamples[order[np.int64((np.arange(many) + 0.5) / many * len(order))]]
+    low, high = np.quantile(fit.resamples[usable], (0.16, 0.84), axis=0)
+    least = np.where([param.low < 0 for param in fit.law.params], (high - low) / 2, 0.0)
+    for term in fit.law.terms:
+        if isinstance(term, Const):
+            least[fit.law.names.index(term.amplitude)] = np.min(np.abs(fit.runs.y))
+    size = np.maximum(np.abs(truths), least)
+    return truths, size * (np.ptp(fit.resamples[usable], axis=0) > 0)
+
+
+def _slopes(value: Callable[[Floats], Floats], truths: Floats, size: Floats) -> Floats:
+    """Return the derivatives (t, m, d) of ``value``, which maps (t, q) to (t, m), by the parameters over their sizes.
+
+    They are differences between both sides of a parameter, or between one side and the parameter if it is near zero.
+    """
+    slopes = []
+    for j in np.flatnonzero(np.any(size > 0, axis=0)):
+        step = np.zeros_like(truths)
+        step[:, j] = STEP * size[:, j]
+        inside = np.abs(truths[:, j]) > step[:, j]
+        below = truths - step * inside[:, None]
+        slopes.append((value(truths + step) - value(below)) / (STEP * (1 + inside))[:, None])
+    return np.stack(slopes, axis=2)
+
+
+def _losses(fit: Fit, theta: Floats, columns: Mapping[str, Floats]) -> Floats:
+    """Return the losses (r, m) that the parameters ``theta`` (r, q) predict, as logarithms if the residuals are."""
     with np.errstate(all="ignore"):
-        predicted = fit.law.predict(fit.resamples, columns)
+        predicted = fit.law.predict(theta, columns)
         return np.log(predicted) if fit.spec.log_residuals else predicted
+
+
+def _answers(fit: Fit, theta: Floats, estimands: Sequence[Estimand]) -> Floats:
+    """Return the logarithms (r, k) of the estimands at the parameters ``theta`` (r, q)."""
+    values = fit.law.values(theta)
+    return np.column_stack([one.logs(values) for one in estimands])
+
+
+def _noise(fit: Fit) -> tuple[float, Floats]:
+    """Return the variance of the loss of a run, and the weights of the runs relative to their mean.
+
+    The variance follows from the resamples: the leverages of the runs add up to the number of free parameters.
+    """
+    assert fit.runs is not None
+    relative = fit.runs.weight / np.mean(fit.runs.weight)
+    measured = centred(_losses(fit, fit.resamples, fit.runs.columns))
+    free = max(len(fit.law.names) - len(fit.spec.fixed), 1)
+    return float(np.sum(relative * np.sum(measured**2, axis=0)) / free), relative
 
 
 def centred(x: Floats) -> Floats:
@@ -132,30 +225,44 @@ def centred(x: Floats) -> Floats:
 
 
 def _deviation(
-    fit: Fit, cells: Candidates, estimands: Sequence[Estimand], q: Floats, noise: float
+    fit: Fit, cells: Candidates, estimands: Sequence[Estimand], noise: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the covariances (m, m), (m, k) and variances (k,) of a smooth deviation from the law.
+    """Return the slopes (n, d), (m, d) and (k, d) of the runs, the candidates and the estimands for a deviation.
 
-    A deviation at the place of an estimand changes the estimand as the resamples do: by the slope of the regression of
-    the estimand on the loss at this place.
+    The deviation from the law is a smooth function with ``HEDGE`` times the noise of a run. It is a sum of d functions
+    whose coefficients have the variance 1. At the place of an estimand it changes the estimand as the resamples do: by
+    the slope of the regression of the estimand on the loss at this place.
     """
-    size, axes = HEDGE**2 * noise, fit.law.axes
-    at = np.column_stack([np.log(cells.columns[axis]) for axis in axes])
-    own = size * _near(at, at)
-    shared, variance = np.zeros((len(at), len(estimands))), np.zeros(len(estimands))
+    assert fit.runs is not None
+    axes, n, m = fit.law.axes, len(fit.runs.y), len(cells)
+    placed = [one for one in estimands if all(axis in one.at for axis in axes)]
+    at = np.log([np.r_[fit.runs.columns[axis], cells.columns[axis], [one.at[axis] for one in placed]] for axis in axes])
+    functions = HEDGE * np.sqrt(noise) * _functions(at.T)
+    answers = np.zeros((len(estimands), functions.shape[1]))
     for i, one in enumerate(estimands):
-        if any(axis not in one.at for axis in axes):
-            continue
-        place = {axis: np.array([one.at[axis]]) for axis in axes}
-        loss = centred(_losses(fit, place))[:, 0]
-        slope = float(loss @ q[:, i] / (loss @ loss)) if loss @ loss > 0 else 0.0
-        there = np.log([[one.at[axis] for axis in axes]])
-        shared[:, i] = slope * size * _near(at, there)[:, 0]
-        variance[i] = slope**2 * size
-    return own, shared, variance
+        if one in placed:
+            answers[i] = _slope(fit, one) * functions[n + m + placed.index(one)]
+    return functions[:n], functions[n : n + m], answers
 
 
-def _near(one: Floats, other: Floats) -> Floats:
-    """Return exp(-d^2 / (2 REACH^2)) for all pairs of places in (a, axes) and (b, axes), where d is their distance."""
-    square = np.sum((one[:, None] - other[None]) ** 2, axis=2)
-    return np.asarray(np.exp(-square / (2 * REACH**2)))
+def _slope(fit: Fit, estimand: Estimand) -> float:
+    """Return the slope of the regression of ``estimand`` on the loss at its place, over the resamples."""
+    place = {axis: np.array([estimand.at[axis]]) for axis in fit.law.axes}
+    loss = centred(_losses(fit, fit.resamples, place))[:, 0]
+    values = centred(estimand.logs(fit.draws)[:, None])[:, 0]
+    return float(loss @ values / (loss @ loss)) if loss @ loss > 0 else 0.0
+
+
+def _functions(at: Floats) -> Floats:
+    """Return functions (a, d) at the places ``at`` (a, axes) whose products add up to exp(-distance^2 / (2 REACH^2)).
+
+    They are the columns of a Cholesky factor, which takes the place of the largest remaining variance next.
+    """
+    left, columns = np.ones(len(at)), list[Floats]()
+    while len(columns) < RANK and left.max() > RESOLVED:
+        pivot = int(np.argmax(left))
+        column = np.exp(-np.sum((at - at[pivot]) ** 2, axis=1) / (2 * REACH**2))
+        column -= sum((one * one[pivot] for one in columns), np.zeros(len(at)))
+        columns.append(column / np.sqrt(left[pivot]))
+        left = np.clip(left - columns[-1] ** 2, 0, None)
+    return np.column_stack(columns)

@@ -61,14 +61,19 @@ def check_estimand(fit: Fit, estimand: Estimand) -> None:
     logs = estimand.logs(fit.draws)
     known = np.isfinite(logs)
     if not np.isfinite(estimand.logs(fit.values)) or np.mean(known) < USABLE:
-        raise PlannerError(
-            f"{estimand.name}: this fit gives a positive number in only {np.mean(known):.0%} of its resamples. Ask for "
-            "a quantity nearer to the runs, or add runs first."
-        )
+        raise refuse_estimand(estimand, float(np.mean(known)))
     if np.std(logs[known]) < SAME:
         raise PlannerError(
             f"{estimand.name}: all resamples give the same value, so cells cannot narrow it. Narrow another quantity."
         )
+
+
+def refuse_estimand(estimand: Estimand, usable: float) -> PlannerError:
+    """Return the error for an ``estimand`` that is a positive number in the fraction ``usable`` of the resamples."""
+    return PlannerError(
+        f"{estimand.name}: this fit gives a positive number in only {usable:.0%} of its resamples. Ask for a quantity "
+        "nearer to the runs, or add runs first."
+    )
 
 
 def half_width(how: Resampling, best: float, draws: Floats) -> float:

@@ -88,8 +88,12 @@ def test_widths_of_a_linear_law_are_those_of_linear_regression() -> None:
 
 
 def test_rounds_train_the_cheap_cells_first() -> None:
-    assert in_rounds((3, 1, 2, 0), np.array([1.0, 5.0, 3.0, 3.0]), 2) == ((0, 2), (3, 1))
-    assert in_rounds((3,), np.array([1.0, 5.0, 3.0, 3.0]), 4) == ((3,),)
+    cost = np.array([1.0, 5.0, 3.0, 3.0])
+    assert in_rounds((3, 1, 2, 0), cost, 2) == ((0, 2), (3, 1))
+    assert in_rounds((3, 1, 2, 0), cost, 3) == ((0, 2), (3,), (1,))
+    assert in_rounds((3, 1, 2, 0), cost, 9) == ((0,), (2,), (3,), (1,))
+    assert in_rounds((3,), cost, 4) == ((3,),)
+    assert [len(cells) for cells in in_rounds(range(12), np.arange(12.0), 4)] == [6, 3, 2, 1]
 
 
 def test_the_test_cell_is_the_advised_cell_nearest_to_the_answer() -> None:
