@@ -52,7 +52,7 @@ def test_the_design_for_the_vertex_of_a_parabola_is_its_two_ends() -> None:
     assert sorted(found.cells) == [0, 20]
     before = covariance(made, cells, [one], hedge=False)
     u = np.linspace(-1, 1, 9)
-    narrowed = before.after(found.cells).variance[0] / before.variance[0]
+    narrowed = (before.after(found.cells).sd[0] / before.after().sd[0]) ** 2
     assert narrowed == pytest.approx(np.sum(u**2) / (np.sum(u**2) + 2), rel=0.05)
     assert found.after[-1][0].expected / found.now[0] == pytest.approx(np.sqrt(narrowed), rel=0.2)
 
