@@ -170,7 +170,7 @@ def _covariance(group: Group, made: Ensemble, cells: Ints) -> Covariance:
         first = np.linalg.svd(cross, full_matrices=False)[0][:, :, 0]
         z = np.einsum("rmd,md->rm", z, first)[:, :, None]
     z = z[:, :, 0]
-    return Covariance(z.T @ z, z.T @ q, np.sum(q**2, axis=0), made.noise**2, np.ones(q.shape[1]))
+    return Covariance(z.T[None], q.T[None], np.eye(len(z))[None], made.noise**2, np.ones(q.shape[1]))
 
 
 def _bounded(group: Group, predicted: Floats) -> Floats:
