@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from isoplan.app.autopilot.decisions import Decision, Kind, Promise, Reason
-from isoplan.app.autopilot.specification import FREEDOM, Seen, Task
-from isoplan.app.autopilot.spread import spread
+from isoplan.app.autopilot.specification import Seen, Task
 from isoplan.engine.arrays import finite
 from isoplan.engine.design.advice import PAYS, Width
+from isoplan.engine.design.spread import FREEDOM, spread
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.fitting.diagnostics.single_runs import freedom

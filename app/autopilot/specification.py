@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from isoplan.app.candidate_cells import FamilyCells, cells_of_grid
 from isoplan.engine.design.candidates import MOST, Candidates
+from isoplan.engine.design.spread import FREEDOM
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws import get_law
 from isoplan.engine.planning.next_cells.answer import AXES
@@ -21,8 +22,6 @@ from isoplan.engine.quantities import power10
 from isoplan.trainers.cell import CELL_DIGITS, Cell, Family, canonical, cell_name
 from isoplan.trainers.grid import Grid, cells
 
-FREEDOM = 5
-"""Minimum number of degrees of freedom of a fit whose interval can end the autopilot."""
 SAME_RUN = frozenset(Cell.model_fields)
 """Fields that a law does not describe, such as the seed. Cells of equal N and D may differ in them."""
 

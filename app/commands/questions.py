@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared import listed_cells, reading
+from isoplan.app.commands.shared import fit_inputs, listed_cells, reading
 from isoplan.app.commands.shared.options import (
     AsJson,
     Form,
@@ -25,7 +25,7 @@ from isoplan.app.commands.shared.options import (
     parameter,
     with_parameters,
 )
-from isoplan.app.commands.shared.output import note, read_fit_file, say, say_as
+from isoplan.app.commands.shared.output import note, say, say_as
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
@@ -60,9 +60,19 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
         note(given.notes)
         files = {one.name: str(texts[one.name]) for one in question.fits if texts[one.name]}
         group, grouped = texts["group"], question.grouped or question.fits[0].name
-        fits = {name: read_fit_file(file, group if name == grouped else "") for name, file in files.items()}
-        fit = fits[question.fits[0].name]
-        behind, file = Behind(texts["runs"], map_runs or (), fit), texts.get(CURVES)
+        from isoplan.engine.fitting.types.result import Fit
+
+        inputs = {one.name: one for one in question.fits}
+        read = {
+            name: fit_inputs.read_input(inputs[name], file, group if name == grouped else "", texts)
+            for name, file in files.items()
+        }
+        fit, fits = read[question.fits[0].name], {name: one for name, one in read.items() if isinstance(one, Fit)}
+        files = {
+            name: file if file.endswith(".json") or name not in fits else f"fit-{fits[name].hash}.json"
+            for name, file in files.items()
+        }
+        behind, file = Behind(texts["runs"], map_runs or (), fits.get(question.fits[0].name)), texts.get(CURVES)
         if file is None:
             check_runs(behind, rule)
         used = read_used(rule, n_p, behind)
@@ -88,6 +98,8 @@ def _inputs(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
     for one in question.needed:
         yield parameter(one.name, Annotated[str, typer.Argument(metavar=one.file, help=one.help)])
     yield from map(as_option, question.fields)
+    for one in question.fits:
+        yield from fit_inputs.table_options(one)
     if question.curves is not None:
         yield parameter(CURVES, Annotated[Path | None, typer.Option(help=question.curves.help)], None)
         columns = typer.Option(metavar="ROLE=COLUMN,...", help="Columns of curves.")

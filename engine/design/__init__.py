@@ -7,5 +7,6 @@ The modules, in the order of their use:
 - ``covariance``: covariance of the losses of the candidates and of the estimands, from the resamples of a fit.
 - ``choice``: the set of cells that narrows the estimands most for a given spend.
 - ``pretend``: the widths that a set is expected to reach, from refits with simulated outcomes.
+- ``spread``: cells that are spread over the axes, if the runs do not determine the law yet.
 - ``advice``: the set in the order of training, the expected widths, and a ladder of spends.
 """

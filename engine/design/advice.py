@@ -10,7 +10,7 @@ from itertools import accumulate
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.design.candidates import Candidates, check_candidates
+from isoplan.engine.design.candidates import Candidates, check_candidates, check_pays
 from isoplan.engine.design.choice import best_sets
 from isoplan.engine.design.covariance import Covariance, covariance
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
@@ -18,7 +18,6 @@ from isoplan.engine.design.pretend import can_pretend, pretend_widths
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.diagnostics.single_runs import scatter, times, widen
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.quantities import count
 
 LADDER = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Spends of the ladder, as fractions of the cost of the target run."""
@@ -147,11 +146,7 @@ def advise(
     check_fit(fit)
     now = present_widths(fit, estimands)
     check_candidates(fit, candidates)
-    if np.min(candidates.cost) > spend.amount:
-        raise PlannerError(
-            f"Spend: {count(spend.amount, 3)} FLOPs do not pay for the cheapest candidate, which costs "
-            f"{count(float(np.min(candidates.cost)), 3)}. Raise the spend, or add cheaper candidates."
-        )
+    check_pays(candidates, spend.amount)
     before = covariance(fit, candidates, estimands, hedge)
 
     def promised(cells: Sequence[int], more: int = 1) -> Widths:

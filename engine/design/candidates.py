@@ -75,6 +75,15 @@ def check_candidates(fit: Fit, cells: Candidates) -> None:
     _refuse(wrong, f"the law predicts no positive {fit.spec.y} there. Remove the cell.", cells.row)
 
 
+def check_pays(cells: Candidates, spend: float) -> None:
+    """Raise PlannerError if ``spend`` does not pay for the cheapest of ``cells``."""
+    if np.min(cells.cost) > spend:
+        raise PlannerError(
+            f"Spend: {count(spend, 3)} FLOPs do not pay for the cheapest candidate, which costs "
+            f"{count(float(np.min(cells.cost)), 3)}. Raise the spend, or add cheaper candidates."
+        )
+
+
 def listed_candidates(
     N: Floats, D: Floats, compute: Floats, row: Ints | None = None, settings: NDArray[np.str_] | None = None
 ) -> Candidates:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError, UndeterminedLawError
 from isoplan.engine.fitting.diagnostics.checks import diagnose
 from isoplan.engine.fitting.estimators.envelope import envelope
 from isoplan.engine.fitting.estimators.formula import nonlinear
@@ -29,6 +29,7 @@ from isoplan.engine.fitting.types.possible_values import levelled
 from isoplan.engine.fitting.types.result import MOST_RUNS, Estimate, Fit, FitData, FittedRuns, FitWarning
 from isoplan.engine.fitting.types.runtime import Runtime, fit_runtime
 from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.fitting.types.unfitted import UnfittedRuns
 from isoplan.engine.schema import Curves, Role, Runs
 
 CHOICES = (0.0, 0.3, 0.6, 0.8)
@@ -139,6 +140,17 @@ def fit(
         return _fitted(spec.model_copy(update=changed), runs, curves, snapshot, where, None)
 
     return over_smoothings(made, refit)
+
+
+def fit_if_determined(spec: FitSpec, runs: Runs, where: str = "") -> Fit | UnfittedRuns:
+    """Fit the law of ``spec`` with a suggested objective, or return the runs with the reason if they are too few.
+
+    Raises PlannerError if the fit fails for any other reason.
+    """
+    try:
+        return fit(spec, runs, where=where, suggested=True)
+    except UndeterminedLawError as error:
+        return UnfittedRuns(spec, runs, str(error))
 
 
 def _fitted(

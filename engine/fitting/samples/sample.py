@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError, UndeterminedLawError
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.expression import FormulaLaw
@@ -283,7 +283,7 @@ def _bounds(s: Sample) -> None:
 def _enough(s: Sample) -> None:
     p, n = len(s.free), len(s)
     if n <= p:
-        raise PlannerError(
+        raise UndeterminedLawError(
             f"{s.law.name} has {p} free parameters ({', '.join(s.free)}) but only {n} "
             f"{'run is' if n == 1 else 'runs are'} selected: select at least {p + 1} runs, or fix a parameter."
         )
@@ -303,7 +303,7 @@ def _axes(s: Sample) -> None:
         need = (len(free) + floor_free) if free else 1
         if len(values) < need:
             shown = ", ".join(f"{v:.4g}" for v in values)
-            raise PlannerError(
+            raise UndeterminedLawError(
                 f"{column(s.runs, axis)} has {_count(len(values))} ({shown}) but {and_list(free)} "
                 f"need{'s' if len(free) == 1 else ''} {need}: add runs at other values of {axis}, or fix "
                 f"{' or '.join(free)}."
@@ -317,7 +317,7 @@ def _apart(s: Sample, one: str, other: str) -> None:
     both = {name for t in s.law.terms if t.axis in (one, other) for name in t.params()}
     slope, correlation = direction(s.columns[one], s.columns[other])
     if abs(correlation) > PROPORTIONAL and len(both & set(s.unaided)) > 2:
-        raise PlannerError(
+        raise UndeterminedLawError(
             f"{one} and {other} move together in all {len(s)} runs ({other} proportional to {one}^{slope:.3g}), "
             f"so their effects cannot be told apart: add runs where {one} changes at the same {other}, "
             f"or fit one axis with the law power."

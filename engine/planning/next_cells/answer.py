@@ -23,6 +23,11 @@ from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.prices import Prices
 
 AXES = ("N", "D")
+WITH_RANGES = (
+    "Candidates: the ranges of N and D (sizes, samples) describe a grid, but a list of candidates is given too. Leave "
+    "out the ranges or the list."
+)
+"""Message for a list of candidates together with ranges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +116,7 @@ def next_cells(
     elif sizes is None and samples is None:
         offered = candidates
     else:
-        raise PlannerError(
-            "Candidates: the ranges of N and D (sizes, samples) describe a grid, but a list of candidates is given "
-            "too. Leave out the ranges or the list."
-        )
+        raise PlannerError(WITH_RANGES)
     advice = advise(
         fit,
         now.estimands,

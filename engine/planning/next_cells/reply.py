@@ -7,7 +7,10 @@ from typing import Any
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.unfitted import UnfittedRuns
 from isoplan.engine.planning.next_cells.answer import next_cells
+from isoplan.engine.planning.next_cells.first import choose_first
+from isoplan.engine.planning.next_cells.first_text import first_answer
 from isoplan.engine.planning.next_cells.picture import chart_ladder, chart_map
 from isoplan.engine.planning.next_cells.text import (
     as_text,
@@ -23,8 +26,11 @@ from isoplan.engine.planning.questions.answer import Answer, Part, Table
 from isoplan.engine.planning.questions.given import Given
 
 
-def answer(fit: Fit, given: Given) -> Answer:
-    """Return the cells that narrow the answer most. Raises PlannerError under the conditions of ``next_cells``."""
+def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
+    """Return the cells that narrow the answer most, or the cells to train first if the runs do not determine the law.
+
+    Raises PlannerError under the conditions of ``next_cells`` and ``choose_first``.
+    """
     v = given.values
     options: dict[str, Any] = {
         "cells": _whole(v["max_cells"], "max_cells"),
@@ -34,6 +40,11 @@ def answer(fit: Fit, given: Given) -> Answer:
         "samples": v["samples"],
         "charge": v["run_charge"] or 0.0,
     }
+    if isinstance(fit, UnfittedRuns):
+        shared = {name: options[name] for name in ("cells", "sizes", "samples", "charge")}
+        return first_answer(
+            choose_first(fit, given.loss, v["spend"], given.rule, **shared, candidates=given.candidates)
+        )
     asked_of, prices = in_compute(fit, given.loss, given.prices, given.rule)
     found = next_cells(fit, asked_of, v["spend"], given.rule, prices, **options, candidates=given.candidates)
     folded = not found.advice.pays

@@ -123,12 +123,12 @@ def cell_rows(found: NextCells) -> list[tuple[str, ...]]:
         for cell in cells:
             sizes = (count(float(at.columns[axis][cell]), 3) for axis in ("N", "D"))
             compute, cost = float(at.compute[cell]), float(at.cost[cell])
-            own = (str(len(rows)), str(i + 1), *_place(at, cell), *sizes, power10(compute), share(found, compute))
+            own = (str(len(rows)), str(i + 1), *place(at, cell), *sizes, power10(compute), share(found, compute))
             rows.append((*own, *([power10(cost)] if charged else [])))
     return rows
 
 
-def _place(at: Candidates, cell: int) -> list[str]:
+def place(at: Candidates, cell: int) -> list[str]:
     """Return the settings of a listed cell, otherwise its row; nothing for a cell of a grid over N and D."""
     if at.row is None:
         return []
@@ -239,7 +239,7 @@ def document(
         for axis, unit in (("N", "parameters"), ("D", sample_unit(found.fit))):
             lines.append((f"Cell {position}: {axis}", Quantity(float(at.columns[axis][cell]), unit=unit)))
         lines.append((f"Cell {position}: compute", Quantity(float(at.compute[cell]), unit="FLOPs")))
-    places = ((f"Cell {i}", *_place(at, cell)) for i, cell in enumerate(found.advice.cells, 1))
+    places = ((f"Cell {i}", *place(at, cell)) for i, cell in enumerate(found.advice.cells, 1))
     named = "row" if at.settings is None else "settings"
     listed = () if at.row is None else tuple(f"{cell}: {named} {place}." for cell, place in places)
     notes = (*filter(None, [law_test_sentence(found)]), *listed, f"Compute rule: {found.plan.compute.text}.")
@@ -256,7 +256,7 @@ def _script(found: NextCells, options: Mapping[str, Any], fit: str, group: str, 
     given += [f"prices=read_prices({literal(prices_json(found.plan.prices))})"] if found.plan.prices is not None else []
     given += [*(f"{name}={x!r}" for name, x in options.items())]
     spend = f"TypedSpend(flops={found.spend!r})"
-    listed = [] if candidates is None else _listing(candidates)
+    listed = [] if candidates is None else listing(candidates)
     given += ["candidates=cells"] if listed else []
     body = [
         f"fit = {reading(fit, group)}",
@@ -268,7 +268,7 @@ def _script(found: NextCells, options: Mapping[str, Any], fit: str, group: str, 
     return script(sentence(found), body, HOMES)
 
 
-def _listing(cells: Candidates) -> list[str]:
+def listing(cells: Candidates) -> list[str]:
     """Return the source lines that list the candidates as the variable ``cells``."""
     row = np.arange(len(cells)) if cells.row is None else cells.row
     columns = {**cells.columns, "C": cells.compute, "row": row}

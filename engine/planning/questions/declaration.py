@@ -19,6 +19,7 @@ from isoplan.engine.planning.scenario.fields import FIELDS, LIMITS, LOSS, PRICES
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting.types.result import Fit
+    from isoplan.engine.fitting.types.unfitted import UnfittedRuns
     from isoplan.engine.planning.questions.answer import Answer
     from isoplan.engine.planning.questions.given import Given
 
@@ -42,6 +43,9 @@ class FitInput:
     three texts if it has no second fit: ``missing`` if the task has no suitable fit, ``lacking`` if the task is unknown
     and no fit is suitable, ``unsure`` if some fits are suitable but the user must choose one. ``examples`` are the
     names of bundled tables from which the fit can be made.
+
+    If ``law`` is not empty, the terminal also accepts a table of runs, and fits this law to it. The question then also
+    answers for runs that do not determine the law.
     """
 
     help: str
@@ -57,6 +61,7 @@ class FitInput:
     unsure: str = ""
     lacking: str = ""
     examples: tuple[str, ...] = ()
+    law: str = ""
 
     @property
     def key(self) -> str:
@@ -168,7 +173,7 @@ class PlannerQuestion:
         """Return the costs that the module ``costs`` reads from ``texts``; None without a module or without prices."""
         return import_module(self.costs).read_costs(texts, place, values) if self.costs else None
 
-    def answer(self, fit: Fit, given: Given) -> Answer:
+    def answer(self, fit: Fit | UnfittedRuns, given: Given) -> Answer:
         """Return the answer for the inputs ``given``. Raises PlannerError if there is no answer."""
         return cast("Answer", import_module(self.module).answer(fit, given))
 

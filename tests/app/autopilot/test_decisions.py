@@ -11,8 +11,8 @@ import pytest
 from isoplan.app.autopilot.deciding import decide, fit_cells
 from isoplan.app.autopilot.decisions import Decision, Promise, as_table, to_json
 from isoplan.app.autopilot.specification import Specification, Task, check_task
-from isoplan.app.autopilot.spread import spread
 from isoplan.app.autopilot.stored_decisions import DECISIONS, folder_of, keep_decisions, read_decisions
+from isoplan.engine.design.spread import spread
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.next_cells.answer import present
 from tests.app.autopilot.simulated import BUDGET, GRID, NAMES, SPEED, World, task

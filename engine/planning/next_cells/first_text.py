@@ -1,0 +1,96 @@
+"""Answer with the cells to train first as text, JSON and document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isoplan.engine.planning.answer.document import Document, Line
+from isoplan.engine.planning.answer.format import aligned
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.answer.script import script
+from isoplan.engine.planning.next_cells.answer import AXES
+from isoplan.engine.planning.next_cells.first import FirstCells
+from isoplan.engine.planning.next_cells.text import HOMES, listing, place
+from isoplan.engine.planning.questions.answer import Answer, Part, Table
+from isoplan.engine.quantities import count, number, power10
+
+UNITS = {"N": "parameters", "D": ""}
+FIRST = {"first_cells": "isoplan.engine.design.spread"}
+
+
+def sentence(found: FirstCells) -> str:
+    """Return the answer in one sentence, followed by its reason."""
+    n = len(found.cells)
+    part = "" if found.whole is None else f" ({number(100 * found.cost / found.whole, 2)} % of the target run)"
+    return (
+        f"First train {n} cell{'s' * (n != 1)}, spread over N and D, for {power10(found.cost)} FLOPs{part}, and ask "
+        f"again. The runs do not support an expected interval yet. {found.unfitted.reason}"
+    )
+
+
+def cell_rows(found: FirstCells) -> list[tuple[str, ...]]:
+    """Return the table of the cells as texts: first the headings, then one row per cell in the order of training."""
+    at = found.candidates
+    listed = ["Settings" if at.settings is not None else "Row"] * (at.row is not None)
+    rows: list[tuple[str, ...]] = [("Cell", *listed, "N", "D", "Compute")]
+    for i, cell in enumerate(found.cells, 1):
+        sizes = (count(float(at.columns[axis][cell]), 3) for axis in AXES)
+        rows.append((str(i), *place(at, cell), *sizes, power10(float(at.compute[cell]))))
+    return rows
+
+
+def to_json(found: FirstCells) -> dict[str, Any]:
+    """Return the JSON object that ``isoplan next --json`` prints if the runs do not determine the law."""
+    at = found.candidates
+    cells = [
+        {
+            "round": 1,
+            **({} if at.row is None else {"row": int(at.row[c])}),
+            **({} if at.settings is None else {"settings": str(at.settings[c])}),
+            **{"N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.compute[c])},
+        }
+        for c in found.cells
+    ]
+    return {
+        "schema": 1,
+        "question": found.question.to_json(),
+        "law": found.unfitted.spec.law,
+        "y": found.unfitted.spec.y,
+        "compute": found.rule.to_json(),
+        "next_cells": cells,
+        "reason": found.unfitted.reason,
+        "target_compute": found.whole,
+        "sentence": sentence(found),
+    }
+
+
+def first_answer(found: FirstCells) -> Answer:
+    """Return the answer for the terminal and Python."""
+    rows, rule, lines = cell_rows(found), f"Compute rule: {found.rule.text}.", list[Line]()
+    for i, cell in enumerate(found.cells, 1):
+        for axis in AXES:
+            value = float(found.candidates.columns[axis][cell])
+            lines.append((f"Cell {i}: {axis}", Quantity(value, unit=UNITS[axis])))
+        lines.append((f"Cell {i}: compute", Quantity(float(found.candidates.compute[cell]), unit="FLOPs")))
+    text = "\n\n".join([sentence(found), "\n".join(aligned(rows)), rule])
+    document = Document(sentence(found), tuple(lines), (rule,), to_json(found), _script(found))
+    table = Table(rows[0], tuple(rows[1:]), "The cells in the order of training.")
+    return Answer(found, text, document, (), "first cells", parts=(Part(table),), rows=found.rows)
+
+
+def _script(found: FirstCells) -> str:
+    """Return a script that prints N and D of the cells."""
+    spend = repr(found.spend) if np.isfinite(found.spend) else "np.inf"
+    charge = float(found.candidates.cost[0] - found.candidates.compute[0])
+    body = [
+        *listing(found.candidates),
+        f"cells = cells.with_charge({charge!r})",
+        "trained = {",
+        *(f"    {axis!r}: np.array({x.tolist()!r})," for axis, x in found.trained.items()),
+        "}",
+        f"chosen = first_cells(cells, trained, {found.free}, {found.most}, {spend})",
+        "print(np.column_stack([cells.columns[axis][chosen] for axis in trained]))",
+    ]
+    return script(sentence(found), body, HOMES | FIRST)
