@@ -169,7 +169,7 @@ def _covariance(group: Group, made: Ensemble, cells: Ints) -> Covariance:
         cross = np.einsum("rmd,rk->mdk", z, q)
         first = np.linalg.svd(cross, full_matrices=False)[0][:, :, 0]
         z = np.einsum("rmd,md->rm", z, first)[:, :, None]
-    z = z[:, :, 0]
+    z, q = z[:, :, 0], q[:, np.any(q != 0, axis=0)]  # equal predictions cannot be narrowed
     return Covariance(z.T[None], q.T[None], np.eye(len(z))[None], made.noise**2, np.ones(q.shape[1]))
 
 
