@@ -4,7 +4,7 @@ The modules, in the order of their use:
 
 - ``estimand``: the quantities that the cells must narrow.
 - ``candidates``: the cells that can be trained, and their costs.
-- ``covariance``: covariance of the losses of the candidates and of the estimands, from the resamples of a fit.
+- ``covariance``: linear models of the losses of the candidates and of the estimands, around resamples of a fit.
 - ``choice``: the set of cells that narrows the estimands most for a given spend.
 - ``pretend``: the widths that a set is expected to reach, from refits with simulated outcomes.
 - ``spread``: cells that are spread over the axes, if the runs do not determine the law yet.

@@ -91,8 +91,8 @@ class Advice:
     ``rounds`` contains the cells of each round, in the order of training: the cheap cells first. ``now`` (k) are the
     present half widths of the ``estimands``, and ``after`` the expected half widths after each round. ``ladder``
     contains the rungs of all spends in ``LADDER`` that pay for a cell. ``test`` is None if the first estimand has no
-    place. ``gains`` (m,) are the relative decreases of the width of the first estimand that follow from the covariance
-    if a candidate is trained alone, from 0 to 1.
+    place. ``gains`` (m,) are the relative decreases of the width of the first estimand, from 0 to 1, that the linear
+    models give for each candidate alone.
     """
 
     candidates: Candidates
@@ -217,7 +217,7 @@ def promise(
     """Return the expected half widths of the estimands after the training of ``cells``.
 
     They are medians over simulated outcomes if the fit can be repeated with them, and otherwise follow from the
-    covariance. They are at most the present half widths ``now``, because cells are not expected to widen an interval.
+    linear models. They are at most the present half widths ``now``: cells are not expected to widen an interval.
     """
     if can_pretend(fit):
         widths = pretend_widths(fit, candidates.take(sorted(cells)), estimands, seed)
