@@ -33,6 +33,10 @@ FILE = f"{NAMES[0]}.csv"
 PROGRAM = "named"
 
 
+ANSWERS = (1, 4, 6, 8, 14, 30)
+"""Indices of the names of the saved answers, one for each kind."""
+
+
 @dataclass(frozen=True)
 class Space:
     """Ids of the tables and hashes of the fits and plans. The addresses of the pages need them."""
@@ -60,7 +64,7 @@ def make(folder: Path) -> Space:
         plans = tuple(_plans(db, results.fit(db, fits["surface"])))
         curves = tables.add(db, curve_points(), f"{NAMES[35]}.csv")
         tables.tie(db, curves, info.id)
-        for kind, name in zip(results.list_kinds(), (NAMES[1], NAMES[4], NAMES[6], NAMES[14], NAMES[30]), strict=True):
+        for kind, name in zip(results.list_kinds(), (NAMES[i] for i in ANSWERS), strict=True):
             results.save_answer(db, kind, {"schema": 1}, NAMES[33], {"question": [name]}, name)
         dead = tables.add(db, b"N,loss\n1e6,2\n1e7,1.5\n", "gone.csv")
         tables.rename(db, dead.id, NAMES[12])
