@@ -155,7 +155,7 @@ def _advised(group: Group, made: Ensemble, spend: float, random: np.random.Gener
 
 
 def _covariance(group: Group, made: Ensemble, cells: Ints) -> Covariance:
-    """Return the covariance of ``cells`` of the pool and the outputs of the test rows, which have equal weights.
+    """Return a linear model of ``cells`` of the pool and the outputs of the test rows, which have equal weights.
 
     A cell with several outputs counts as one measurement: the combination of its outputs that is most correlated with
     the test rows.

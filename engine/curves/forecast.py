@@ -25,7 +25,7 @@ METHODS: Mapping[str, Method] = {
     "matching": continue_by_matching,
     "power law": lambda curves, finished, position: continue_by_power_law(curves, position),
 }
-"""The methods by name. The first is the method of the Train page and of ``--stop-early``."""
+"""The methods by name. The first is the method of the page Train."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What runs and cells say about the estimands: linear models around several resamples of a fit.
+"""Linear models of the runs, the candidates and the estimands around several resamples of a fit.
 
 The truth is unknown, and the best cells depend on it. Each of ``TRUTHS`` resamples of the fit is therefore taken as the
 truth once, and the law is linearised there. The runs, the candidates and the estimands are then those of a linear

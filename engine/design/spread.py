@@ -33,8 +33,8 @@ def first_cells(
     """
     n, m = len(next(iter(trained.values()))), len(cells)
     joined = {axis: np.concatenate([x, trained[axis]]) for axis, x in cells.columns.items()}
-    free = np.concatenate([cells.cost, np.ones(n)])
-    every, known, chosen = Candidates(joined, free, free), range(m, m + n), list[int]()
+    cost = np.concatenate([cells.cost, np.ones(n)])  # the costs of trained runs are not used
+    every, known, chosen = Candidates(joined, cost, cost), range(m, m + n), list[int]()
     for many in range(min(max(parameters + FREEDOM - n, 1), most), most + 1):
         chosen = spread(every, known, range(m), many, spend)
         rows = [*known, *chosen]

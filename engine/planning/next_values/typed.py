@@ -12,7 +12,7 @@ from isoplan.engine.quantities import parse_number
 class TypedValues:
     """Values to choose from: a range from the first to the second of ``ends``, or the ``listed`` values.
 
-    Without both, the values are those of the default range.
+    If neither is given, the values are those of the default range.
     """
 
     ends: tuple[float, float] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,27 +10,11 @@ import pytest
 from isoplan.app.commands import autopilot as command
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import hold, read_sweeps
+from tests.app.autopilot.conftest import GRID
 from tests.app.terminal.asking import Run, object_in, one_sentence, process
-from tests.trainers.conftest import end_runner
 
-GRID = """family = "teacher-student"
-
-[cell]
-width = [4, 8, 16]
-samples = "2048..32768 x 5"
-"""
 ASKED = ("--budget", "1e8", "--until", "90 %", "--cap", "2 h")
 DOCS = Path(__file__).parents[3] / "docs"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Iterator[Path]:
-    """Return the folder of a workspace and, after the test, terminate its runner."""
-    space = tmp_path / "space"
-    space.mkdir()
-    (space / "grid.toml").write_text(GRID)
-    yield space
-    end_runner(space)
 
 
 def test_it_trains_rounds_until_it_stops_and_continues_from_its_files(run: Run, root: Path) -> None:

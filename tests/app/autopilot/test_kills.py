@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import read_sweeps
 from tests.app.autopilot.simulated import World, task
 from tests.app.terminal.asking import ISOPLAN, object_in, process
-from tests.trainers.conftest import end_runner
 
 ASKED = task(until=0.01)
 
@@ -88,24 +86,6 @@ def test_the_decisions_after_a_kill_are_those_of_an_undisturbed_autopilot(
     made = run_rounds(ASKED, read_decisions(tmp_path, key), world.look, train, keep)
     assert made == whole == read_decisions(tmp_path, key)
     assert len(begun) == len(set(begun)) == len(world.done)
-
-
-GRID = """family = "teacher-student"
-
-[cell]
-width = [4, 8, 16]
-samples = "2048..32768 x 5"
-"""
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Iterator[Path]:
-    """Return the folder of a workspace and, after the test, terminate its runner."""
-    space = tmp_path / "space"
-    space.mkdir()
-    (space / "grid.toml").write_text(GRID)
-    yield space
-    end_runner(space)
 
 
 def test_a_real_process_is_killed_three_times(root: Path) -> None:

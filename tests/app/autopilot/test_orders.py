@@ -25,8 +25,8 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.queue.sweep import Cap, launch, read_sweeps
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import parse_grid
+from tests.app.autopilot.conftest import GRID
 from tests.app.autopilot.simulated import World, task
-from tests.app.autopilot.test_command import GRID
 
 
 def made_work(root: Path) -> work.Work:
