@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.reliability.faults.cells import add, finish, workspace
 from benchmarks.reliability.faults.damage import DAMAGES, MARK, Hostile
 from benchmarks.reliability.faults.trial import Trial
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.store.attempt_curves import recent
 from isoplan.trainers.backend.store.record import CHECKPOINT, Record, log_of
-from isoplan.trainers.backend.worker.attempt_process import run_cell
-from tests import progress
+from isoplan.trainers.backend.worker.attempt_process import Attempt, run_cell
 
 EXPECTED = "begins again, says so, loss as undisturbed"
 AMPLITUDES = {"points": 500, "iterations": 3000, "width": 16, "tests": 500, "dimension_points": 0}
@@ -40,24 +38,24 @@ FEW = ("random bytes", "a hostile pickle", "a hostile PyTorch file")
 
 
 def stopped(root: Path, family: str, cell: Mapping[str, Any]) -> Record:
-    """Return a cell that was stopped during training and has a checkpoint."""
+    """Return a cell that was stopped during training and has a checkpoint.
+
+    The stop is requested as soon as the training has reported a step, so the speed of the machine has no influence.
+    """
     (name,) = add(root, [cell], family)
     queue = Queue(root)
     number = queue.lease(name, "test")
+    report = Attempt.step
 
-    def trains() -> bool:
-        return any(point.step for point in recent(queue.folder(name), number))
+    def step_then_stop(attempt: Attempt, step: int, total: int | None = None, /, **values: float) -> None:
+        report(attempt, step, total, **values)
+        if step:
+            queue.stop(name, number, "runner")
 
-    def stop() -> None:
-        progress.wait(trains, root, pause=0.005)
-        queue.stop(name, number, "runner")
-
-    stopping = threading.Thread(target=stop, daemon=True)
-    stopping.start()
-    run_cell(str(queue.folder(name)), number)
-    stopping.join()
+    with patch.object(Attempt, "step", step_then_stop):
+        run_cell(str(queue.folder(name)), number)
     if not (queue.folder(name) / CHECKPOINT).exists():
-        raise RuntimeError(f"the cell of {family} ended before it was stopped: make it longer")
+        raise RuntimeError(f"the cell of {family} ended without a checkpoint after it was asked to stop")
     return queue.find(name)
 
 
