@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.next_cells import LAW, TRUTHS, Truth, estimand, measured, optimum
+from benchmarks.next_cells.truths import LAW, TRUTHS, Truth, estimand, measured, optimum
 from benchmarks.report import Report
 from isoplan.app.autopilot.deciding import fit_cells
 from isoplan.app.autopilot.decisions import STOPS, Decision, Reason
