@@ -12,6 +12,7 @@ from isoplan.tables import read_curves, read_table
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Comparison, Fit, FitSpec, GroupedFit
     from isoplan.engine.fitting.types.spec import ObjectiveName
+    from isoplan.engine.fitting.types.unfitted import UnfittedRuns
     from isoplan.engine.schema import Curves, Runs
     from isoplan.tables import Table
 
@@ -82,6 +83,21 @@ def fit(
     training = _read_training(curves, runs, map_curves or {}, y, extra)
     made = fit_runs(spec, runs, curves=training, where=runs.where, suggested=objective is None)
     return with_form(made, runs).with_notes(runs.notes)
+
+
+def fit_or_runs(runs: Runs | Table, law: str, y: str = "") -> tuple[Fit | UnfittedRuns, tuple[str, ...]]:
+    """Fit ``law`` to the quantity ``y`` (by default the loss) of ``runs``, or return the runs if they are too few.
+
+    The second result are notes on how the runs were read. Raises PlannerError if the fit fails for any other reason, or
+    if the runs have one law for each group.
+    """
+    from isoplan.engine.fitting.single import fit_if_determined
+
+    spec = _read_spec(law=law, y=y, objective=None)
+    runs = _read_runs(runs, y, spec, ())
+    if runs.roles.each:
+        raise PlannerError("Option fit: the runs have one law for each group. Give the fit or the runs of one group.")
+    return fit_if_determined(spec, runs, runs.where), runs.notes
 
 
 def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:

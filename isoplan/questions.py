@@ -9,13 +9,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_questions
+from isoplan.engine.planning.questions.declaration import FitInput, PlannerQuestion, find_questions
 from isoplan.engine.planning.scenario.fields import PRICES
-from isoplan.options import check_options, file_name, single, texts_of
+from isoplan.fits import fit_or_runs
+from isoplan.options import as_text, check_options, file_name, single, texts_of
 from isoplan.rules import check_runs, choose_rule
 
 if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule
+    from isoplan.engine.fitting import Fit
+    from isoplan.engine.fitting.types.unfitted import UnfittedRuns
     from isoplan.engine.schema import Curves, Runs
     from isoplan.tables import Table
 
@@ -40,6 +43,7 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
     signature = inspect.Signature(list(_parameters(question)), return_annotation="Answer")
 
     def ask(*fits: object, **options: Any) -> Any:
+        from isoplan.engine.fitting import Fit
         from isoplan.engine.planning.questions.reading import CURVES, read_given
 
         check_options(options, signature.parameters, ask)
@@ -50,11 +54,12 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
         curves, runs, rule = values.get(CURVES), values["runs"], values["rule"]
         texts = texts_of(fields) | ({CURVES: CURVES} if curves is not None else {})
         given = read_given(question, texts, "python")
-        chosen = {one.name: single(values[one.name], one.name) for one in question.fits if values[one.name] is not None}
-        fit = chosen[question.fits[0].name]
+        read = {one.name: _read_fit(one, values) for one in question.fits if values[one.name] is not None}
+        fit, notes = read[question.fits[0].name]
+        chosen = {name: one for name, (one, _) in read.items() if isinstance(one, Fit)}
         if curves is None:
             check_runs(runs, rule)
-        used = choose_rule(rule, values["n_p"], runs, fit)
+        used = choose_rule(rule, values["n_p"], runs, chosen.get(question.fits[0].name))
         if curves is not None:
             curves = _read_curves(curves, runs, values["map_curves"] or {}, used or fit.compute)
         files = {name: file_name(one) for name, one in chosen.items()}
@@ -62,12 +67,13 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
         if values.get("candidates") is None:
             if values.get("map_candidates"):
                 raise PlannerError("Option map_candidates: it needs the option candidates. Add it.")
-            return question.answer(fit, given)
+            answer = question.answer(fit, given)
+            return replace(answer, notes=(*notes, *answer.notes))
         from isoplan.engine.design.candidates import candidates_of, left_out
 
         cells = _read_cells(values["candidates"], values["map_candidates"] or {}, used or fit.compute)
         answer = question.answer(fit, replace(given, candidates=candidates_of(cells)))
-        return replace(answer, notes=(*answer.notes, *left_out(cells)))
+        return replace(answer, notes=(*notes, *answer.notes, *left_out(cells)))
 
     signed: Any = ask
     signed.__signature__ = signature
@@ -80,7 +86,8 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
 def _parameters(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
     """Yield the required fits, followed by the keywords: fields, curves, optional fits and compute rule."""
     for one in question.needed:
-        yield inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=FIT)
+        kind = f"{FIT} | Runs | Table" if one.law else FIT
+        yield inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
     fields = {field.name: field for field in (*question.fields, *(PRICES if question.prices else ()))}
     for name, field in fields.items():
         yield _keyword(name, AMOUNT, inspect.Parameter.empty if field.required else None)
@@ -93,6 +100,9 @@ def _parameters(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
     for one in question.fits:
         if one.optional:
             yield _keyword(one.name, f"{FIT} | None", None)
+        if one.law:
+            yield _keyword("law", "str", "")
+            yield _keyword("y", "str", "")
     yield _keyword("rule", "Rule", "")
     yield _keyword("n_p", "Amount", "")
     yield _keyword("runs", f"Runs | {TABLE}", None)
@@ -100,6 +110,25 @@ def _parameters(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
 
 def _keyword(name: str, annotation: str, default: object) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _read_fit(one: FitInput, values: Mapping[str, Any]) -> tuple[Fit | UnfittedRuns, tuple[str, ...]]:
+    """Return the input ``one``, a fit or the fit to a table of runs, and notes on how the table was read.
+
+    If the runs of a table do not determine the law, the first result is the runs. Raises PlannerError if the input is
+    neither a fit nor a table, and if a law is given for a fit.
+    """
+    from isoplan.engine.fitting import Fit, GroupedFit
+
+    if not one.law:
+        return single(values[one.name], one.name), ()
+    given, law, y = values[one.name], as_text(values["law"]), as_text(values["y"])
+    if not isinstance(given, Fit | GroupedFit):
+        return fit_or_runs(given, law or one.law, y)
+    for option, text in (("law", law), ("y", y)):
+        if text:
+            raise PlannerError(f"Option {option}: it applies to a table of runs, not to a fit. Leave it out.")
+    return single(given, one.name), ()
 
 
 def _read_curves(
@@ -132,7 +161,16 @@ def _read_cells(cells: Runs | Table, roles: Mapping[str, str], rule: ComputeRule
 
 def _document(question: PlannerQuestion) -> str:
     """Return the docstring of a question: its summary and the meaning of each option."""
-    texts = [f"{one.name} : Fit\n    {one.help.partition(';')[0].rstrip('.')}." for one in question.fits]
+    texts = [
+        f"{one.name} : Fit{', runs or table' * bool(one.law)}\n    {one.help.partition(';')[0].rstrip('.')}."
+        for one in question.fits
+    ]
+    texts += [
+        "law, y : str\n    Law and quantity that are fitted to a table of runs, by default "
+        f"{one.law} and the loss. If the runs do not determine the law, the answer names cells to train first."
+        for one in question.fits
+        if one.law
+    ]
     texts += [f"{field.name} : number or str\n    {_OPTION.sub(_name, field.help)}" for field in question.fields]
     if question.curves is not None:
         texts.append(f"curves, runs, map_curves : tables, mapping\n    {_OPTION.sub(_name, question.curves.help)}")

@@ -12,6 +12,7 @@ from isoplan.app.views.fits import history, left_out, result
 from isoplan.app.views.fits.fitting import REQUESTED, make_fit
 from isoplan.app.views.fits.history import OPENED, fill_form
 from isoplan.app.views.fits.spec_form import choose_curve_spec, choose_curves, choose_spec
+from isoplan.app.views.planning import first_cells
 from isoplan.app.views.tables import questions
 from isoplan.app.views.tables.rows import filter_note
 from isoplan.app.views.tables.upload import add_table
@@ -74,6 +75,7 @@ def choose_and_fit(table: TableInfo, grid: GridContainer) -> None:
             if made:
                 remember("fit", made)
                 st.rerun()
+            first_cells.link(table, runs, spec.y)
 
 
 db = workspace.current()

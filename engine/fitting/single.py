@@ -153,6 +153,19 @@ def fit_if_determined(spec: FitSpec, runs: Runs, where: str = "") -> Fit | Unfit
         return UnfittedRuns(spec, runs, str(error))
 
 
+def find_undetermined(spec: FitSpec, runs: Runs) -> UnfittedRuns | None:
+    """Return the runs with the reason if they do not determine the law of ``spec``; otherwise None.
+
+    No law is fitted. Raises PlannerError if a fit is impossible for any other reason.
+    """
+    spec, _ = suggest(spec, runs)
+    try:
+        sample(spec, shaped(spec, runs, None))
+    except UndeterminedLawError as error:
+        return UnfittedRuns(spec, runs, str(error))
+    return None
+
+
 def _fitted(
     spec: FitSpec, runs: Runs, curves: Curves | None, snapshot: str, where: str, progress: Progress | None
 ) -> Fit:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from isoplan.app.views.widgets.inputs import blank
+from isoplan.app.views.widgets.inputs import blank, words
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.state import owner_of_fit, remember_typed, typed
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.start import largest_inside, usual_target
 from isoplan.engine.planning.questions.typed_plan import OURS
-from isoplan.engine.planning.scenario.fields import FIELDS
+from isoplan.engine.planning.scenario.fields import FIELDS, Field
 from isoplan.engine.store.database.database import Database
 
 WAYS = ("Budget", "Target")
+SHORT = 100
+"""Width of a short input field in pixels."""
 
 
 def choose_way(fit: Fit) -> str:
@@ -92,3 +95,14 @@ def target_blank(db: Database, fit: Fit, label: str, quantity: str, start: str =
     """
     own_target(db, fit, quantity)
     return blank(label, start or _starts(fit.hash, fit)[1], "target", 150)
+
+
+def own_blank(field: Field, unit: str) -> str:
+    """Show an input field between its two labels; return its text. ``unit`` is the name of a training sample."""
+    before = field.label if field.before is None else field.before
+    if before:
+        words(escape_markdown(before))
+    typed = blank(field.label, field.start, field.link or field.name, SHORT, field.hint)
+    if field.after:
+        words(escape_markdown(field.after.format(unit=unit)))
+    return typed

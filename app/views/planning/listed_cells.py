@@ -10,14 +10,14 @@ import streamlit as st
 
 from isoplan.app.candidate_cells import FamilyCells, cells_of_family
 from isoplan.app.cell_service import queue_of
-from isoplan.app.views.planning.nearer_cells import family_of_runs
+from isoplan.app.views.planning.nearer_cells import family_of_table
 from isoplan.app.views.training import costs, permission, standing
-from isoplan.app.views.widgets.cache import HASHED, runs_behind
+from isoplan.app.views.widgets.cache import HASHED
 from isoplan.app.views.widgets.inputs import words
 from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
-from isoplan.app.views.widgets.state import choose_named, table_of_fit
+from isoplan.app.views.widgets.state import choose_named
+from isoplan.engine.costs import ComputeRule
 from isoplan.engine.design.candidates import Candidates, candidates_of, left_out
-from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.questions.declaration import CellsInput
 from isoplan.engine.schema import Role, Roles, Runs
 from isoplan.engine.store.columns.column import Column
@@ -45,13 +45,16 @@ class ListedCells:
     of_family: FamilyCells | None = None
 
 
-def choose(db: Database, fit: Fit, source: CellsInput) -> ListedCells | None:
+def choose(
+    db: Database, table_id: str | None, runs: Runs | None, rule: ComputeRule, source: CellsInput
+) -> ListedCells | None:
     """Show the selection of the cells to choose from; return these cells, or None for a grid over N and D.
 
-    The first option is the family that trains runs like those of ``fit``, if there is one.
+    The first option is the family that trains ``runs`` like those of the table, if there is one. ``rule`` gives the
+    compute of cells of another table.
     """
-    family = family_of_runs(db, fit.hash)
-    own = None if family is None else _cells_like(db, fit, family)
+    family = family_of_table(db, table_id)
+    own = None if family is None else _cells_like(db, table_id, runs, family)
     found = {one.id: one for one in tables.all(db) if not one.read_only}
     roles = {key: tables.roles(db, key) for key in found}
     listed = distinct({key: one.name[:LONGEST] for key, one in found.items() if _has_sizes(roles[key])})
@@ -63,7 +66,7 @@ def choose(db: Database, fit: Fit, source: CellsInput) -> ListedCells | None:
         return ListedCells(own.candidates, family, own)
     if chosen not in found:
         return None
-    mapping = roles[chosen].of_cells(fit.compute)
+    mapping = roles[chosen].of_cells(rule)
     cells = _cells_in((chosen, found[chosen].rows, mapping.model_dump_json()), db, mapping)
     for note in left_out(cells):
         st.caption(escape_markdown(note))
@@ -81,23 +84,21 @@ def _cells_in(version: tuple[str, int, str], db: Database, _roles: Roles) -> Run
     return snapshots.runs(db, snapshots.take(db, version[0], _roles))
 
 
-def _cells_like(db: Database, fit: Fit, family: Family[Any]) -> FamilyCells | None:
-    """Return cells of ``family`` from the smallest run of ``fit`` that are neither runs of the fit nor in the queue."""
-    runs = runs_behind(db, fit)
+def _cells_like(db: Database, table_id: str | None, runs: Runs | None, family: Family[Any]) -> FamilyCells | None:
+    """Return cells of ``family`` from the smallest of ``runs`` that are neither in ``runs`` nor in the queue."""
     known = set() if runs is None else set(map(str, runs.labels.get("run", ())))
     if db.folder is not None:
         known |= set(standing.look(queue_of(db.folder)).records)
-    table = table_of_fit(db, fit.hash)
-    columns = () if table is None else tables.columns(db, table)
-    return _cells_of(family.version, fit, frozenset(known), family, columns, runs)
+    columns = () if table_id is None else tables.columns(db, table_id)
+    fixed = {} if runs is None else fixed_fields(columns, runs, family)
+    smallest = {} if runs is None else {name: float(runs[name].min()) for name in ("N", "D") if name in runs}
+    return _cells_of(family.version, dict(fixed), smallest, frozenset(known), family)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=HASHED)
+@st.cache_resource(max_entries=16, show_spinner=False)
 def _cells_of(
-    version: str, fit: Fit, known: Collection[str], _family: Family[Any], _columns: Sequence[Column], _runs: Runs | None
+    version: str, fixed: dict[str, Value], smallest: dict[str, float], known: Collection[str], _family: Family[Any]
 ) -> FamilyCells | None:
-    smallest = {name: fit.data.ranges[name][0] for name in ("N", "D") if name in fit.data.ranges}
-    fixed = {} if _runs is None else fixed_fields(_columns, _runs, _family)
     return cells_of_family(_family, fixed, smallest, known)
 
 

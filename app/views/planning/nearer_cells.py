@@ -31,7 +31,7 @@ def nearer_cells(
     The sizes are N and D. ``spans`` contains the ranges of N and D of the runs. The result is empty if no family of
     this workspace trains such runs, or if the fields of the family allow no cell that is nearer to ``wanted``.
     """
-    family = family_of_runs(db, fit_hash)
+    family = family_of_table(db, table_of_fit(db, fit_hash))
     names = [name for name in NAMES if name in wanted and name in spans]
     axes = size_axes(family) if family is not None else {}
     if family is None or not names or any(name not in axes for name in names):
@@ -40,10 +40,9 @@ def nearer_cells(
     return {"family": family.name, **texts} if all(texts.values()) else {}
 
 
-def family_of_runs(db: Database, fit_hash: str) -> Family[Any] | None:
-    """Return the family that trains runs like those of a fit; None for simulated, published and uploaded runs."""
-    key = table_of_fit(db, fit_hash)
-    table = next((one for one in tables.all(db) if one.id == key), None)
+def family_of_table(db: Database, table_id: str | None) -> Family[Any] | None:
+    """Return the family that trains runs like those of a table; None for simulated and uploaded runs, or no table."""
+    table = next((one for one in tables.all(db) if one.id == table_id), None)
     if table is None or not (family_of(table) or opening(table) in TRAINED):
         return None
     task = task_of(db, table.id)

@@ -17,6 +17,7 @@ from isoplan.engine.fitting.law_suggestions import offered_laws, suggest_law
 from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
@@ -40,7 +41,7 @@ def best_fit(db: Database) -> str | None:
     tables, else the newest law of a bundled table, else the law of the demo. The law of the demo is fitted if it is
     missing. Laws with a compute-optimal frontier are preferred to newer laws.
     """
-    fits, table = metrics.plannable(db), _open_table(db)
+    fits, table = metrics.plannable(db), opened_table(db)
     if table is not None:
         fits = [one for one in fits if one.table_id == table.id]
         demo = opening(table)
@@ -61,7 +62,8 @@ def _demo_fit(db: Database, table: TableInfo) -> str:
         return make_fit(db, table, "", BUNDLED[0].spec)
 
 
-def _open_table(db: Database) -> TableInfo | None:
+def opened_table(db: Database) -> TableInfo | None:
+    """Return the open table; None if no table is open."""
     return next((one for one in tables.all(db) if one.id == recall("table")), None)
 
 
@@ -70,7 +72,7 @@ def offer_fit(db: Database) -> None:
 
     If no table is open or no law can be fitted to the table, only a link to the page Fit is shown.
     """
-    table = _open_table(db)
+    table = opened_table(db)
     if table is None:
         st.page_link("views/fit.py", label="Fit a law", icon=":material/show_chart:")
         return
@@ -88,11 +90,16 @@ def offer_fit(db: Database) -> None:
     st.page_link("views/fit.py", label="Choose another law", query_params={"table": table.id}, icon=":material/tune:")
 
 
+def usual_quantity(runs: Runs) -> str:
+    """Return the quantity to which a law is fitted: the chosen one, the loss, or the first metric; "" without any."""
+    measured = [m.column for m in runs.roles.metrics]
+    return next((name for name in (recall("y"), "loss", *measured) if name and not runs.lacks(name)), "")
+
+
 def _suggested(db: Database, table: TableInfo, where: str) -> FitSpec | None:
     """Return the specification of the suggested law for a table; None if the table allows no law for a plan."""
     runs = runs_of(db, table, where)[1]
-    measured = [m.column for m in runs.roles.metrics]
-    y = next((name for name in (recall("y"), "loss", *measured) if name and not runs.lacks(name)), "")
+    y = usual_quantity(runs)
     found = suggest_law(runs, y) if y else None
     laws = [*([found.law] if found else []), *(offered_laws(runs, y)[0] if y else [])]
     law = next((law for law in laws if law.least_compute is not None), None)

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
-from isoplan.app.figures.plans.chart import draw_chart
-from isoplan.app.reports.content import report_answer
-from isoplan.app.views.planning import limiting, listed_cells, pricing
-from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank, typed_budget
-from isoplan.app.views.planning.fit_choice import choose_fits, show_target_of_plan
-from isoplan.app.views.widgets.cache import curves_of, runs_of
-from isoplan.app.views.widgets.inputs import blank, blanks, words
-from isoplan.app.views.widgets.parts import (
-    distinct,
-    draw,
-    escape_markdown,
-    powers,
-    readable,
-    sentences,
-    show_table,
-    show_warnings,
+from isoplan.app.views.planning import first_cells, limiting, listed_cells, pricing
+from isoplan.app.views.planning.asked import (
+    SHORT,
+    WAYS,
+    budget_blank,
+    choose_way,
+    own_blank,
+    target_blank,
+    typed_budget,
 )
-from isoplan.app.views.widgets.saved_items import keep_answer, show_answers
-from isoplan.app.views.widgets.state import choose_fit, keep_possible
+from isoplan.app.views.planning.fit_choice import choose_fits, show_target_of_plan
+from isoplan.app.views.planning.planner_answer import show_answer
+from isoplan.app.views.widgets.cache import curves_of, runs_behind, runs_of
+from isoplan.app.views.widgets.inputs import blank, blanks, words
+from isoplan.app.views.widgets.parts import distinct, escape_markdown, sentences
+from isoplan.app.views.widgets.saved_items import show_answers
+from isoplan.app.views.widgets.state import choose_fit, keep_possible, table_of_fit
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import floor_of
 from isoplan.engine.planning.plan.money import is_money
-from isoplan.engine.planning.questions.answer import Part
-from isoplan.engine.planning.questions.declaration import CurveInput, PlannerQuestion
+from isoplan.engine.planning.questions.declaration import CellsInput, CurveInput, PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.questions.reading import read_given
 from isoplan.engine.planning.scenario.fields import Field
@@ -42,8 +38,6 @@ from isoplan.engine.store.tables import tables
 GIVEN = "as given"
 ABOVE = 1.5
 """Ratio of the default target to the floor (irreducible loss) of the law. Used if the fit has no best run."""
-SHORT = 100
-"""Width of a short input field in pixels."""
 
 
 def show(db: Database, question: PlannerQuestion) -> None:
@@ -59,14 +53,16 @@ def show(db: Database, question: PlannerQuestion) -> None:
 def _ask_and_answer(db: Database, question: PlannerQuestion) -> None:
     with sentences():
         fits = choose_fits(db, question)
-        if not fits:
+        fit = next(iter(fits.values()), None)
+        if (fit is None or not fit.law.is_surface) and first_cells.show(db, question):
             return
-        fit = next(iter(fits.values()))
+        if fit is None:
+            return
         if any(field.link for field in question.losses):
             show_target_of_plan(db, fit)
         asked = _ask(db, fits, _name_target(question, fit.spec.y))
         if asked is not None:
-            _answer(db, fit, question, *asked)
+            show_answer(db, fit, question, *asked)
 
 
 def _ask(
@@ -87,8 +83,8 @@ def _ask(
     with line, blanks(question.name):
         words(question.lead.format(y=escape_markdown(fit.spec.y)))
         loss = _loss_blank(db, fit, question)
-        own = {field.name: _blank(field, sample_unit(fit)) for field in question.own if field.label}
-        cells = None if question.cells is None else listed_cells.choose(db, fit, question.cells)
+        own = {field.name: own_blank(field, sample_unit(fit)) for field in question.own if field.label}
+        cells = None if question.cells is None else _cells(db, fit, question.cells)
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
     optional, curves = _more(db, question)
     prices = pricing.widgets(near) if question.prices else {}
@@ -103,6 +99,10 @@ def _ask(
     files = {name: f"fit-{one.hash}.json" for name, one in fits.items()}
     candidates = None if cells is None else cells.candidates
     return replace(given, fits=fits, files=files, curves=curves, candidates=candidates), cells
+
+
+def _cells(db: Database, fit: Fit, source: CellsInput) -> listed_cells.ListedCells | None:
+    return listed_cells.choose(db, table_of_fit(db, fit.hash), runs_behind(db, fit), fit.compute, source)
 
 
 def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
@@ -137,17 +137,6 @@ def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, 
     return {target.name: target_blank(db, fit, target.label, fit.spec.y)}
 
 
-def _blank(field: Field, unit: str) -> str:
-    """Show an input field between its two labels; return its text. ``unit`` is the name of a training sample."""
-    before = field.label if field.before is None else field.before
-    if before:
-        words(escape_markdown(before))
-    typed = blank(field.label, field.start, field.link or field.name, SHORT, field.hint)
-    if field.after:
-        words(escape_markdown(field.after.format(unit=unit)))
-    return typed
-
-
 def _more(db: Database, question: PlannerQuestion) -> tuple[dict[str, Fit], Curves | None]:
     """Show an expander to select optional fits and training curves; return the fits by name, and the curves."""
     optional, source = [one for one in question.fits if one.optional], question.curves
@@ -180,48 +169,3 @@ def _choose_curves(db: Database, source: CurveInput) -> Curves | None:
         return None
     snapshot, runs = runs_of(db, pairs[chosen][0], "")
     return curves_of(db, pairs[chosen][1], snapshot, runs)
-
-
-def _answer(
-    db: Database, fit: Fit, question: PlannerQuestion, given: Given, cells: listed_cells.ListedCells | None
-) -> None:
-    """Show the answer (sentences, tables, charts, warnings), and the forms that train its cells and save it."""
-    answer = question.answer(fit, given)
-    with st.container(border=True):
-        st.header(_shown(answer.sentence), anchor=False)
-        for remark in answer.remarks:
-            st.markdown(_shown(remark))
-        if answer.conclusion:
-            st.markdown(f"**{_shown(answer.conclusion)}**")
-        if cells is not None:
-            listed_cells.offer(db, cells, answer.rows)
-    for i, part in enumerate(answer.parts):
-        if not part.folded:
-            _part(part, f"{question.name}_{i}")
-    if answer.hint:
-        st.info(answer.hint, icon=":material/query_stats:")
-    show_warnings(answer.warnings)
-    with st.expander("Details", icon=":material/list:"):
-        for i, part in enumerate(answer.parts):
-            if part.folded:
-                _part(part, f"{question.name}_{i}")
-        st.caption(escape_markdown(f"Compute is counted by {fit.compute.text}."))
-    if answer.document is not None:
-        report = partial(report_answer, answer, tuple(given.fits.values()))
-        keep_answer(db, question.name, answer.name, answer.document, report)
-
-
-def _part(part: Part, key: str) -> None:
-    if part.title:
-        st.subheader(part.title, anchor=False)
-    if part.table is not None:
-        rows = [dict(zip(part.table.head, map(powers, row), strict=True)) for row in part.table.rows]
-        show_table(rows, part.table.alt)
-    if part.chart is not None:
-        draw(partial(draw_chart, part.chart()), key=f"{key}_picture")
-    if part.caption:
-        st.caption(part.caption)
-
-
-def _shown(text: str) -> str:
-    return powers(readable(text))

@@ -21,13 +21,18 @@ FIRST = {"first_cells": "isoplan.engine.design.spread"}
 
 
 def sentence(found: FirstCells) -> str:
-    """Return the answer in one sentence, followed by its reason."""
+    """Return the answer in one sentence. ``found.unfitted.reason`` is its reason."""
     n = len(found.cells)
     part = "" if found.whole is None else f" ({number(100 * found.cost / found.whole, 2)} % of the target run)"
     return (
         f"First train {n} cell{'s' * (n != 1)}, spread over N and D, for {power10(found.cost)} FLOPs{part}, and ask "
-        f"again. The runs do not support an expected interval yet. {found.unfitted.reason}"
+        "again."
     )
+
+
+def reason(found: FirstCells) -> str:
+    """Return the reason why the answer contains no expected interval."""
+    return f"The runs do not support an expected interval yet. {found.unfitted.reason}"
 
 
 def cell_rows(found: FirstCells) -> list[tuple[str, ...]]:
@@ -74,10 +79,10 @@ def first_answer(found: FirstCells) -> Answer:
             value = float(found.candidates.columns[axis][cell])
             lines.append((f"Cell {i}: {axis}", Quantity(value, unit=UNITS[axis])))
         lines.append((f"Cell {i}: compute", Quantity(float(found.candidates.compute[cell]), unit="FLOPs")))
-    text = "\n\n".join([sentence(found), "\n".join(aligned(rows)), rule])
-    document = Document(sentence(found), tuple(lines), (rule,), to_json(found), _script(found))
+    text = "\n\n".join([f"{sentence(found)} {reason(found)}", "\n".join(aligned(rows)), rule])
+    document = Document(sentence(found), tuple(lines), (reason(found), rule), to_json(found), _script(found))
     table = Table(rows[0], tuple(rows[1:]), "The cells in the order of training.")
-    return Answer(found, text, document, (), "first cells", parts=(Part(table),), rows=found.rows)
+    return Answer(found, text, document, (), "first cells", (reason(found),), parts=(Part(table),), rows=found.rows)
 
 
 def _script(found: FirstCells) -> str:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import isoplan as ip
 from isoplan.engine.design.candidates import grid_candidates, listed_candidates
 from isoplan.engine.design.spread import first_cells
 from isoplan.engine.fitting import FitSpec, fit, to_json
@@ -17,6 +19,7 @@ from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.app.terminal.conftest import run as run
 from tests.engine.design.tables import LAW, RULE, TRUTH, runs, table
 
+REFUSED = r"^Option law: it applies to a table of runs, not to a fit\. Leave it out\.$"
 NONE = {"N": np.empty(0), "D": np.empty(0)}
 
 
@@ -58,6 +61,23 @@ def test_too_few_runs_give_cells_that_determine_the_law(tmp_path: Path, run: Run
     names = dict[str, Any]()
     exec(script, names)
     assert names["cells"].take(names["chosen"]).columns["N"] == pytest.approx(N)
+
+
+def test_python_reads_runs_and_tables(tmp_path: Path, run: Run) -> None:
+    few, path = runs(3), write(runs(3), tmp_path / "runs.csv")
+    printed = object_in(run("next", path, "--map", "N=size", "--budget", "1e16", "--json").out)
+    of_runs = ip.next_cells(few, budget=1e16)
+    assert of_runs.document.body == printed
+    frame = pd.DataFrame({"N": few["N"], "D": few["D"], "loss": few["loss"]})
+    assert ip.next_cells(frame, budget=1e16).rows == of_runs.rows
+    assert ip.next_cells(frame, budget=1e16).document.body["next_cells"] == printed["next_cells"]
+    many = ip.next_cells(runs(20), budget=1e16, spend="2%", max_cells=3)
+    of_fit = ip.next_cells(fit(FitSpec(), runs(20), suggested=True), budget=1e16, spend="2%", max_cells=3)
+    assert many.result.advice.rounds == of_fit.result.advice.rounds
+    with pytest.raises(ip.PlannerError, match=REFUSED):
+        ip.next_cells(fit(FitSpec(bootstrap=20), runs(20)), budget=1e16, law="chinchilla")
+    with pytest.raises(ip.PlannerError, match="Law 'chinchila' is unknown"):
+        ip.next_cells(few, budget=1e16, law="chinchila")
 
 
 def test_a_constant_axis_gives_cells_of_other_sizes(tmp_path: Path, run: Run) -> None:
