@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
 from isoplan.app.autopilot.decisions import Decision, Kind, Promise, Reason
 from isoplan.app.autopilot.specification import Seen, Task
+from isoplan.app.autopilot.state import State
 from isoplan.engine.arrays import finite
-from isoplan.engine.design.advice import PAYS, Width
+from isoplan.engine.design.advice import LADDER, PAYS, Width
+from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.design.spread import FREEDOM, spread
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit
@@ -24,7 +23,7 @@ from isoplan.engine.planning.next_cells.answer import AXES, NextCells, Present, 
 from isoplan.engine.planning.next_cells.text import between, percent
 from isoplan.engine.planning.next_cells.typed import TypedSpend
 from isoplan.engine.planning.scenario.limits import Question
-from isoplan.engine.quantities import duration, power10
+from isoplan.engine.quantities import count, duration, power10
 from isoplan.engine.schema import Roles, Runs
 
 REFITS = 500
@@ -36,96 +35,6 @@ TRIES = 5
 NEARER = (2.9, 2.0, 1.0, 0.0)
 """Decades above the compute of the largest run. If the runs do not support the question yet, the budgets at these
 distances are tried in this order."""
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """The state before a decision: the task, the cells that are seen, and the earlier decisions without a stop."""
-
-    task: Task
-    seen: Seen
-    earlier: tuple[Decision, ...]
-
-    @cached_property
-    def known(self) -> list[int]:
-        """Rows of the finished cells."""
-        return self.task.cells.rows(self.seen.losses)
-
-    @cached_property
-    def spent(self) -> tuple[float, float]:
-        """Device hours and FLOPs of the cells of earlier decisions."""
-        names = [name for one in self.earlier for name in one.cells]
-        cost = self.task.cells.candidates.cost[self.task.cells.rows(set(names) & set(self.seen.losses))]
-        return sum(self.seen.hours.get(name, 0.0) for name in names), float(cost.sum())
-
-    @cached_property
-    def left(self) -> float:
-        """The FLOPs that the cap still allows, at the device hours per FLOP of the finished cells; infinite if unknown.
-
-        It is 0 if the cap is reached.
-        """
-        if self.task.cap is None:
-            return math.inf
-        hours = self.task.cap - self.spent[0]
-        timed = [row for row in self.known if self.seen.hours.get(self.task.cells.names[row], 0.0) > 0]
-        used = sum(self.seen.hours[self.task.cells.names[row]] for row in timed)
-        if hours <= 0 or not used:
-            return 0.0 if hours <= 0 else math.inf
-        return hours / used * float(self.task.cells.candidates.cost[timed].sum())
-
-    @cached_property
-    def free(self) -> list[int]:
-        """Rows of the cells that can be trained: not finished, not failed, and affordable."""
-        cost, names = self.task.cells.candidates.cost, self.task.cells.names
-        ended = self.seen.losses.keys() | self.seen.failed
-        return [row for row, name in enumerate(names) if name not in ended and cost[row] <= self.left]
-
-    @property
-    def spend(self) -> float:
-        """The finite FLOPs that the next cells may cost."""
-        return min(self.left, float(self.task.cells.candidates.cost[self.free].sum()))
-
-    @cached_property
-    def missing(self) -> int:
-        """Number of cells that are missing for a fit of the law."""
-        lacking = max(self.task.spec.fewest - len(self.known), 0)
-        at = self.task.cells.candidates.columns
-        constant = any(len(np.unique(at[axis][self.known])) < 2 for axis in AXES)
-        return max(lacking, 2) if constant else lacking
-
-    @property
-    def paused(self) -> bool:
-        """Whether the cap has paused cells of the last decision."""
-        return bool(self.earlier) and is_open(self.earlier[-1], self.seen)
-
-    @property
-    def failed(self) -> bool:
-        """Whether all cells of the last decision failed."""
-        return bool(self.earlier) and self.seen.failed.issuperset(self.earlier[-1].cells)
-
-    def decision(self, **values: Any) -> Decision:
-        """Return a decision of this state with ``values``."""
-        names, last = self.task.cells.names, self.earlier[-1] if self.earlier else None
-        return Decision(
-            number=len(self.earlier) + 1,
-            table={names[row]: self.seen.losses[names[row]] for row in self.known},
-            promised=None if last is None else last.promise,
-            hours=self.spent[0],
-            spent=self.spent[1],
-            **values,
-        )
-
-    def training(self, rows: Iterable[int], **values: Any) -> Decision:
-        """Return a decision to train the cells at ``rows``, the cheapest cells first."""
-        cost = self.task.cells.candidates.cost
-        order = sorted(rows, key=lambda row: (float(cost[row]), row))
-        names = tuple(self.task.cells.names[row] for row in order)
-        return self.decision(cells=names, flops=float(cost[order].sum()), **values)
-
-
-def is_open(decision: Decision, seen: Seen) -> bool:
-    """Return whether a cell of ``decision`` has not ended."""
-    return any(name not in seen.losses and name not in seen.failed for name in decision.cells)
 
 
 def decide(task: Task, seen: Seen, earlier: Sequence[Decision]) -> Decision:
@@ -149,7 +58,8 @@ def decide(task: Task, seen: Seen, earlier: Sequence[Decision]) -> Decision:
     small = now.widths[0] <= task.spec.enough and freedom(fitted) >= FREEDOM
     if small and _confirmed(state, now.widths[0]):
         return _stop(state, now, "known", f"This is at most ± {100 * task.spec.until:g} %.")
-    return _ended(state, now) or _round(state, fitted, now, small)
+    made = _ended(state, now) or _round(state, fitted, now, small)
+    return made if made.kind != "stop" else _ask(state, fitted, now, made) or made
 
 
 def stopped(task: Task, seen: Seen, earlier: Sequence[Decision]) -> Decision:
@@ -246,7 +156,7 @@ def _approach(state: State, fitted: Fit, why: str) -> Decision:
         if spec.budget is not None and budget >= spec.budget:
             continue
         try:
-            found = _advice(state, fitted, Question("budget", budget), state.spend)
+            found = _advice(state, fitted, Question("budget", budget), state.spend, state.offered)
         except PlannerError:
             continue
         if not found.advice.pays:
@@ -268,12 +178,12 @@ def _round(state: State, fitted: Fit, now: Present, small: bool) -> Decision:
     """
     task = state.task
     try:
-        found = _advice(state, fitted, task.spec.question, state.spend)
+        found = _advice(state, fitted, task.spec.question, state.spend, state.offered)
         reaching = [rung for rung in found.advice.ladder
                     if rung.cost <= state.spend and rung.widths[0].expected <= task.spec.enough]  # fmt: skip
         if reaching:
             spend = min(min(reaching, key=lambda rung: (rung.cost, rung.spend)).spend, state.spend)
-            found = _advice(state, fitted, task.spec.question, spend)
+            found = _advice(state, fitted, task.spec.question, spend, state.offered)
     except PlannerError as error:
         return _stop(state, now, "pays", str(error))
     if not (small or reaching or found.advice.pays):
@@ -288,9 +198,40 @@ def _round(state: State, fitted: Fit, now: Present, small: bool) -> Decision:
     )
 
 
-def _advice(state: State, fitted: Fit, question: Question, spend: float) -> NextCells:
-    """Return the advice on ``AHEAD`` rounds that together cost at most ``spend``."""
-    offered, most = state.task.cells.candidates.take(state.free), 2 * state.task.max_cells  # the first round is half
+def _ask(state: State, fitted: Fit, now: Present, stop: Decision) -> Decision | None:
+    """Return the question whether cells beyond the grid may be trained, in place of ``stop``.
+
+    The result is None if the family has no such cells, or if they are not expected to narrow the interval enough. They
+    may cost what the cap leaves, and at most the largest share of the target run that the ladder contains.
+    """
+    beyond, whole = state.task.beyond, now.plan.allocation["C"].value
+    if beyond is None or whole is None or stop.reason not in ("pays", "cells"):
+        return None
+    spend = min(state.left, LADDER[-1] * whole)
+    try:
+        found = _advice(
+            state, fitted, state.task.spec.question, spend, beyond.take(np.flatnonzero(beyond.cost <= spend))
+        )
+    except PlannerError:
+        return None
+    if not found.advice.pays:
+        return None
+    chosen, then, inside = found.advice.candidates.take(found.advice.cells), found.advice.after[-1][0], state.task.cells
+    ranges = {
+        axis: (float(inside.candidates.columns[axis].min()), float(max(inside.candidates.columns[axis].max(), x.max())))
+        for axis, x in ((axis, chosen.columns[axis]) for axis in AXES)
+    }
+    sizes = " and ".join(f"{axis} up to {count(ranges[axis][1], 3)}" for axis in AXES)
+    text = (
+        f"{stop.sentence} {len(chosen)} larger cells for {power10(found.advice.cost)} FLOPs, with {sizes}, are "
+        f"expected to give {percent(then.expected)}{_range(then)}. May it leave the ranges of the grid?"
+    )
+    return stop.model_copy(update={"reason": "ranges", "sentence": text, "ranges": ranges})
+
+
+def _advice(state: State, fitted: Fit, question: Question, spend: float, offered: Candidates) -> NextCells:
+    """Return the advice on ``AHEAD`` rounds of ``offered`` cells that together cost at most ``spend``."""
+    most = 2 * state.task.max_cells  # the first round is half
     return next_cells(fitted, question, TypedSpend(flops=spend), cells=most, rounds=AHEAD, candidates=offered)
 
 

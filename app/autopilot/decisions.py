@@ -16,9 +16,10 @@ from isoplan.engine.quantities import duration, power10
 Kind = Literal["start", "approach", "round", "stop"]
 """Kind of a decision. start: the first cells, spread over N and D. approach: cells that bring the runs nearer to the
 question. round: the advised cells. stop: the end."""
-Reason = Literal["", "known", "pays", "cells", "cap", "failed", "user"]
+Reason = Literal["", "known", "pays", "cells", "cap", "failed", "user", "ranges"]
 """Reason of a stop. known: the answer is known well enough. pays: more cells do not pay. cells: no affordable cell is
-left. cap: the cap is reached. failed: all cells of a round failed. user: a user has stopped it."""
+left. cap: the cap is reached. failed: all cells of a round failed. user: a user has stopped it. ranges: a user must
+decide whether cells beyond the ranges of the grid may be trained."""
 NAMES: dict[str, str] = {"start": "start", "approach": "toward the answer", "round": "round"}
 STOPS: dict[Reason, str] = {
     "known": "known well enough",
@@ -27,6 +28,7 @@ STOPS: dict[Reason, str] = {
     "cap": "cap reached",
     "failed": "cells failed",
     "user": "stopped by you",
+    "ranges": "asks to leave the ranges",
 }
 
 
@@ -55,6 +57,7 @@ class Decision(BaseModel):
     - ``cells`` are the names of the cells to train, in the order of training, and ``flops`` is their compute.
     - ``promise`` is the expected width after their training.
     - ``hours`` and ``spent`` are the device hours and the FLOPs of the cells of earlier decisions.
+    - ``ranges`` are the ranges of N and D that it asks for, if the reason is ``ranges``.
     - ``sentence`` states the decision, and ``answer`` the present answer with its interval.
     """
 
@@ -70,6 +73,7 @@ class Decision(BaseModel):
     promise: Promise | None = None
     hours: float = 0.0
     spent: float = 0.0
+    ranges: dict[str, tuple[float, float]] = {}
     sentence: str = ""
     answer: str = ""
 

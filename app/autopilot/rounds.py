@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from isoplan.app.autopilot.deciding import State, decide, is_open, stopped
+from isoplan.app.autopilot.deciding import decide, stopped
 from isoplan.app.autopilot.decisions import Decision, without_stop
 from isoplan.app.autopilot.orders import Orders
 from isoplan.app.autopilot.specification import Seen, Task
+from isoplan.app.autopilot.state import State, is_open
 
 
 def run_rounds(

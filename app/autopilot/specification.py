@@ -94,14 +94,17 @@ class GridCells:
 class Task:
     """A specification with its cells and limits.
 
-    ``max_cells`` is the maximum number of cells per round. ``cap`` is the maximum device time in hours for all cells of
-    the autopilot together; None means no limit.
+    ``cells`` begins with the cells of the specification; a user can have added others. ``beyond`` are cells of the
+    family with a larger N or D than the grid has; None if there is no such cell. They are trained only after a user has
+    added them. ``max_cells`` is the maximum number of cells per round. ``cap`` is the maximum device time in hours for
+    all cells of the autopilot together; None means no limit.
     """
 
     spec: Specification
     cells: GridCells
     max_cells: int = 4
     cap: float | None = None
+    beyond: Candidates | None = None
 
 
 @dataclass(frozen=True)

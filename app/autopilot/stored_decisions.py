@@ -1,7 +1,8 @@
 """Files of an autopilot, in the folder ``autopilots/<key>`` of a workspace.
 
-``spec.json`` contains the question, ``grid.toml`` the grid, ``orders.json`` the orders of users, and
-``decisions.jsonl`` one decision per line. The process that works on the autopilot holds ``lock``.
+``spec.json`` contains the question, ``grid.toml`` the grid, ``extended.toml`` the grid with the cells that a user has
+added, ``orders.json`` the orders of users, and ``decisions.jsonl`` one decision per line. The process that works on the
+autopilot holds ``lock``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from isoplan.trainers.backend.store.heartbeat import hold_lock, is_held
 from isoplan.trainers.grid import Grid, write_grid
 
 AUTOPILOTS, SPEC, DECISIONS, LOCK = "autopilots", "spec.json", "decisions.jsonl", "lock"
-GRID, ORDERS, LOG = "grid.toml", "orders.json", "autopilot.log"
+GRID, EXTENDED, ORDERS, LOG = "grid.toml", "extended.toml", "orders.json", "autopilot.log"
 PATIENCE = 1.0
 """Seconds for which a process tries to get the lock. Each check whether the lock is held holds it briefly."""
 Stored = TypeVar("Stored", bound=BaseModel)
@@ -48,6 +49,21 @@ def store_autopilot(root: Path, spec: Specification, grid: Grid) -> None:
         files.write_bytes(folder / GRID, write_grid(grid).encode())
     if not (folder / SPEC).exists():
         files.write_json(folder / SPEC, {"schema": 1, **spec.model_dump(mode="json")})
+
+
+def store_extended(root: Path, key: str, grid: Grid) -> None:
+    """Store the grid with added cells, which replaces the grid of the autopilot ``key``."""
+    files.write_bytes(folder_of(root, key) / EXTENDED, write_grid(grid).encode())
+
+
+def is_extended(root: Path, key: str) -> bool:
+    """Return whether a user has added cells to the grid of the autopilot ``key``."""
+    return (folder_of(root, key) / EXTENDED).exists()
+
+
+def grid_file(root: Path, key: str) -> Path:
+    """Return the file of the present grid of the autopilot ``key``."""
+    return folder_of(root, key) / (EXTENDED if is_extended(root, key) else GRID)
 
 
 def read_spec(root: Path, key: str) -> Specification:

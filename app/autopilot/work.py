@@ -7,20 +7,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from isoplan.app.autopilot.beyond import cells_beyond, extended
 from isoplan.app.autopilot.decisions import Decision
 from isoplan.app.autopilot.orders import Orders, Wanted
 from isoplan.app.autopilot.queue_cells import look_at_cells
 from isoplan.app.autopilot.rounds import run_rounds, with_limits
 from isoplan.app.autopilot.specification import GridCells, Specification, Task, check_task, read_grid_cells
 from isoplan.app.autopilot.stored_decisions import (
-    GRID,
-    folder_of,
+    grid_file,
+    is_extended,
     keep_decisions,
     only_here,
     read_decisions,
     read_orders,
     read_spec,
     store_autopilot,
+    store_extended,
     stored_keys,
     write_orders,
 )
@@ -34,10 +36,16 @@ from isoplan.trainers.cell import Family
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import Grid, read_grid, rename
 
+ASKS = "It asks for cells beyond the ranges of its grid."
+"""Reason of a pause at the question of a decision."""
+
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """An autopilot of the workspace ``root``: its question ``spec`` and its grid, with the cells in two forms."""
+    """An autopilot of the workspace ``root``: its question ``spec`` and its grid, with the cells in two forms.
+
+    The grid can contain more cells than the specification, because a user can add cells.
+    """
 
     root: Path
     spec: Specification
@@ -53,7 +61,9 @@ class Work:
 
     def task(self, orders: Orders) -> Task:
         """Return the task with the limits of ``orders``."""
-        return with_limits(Task(self.spec, self.cells), orders)
+        beyond = cells_beyond(self.grid, self.family, self.cells.candidates)
+        task = Task(self.spec, self.cells, beyond=None if beyond is None else beyond.candidates)
+        return with_limits(task, orders)
 
 
 def new_work(root: Path, grid: Grid, family: Family[Any], **question: Any) -> Work:
@@ -80,14 +90,29 @@ def open_work(root: Path, key: str) -> Work:
     Raises PlannerError if its files are damaged, or if this version of the family has other cells.
     """
     spec = read_spec(root, key)
-    grid = read_grid(folder_of(root, key) / GRID, root)
+    grid = read_grid(grid_file(root, key), root)
     family = find_family(grid.family, root)
     found, of_family = read_grid_cells(grid, family)
-    if found.names != spec.cells:
+    first = found.names[: len(spec.cells)] if is_extended(root, key) else found.names
+    if first != spec.cells:
         raise PlannerError(
             f"Autopilot {key[:8]}: another version of the family {family.name} made its cells. Start a new autopilot."
         )
     return Work(root, spec, grid, family, found, of_family)
+
+
+def extend(work: Work) -> Work:
+    """Add the cells for which the autopilot has asked to its grid, and return the autopilot with them.
+
+    Raises PlannerError if it has not asked, or if another process works on it.
+    """
+    made = read_decisions(work.root, work.key)
+    beyond = cells_beyond(work.grid, work.family, work.cells.candidates)
+    if beyond is None or not made or not made[-1].ranges:
+        raise PlannerError(f"Autopilot {work.key[:8]}: it has not asked for larger cells. Continue it without them.")
+    with only_here(work.root, work.key), writing(work.root):
+        store_extended(work.root, work.key, extended(work.grid, work.family, beyond, made[-1].ranges))
+    return open_work(work.root, work.key)
 
 
 def order(work: Work, wanted: Wanted = "run", cap: Cap | None = None, max_cells: int | None = None) -> Orders:
@@ -153,7 +178,9 @@ def _run(work: Work, follow: Callable[[Sweep], None], tell: Callable[[Decision],
         keep,
         lambda: read_orders(root, key),
     )
-    if made and made[-1].kind == "stop":
+    if made and made[-1].reason == "ranges":
+        _pause(work, ASKS)
+    elif made and made[-1].kind == "stop":
         orders = read_orders(root, key)
         write_orders(root, key, orders.model_copy(update={"wanted": "stop"}))
     return made

@@ -52,6 +52,9 @@ def autopilot(
     show: Annotated[bool, typer.Option("--show", help="Print the decisions so far and train nothing.")] = False,
     pause: Annotated[bool, typer.Option("--pause", help="Train the cells of this round and start no other.")] = False,
     stop: Annotated[bool, typer.Option("--stop", help="Cancel its open cells and stop.")] = False,
+    extend: Annotated[
+        bool, typer.Option("--extend", help="Add the cells beyond the ranges of the grid for which it has asked.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Train without confirmation.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -73,6 +76,8 @@ def autopilot(
         note([f"Autopilot {work.key[:8]}: it {'stops' if stop else 'pauses after the cells of this round'}."])
         return
     need_cluster()
+    if extend:
+        work = works.extend(work)
     if is_working(root, work.key):
         works.order(work, "run", limit, max_cells)
         raise PlannerError(
@@ -86,7 +91,9 @@ def autopilot(
     works.order(work, "run", limit, max_cells)
     done = works.run(work, lambda sweep: run_sweep(root, sweep), lambda one: note([f"{one.number}. {one.sentence}"]))
     say_json(texts.to_json(work.spec, done)) if as_json else say(texts.as_text(work.spec, done))
-    if done and done[-1].kind != "stop":
+    if done and done[-1].ranges:
+        note([f"Allow these cells: isoplan autopilot {work.key[:8]} --extend"])
+    elif done and done[-1].kind != "stop":
         note([_pause_text(work, read_orders(root, work.key))])
     if not done or done[-1].reason != "known":
         raise typer.Exit(1)
@@ -102,10 +109,11 @@ def _open(root: Path, grid: Path, question: tuple[str, str, str], law: str, seed
         return open_work(root, key)
     asked = open_grid(grid, root)
     budget, target = _read_question(*question[:2])
-    return new_work(
+    work = new_work(
         root, asked, find_family(asked.family, root), law=law or LAW, budget=budget, target_loss=target,
         until=read_until(question[2], "Option --until") if question[2] else UNTIL, seed=seed or 0,
     )  # fmt: skip
+    return open_work(root, work.key) if find_key(root, work.key) else work
 
 
 def _read_question(budget: str, target_loss: str) -> tuple[float | None, float | None]:
@@ -120,8 +128,8 @@ def _read_question(budget: str, target_loss: str) -> tuple[float | None, float |
 
 
 def _about(work: Work, made: tuple[Decision, ...], cap: Cap) -> str:
-    spec = work.spec
-    text = f"Autopilot {spec.key[:8]}: {spec.quantity} until ± {100 * spec.until:g} %, from {len(spec.cells):,} cells"
+    spec, cells = work.spec, len(work.cells.names)
+    text = f"Autopilot {spec.key[:8]}: {spec.quantity} until ± {100 * spec.until:g} %, from {cells:,} cells"
     text += f", at most {cap.text}." if cap.text else ", without a cap."
     return f"{text} It continues after {len(made)} decision{'s' * (len(made) > 1)}." if made else text
 

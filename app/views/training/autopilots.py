@@ -16,7 +16,7 @@ from isoplan.app.autopilot.orders import Orders
 from isoplan.app.autopilot.specification import Specification
 from isoplan.app.autopilot.stored_decisions import is_working, read_decisions, read_orders, read_spec, stored_keys
 from isoplan.app.autopilot.typed import LAW, positive, read_target, read_until
-from isoplan.app.autopilot.work import new_work, open_work, order
+from isoplan.app.autopilot.work import extend, new_work, open_work, order
 from isoplan.app.figures.style.theme import Drawing, Theme
 from isoplan.app.figures.training import narrowing
 from isoplan.app.figures.training.narrowing import Step
@@ -97,7 +97,7 @@ def _one(root: Path, spec: Specification, moving: bool, may: bool) -> None:
     st.markdown(escape_markdown(f"{_title(spec)}. {state(orders, working)}"))
     if may:
         with sentences():
-            _buttons(root, spec, orders, working)
+            _buttons(root, spec, orders, working, asks=bool(made) and bool(made[-1].ranges))
     steps = steps_of(made)
     if any(math.isfinite(one.width) or math.isfinite(one.expected) for one in steps):
 
@@ -125,8 +125,21 @@ def state(orders: Orders, working: bool) -> str:
     return "It stops." if working else "Stopped."
 
 
-def _buttons(root: Path, spec: Specification, orders: Orders, working: bool) -> None:
+def _buttons(root: Path, spec: Specification, orders: Orders, working: bool, asks: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        if (
+            asks
+            and orders.wanted == "pause"
+            and st.button(
+                "Allow larger cells",
+                type="primary",
+                icon=":material/open_in_full:",
+                key="pilot_extend",
+                disabled=working,
+            )
+        ):
+            order(extend(open_work(root, spec.key)), "run")
+            st.rerun()
         if orders.wanted == "run":
             pause = st.button("Pause", icon=":material/pause:", key="pilot_pause", help="Ends after this round.")
             if pause:

@@ -26,7 +26,7 @@ def test_it_trains_rounds_until_it_stops_and_continues_from_its_files(run: Run, 
     assert made[0]["kind"] == "start"
     assert made[-1]["kind"] == "stop"
     assert made[-1]["reason"] == found["stopped"]
-    assert found["stopped"] in ("known", "pays", "cells")
+    assert found["stopped"] in ("known", "pays", "cells", "ranges")
     cells = [name for one in made for name in one["cells"]]
     records = Queue(root).scan()
     assert sorted(cells) == sorted(records)
