@@ -13,14 +13,15 @@ from isoplan.app.autopilot.decisions import Decision, Kind, Promise, Reason
 from isoplan.app.autopilot.specification import Seen, Task
 from isoplan.app.autopilot.state import State
 from isoplan.engine.arrays import finite
-from isoplan.engine.design.advice import LADDER, PAYS, Width
+from isoplan.engine.design.advice import LADDER
 from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.design.spread import FREEDOM, spread
+from isoplan.engine.design.widths import Width
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.fitting.diagnostics.single_runs import freedom
 from isoplan.engine.planning.next_cells.answer import AXES, NextCells, Present, next_cells, present
-from isoplan.engine.planning.next_cells.text import between, percent
+from isoplan.engine.planning.next_cells.text import between, little, percent
 from isoplan.engine.planning.next_cells.typed import TypedSpend
 from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.quantities import count, duration, power10
@@ -187,7 +188,7 @@ def _round(state: State, fitted: Fit, now: Present, small: bool) -> Decision:
     except PlannerError as error:
         return _stop(state, now, "pays", str(error))
     if not (small or reaching or found.advice.pays):
-        return _stop(state, now, "pays", f"More cells would narrow it by less than {100 * PAYS:g} %.")
+        return _stop(state, now, "pays", f"More cells would narrow it {little(found.advice.narrowing)}.")
     rows, then = _first(state, found)
     shown = _interval(state, now.widths[0])
     text = f"{shown[0].upper()}{shown[1:]}. Train {_cells(state, rows)}"

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from isoplan.app.autopilot.specification import Specification
-from isoplan.engine.design.advice import Width
+from isoplan.engine.design.widths import Width
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.next_cells.text import between, percent
 from isoplan.engine.quantities import duration, power10

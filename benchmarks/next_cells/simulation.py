@@ -11,9 +11,10 @@ from benchmarks.next_cells.baselines import cheapest_cells, iso_flop_cells, rand
 from benchmarks.next_cells.linear import Linear, best_design
 from benchmarks.next_cells.truths import Truth, estimand, first_cells, measured, optimum, sought, table
 from isoplan.engine.arrays import Floats
-from isoplan.engine.design.advice import Spend, Width, advise
+from isoplan.engine.design.advice import Spend, advise
 from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.design.estimand import half_width
+from isoplan.engine.design.widths import Width
 from isoplan.engine.fitting import Fit, FitSpec, fit
 
 CELLS, ROUNDS, REFITS = 12, 4, 500

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate
 
 import numpy as np
@@ -15,14 +16,13 @@ from isoplan.engine.design.choice import best_sets
 from isoplan.engine.design.covariance import Covariance, covariance
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
 from isoplan.engine.design.pretend import can_pretend, pretend_widths
+from isoplan.engine.design.widths import Narrowing, Width, Widths, best_narrowing
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.diagnostics.single_runs import scatter, times, widen
 from isoplan.engine.fitting.types.result import Fit
 
 LADDER = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Spends of the ladder, as fractions of the cost of the target run."""
-PAYS = 0.15
-"""Smallest relative decrease of the width at which training pays."""
 TEST_LEVEL = 0.95
 """Level of the interval of the cell that tests the law."""
 BEYOND = 1
@@ -51,27 +51,6 @@ class Spend:
 
 
 @dataclass(frozen=True)
-class Width:
-    """Half the width of a 68 % interval, in logarithms: its expected value, and its range over simulated outcomes.
-
-    The range contains about 69 % of the outcomes. ``low`` and ``high`` are NaN if the width was not simulated.
-    """
-
-    expected: float
-    low: float = math.nan
-    high: float = math.nan
-
-    def at_most(self, most: float) -> Width:
-        """Return the width with an expected value of at most ``most``; the range contains the expected value."""
-        expected = min(self.expected, most)
-        return Width(expected, float(np.minimum(self.low, expected)), float(np.maximum(self.high, expected)))
-
-
-Widths = tuple[Width, ...]
-"""One width per estimand."""
-
-
-@dataclass(frozen=True)
 class Rung:
     """One spend of the ladder: the best set of cells for this spend, its cost, and the expected widths."""
 
@@ -96,9 +75,10 @@ class Advice:
 
     ``rounds`` contains the cells of each round, in the order of training: the cheap cells first. ``now`` (k) are the
     present half widths of the ``estimands``, and ``after`` the expected half widths after each round. ``ladder``
-    contains the rungs of all spends in ``LADDER`` that pay for a cell. ``test`` is None if the first estimand has no
-    place. ``gains`` (m,) are the relative decreases of the width of the first estimand, from 0 to 1, that the linear
-    models give for each candidate alone.
+    contains the rungs of the spend, of twice the spend and of all spends in ``LADDER``, as far as they pay for a cell.
+    ``twice`` are the expected half widths for twice the spend. ``ladder`` is empty and ``twice`` is None if the cost of
+    the target run is unknown. ``test`` is None if the first estimand has no place. ``gains`` (m,) are the relative
+    decreases of the width of the first estimand, from 0 to 1, that the linear models give for each candidate alone.
     """
 
     candidates: Candidates
@@ -108,6 +88,7 @@ class Advice:
     now: tuple[float, ...]
     after: tuple[Widths, ...]
     ladder: tuple[Rung, ...]
+    twice: Widths | None
     test: LawTest | None
 
     @property
@@ -121,16 +102,23 @@ class Advice:
         return float(np.sum(self.candidates.cost[list(self.cells)]))
 
     @property
-    def pays(self) -> bool:
-        """Whether the cells are expected to narrow the interval of an estimand by at least ``PAYS``."""
-        return self.would_pay(self.after[-1])
+    def narrowing(self) -> Narrowing:
+        """The expected decrease of the width after all rounds, for the estimand with the best verdict."""
+        return self.narrowed(self.after[-1])
 
-    def would_pay(self, widths: Widths) -> bool:
-        """Return whether ``widths`` are narrower than the present widths by at least ``PAYS``, for some estimand."""
-        return any(
-            math.isfinite(width.expected) and width.expected <= (1 - PAYS) * now
-            for width, now in zip(widths, self.now, strict=True)
-        )
+    @property
+    def further(self) -> Narrowing | None:
+        """The expected further decrease if the spend is doubled; None if it is unknown."""
+        return None if self.twice is None else best_narrowing(self.after[-1], self.twice)
+
+    @property
+    def pays(self) -> bool:
+        """Whether the cells may be worth their cost: the verdict is not "does not pay"."""
+        return self.narrowing.verdict != "does not pay"
+
+    def narrowed(self, widths: Widths) -> Narrowing:
+        """Return the decrease from the present widths to ``widths``, for the estimand with the best verdict."""
+        return best_narrowing([Width(now) for now in self.now], widths)
 
 
 def advise(
@@ -155,14 +143,15 @@ def advise(
     check_pays(candidates, spend.amount)
     before = covariance(fit, candidates, estimands, hedge)
 
-    def promised(cells: Sequence[int], more: int = 1) -> Widths:
+    @cache
+    def promised(cells: tuple[int, ...], more: int = 1) -> Widths:
         return promise(fit, candidates, estimands, before, now, cells, seed + more)
 
     def score(widths: Widths) -> float:
         return _score(estimands, now, widths)
 
-    spends = sorted({spend.amount, *(share * (whole or 0.0) for share in LADDER)} - {0.0})
-    rungs = {rung.spend: rung for rung in ladder(candidates, before, promised, score, spends, spend.cells)}
+    spends = {spend.amount, *(() if whole is None else (2 * spend.amount, *(share * whole for share in LADDER)))}
+    rungs = {rung.spend: rung for rung in ladder(candidates, before, promised, score, sorted(spends), spend.cells)}
     rounds = in_rounds(rungs[spend.amount].cells, candidates.cost, spend.rounds)
     trained = list(accumulate(rounds))
     return Advice(
@@ -172,7 +161,8 @@ def advise(
         rounds,
         now,
         _never_wider((*map(promised, trained[:-1]), rungs[spend.amount].widths)),
-        tuple(rung for rung in rungs.values() if whole),
+        tuple(rung for rung in rungs.values() if whole is not None),
+        None if whole is None else rungs[2 * spend.amount].widths,
         find_law_test(fit, candidates, estimands[0], trained[-1]),
     )
 
@@ -226,17 +216,25 @@ def promise(
     linear models. They are at most the present half widths ``now``: cells are not expected to widen an interval.
     """
     if can_pretend(fit):
-        widths = np.sort(pretend_widths(fit, candidates.take(sorted(cells)), estimands, seed), axis=0)
-        found = [Width(float(np.median(x)), float(x[BEYOND]), float(x[-1 - BEYOND])) for x in widths.T]
+        widths = pretend_widths(fit, candidates, sorted(cells), estimands, seed)
+        found = [_width(x) for x in widths.T]
         return tuple(width.at_most(most) for width, most in zip(found, now, strict=True))
     ratio = before.after(cells).sd / before.after().sd
     return tuple(Width(x * float(part)) for x, part in zip(now, ratio, strict=True))
 
 
+def _width(outcomes: Floats) -> Width:
+    """Return the width with the simulated ``outcomes`` (n,)."""
+    ordered = np.sort(outcomes)
+    return Width(
+        float(np.median(outcomes)), float(ordered[BEYOND]), float(ordered[-1 - BEYOND]), tuple(outcomes.tolist())
+    )
+
+
 def ladder(
     candidates: Candidates,
     before: Covariance,
-    promised: Callable[[Sequence[int], int], Widths],
+    promised: Callable[[tuple[int, ...], int], Widths],
     score: Callable[[Widths], float],
     spends: Sequence[float],
     most: int,

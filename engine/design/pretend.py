@@ -39,17 +39,23 @@ def can_pretend(fit: Fit) -> bool:
 
 
 def pretend_widths(
-    fit: Fit, cells: Candidates, estimands: Sequence[Estimand], seed: int = 0, outcomes: int = OUTCOMES
+    fit: Fit,
+    candidates: Candidates,
+    cells: Sequence[int],
+    estimands: Sequence[Estimand],
+    seed: int = 0,
+    outcomes: int = OUTCOMES,
 ) -> Floats:
     """Return half the widths of the 68 % intervals after the training of ``cells``: shape (outcomes, k).
 
-    The widths are in logarithms of the ``estimands``; they are infinite if an interval has no end. ``fit`` must satisfy
-    ``can_pretend``.
+    ``cells`` are indices of ``candidates``. The widths are in logarithms of the ``estimands``; they are infinite if an
+    interval has no end. Two sets of the same candidates with the same ``seed`` have common outcomes: the same truths,
+    and the same noise of each cell. ``fit`` must satisfy ``can_pretend``.
     """
     assert fit.runs is not None
     compiled(READING_PAYS)  # loads the kernels, if their cache is complete
-    runs = _joined(fit.runs, cells)
-    y = _outcomes(fit, cells, estimands[0], seed, outcomes)
+    runs = _joined(fit.runs, candidates.take(cells))
+    y = _outcomes(fit, candidates, cells, estimands[0], seed, outcomes)
     p = problem(fit.law, fit.spec, dict(runs.columns), y, runs.weight)
     how = _method(fit, runs, p)
     best, draws = _refit(p, fit, runs, how, seed)
@@ -78,8 +84,10 @@ def _joined(runs: FittedRuns, cells: Candidates) -> FittedRuns:
     return FittedRuns(columns, np.concatenate([runs.y, np.full(m, np.nan)]), weight, cluster)
 
 
-def _outcomes(fit: Fit, cells: Candidates, estimand: Estimand, seed: int, outcomes: int) -> Floats:
-    """Return the losses of the runs and of ``cells`` in each outcome: shape (outcomes, n + m).
+def _outcomes(
+    fit: Fit, candidates: Candidates, cells: Sequence[int], estimand: Estimand, seed: int, outcomes: int
+) -> Floats:
+    """Return the losses of the runs and of the m ``cells`` in each outcome: shape (outcomes, n + m).
 
     The truths are resamples at equal steps of the quantiles of ``estimand``. The size of the noise is uncertain: it is
     drawn from its distribution for the degrees of freedom of the fit.
@@ -90,8 +98,8 @@ def _outcomes(fit: Fit, cells: Candidates, estimand: Estimand, seed: int, outcom
     truth = fit.resamples[order[np.int64((np.arange(outcomes) + 0.5) / outcomes * len(order))]]
     random = np.random.default_rng([seed, fit.spec.seed])
     size = _noise(fit) * np.sqrt(freedom(fit) / random.chisquare(freedom(fit), outcomes))
-    noise = size[:, None] * random.standard_normal((outcomes, len(cells)))
-    expected = fit.law.predict(truth, cells.columns)
+    noise = size[:, None] * random.standard_normal((outcomes, len(candidates)))[:, list(cells)]
+    expected = fit.law.predict(truth, candidates.take(cells).columns)
     simulated = expected * np.exp(noise) if fit.spec.log_residuals else expected + noise
     return np.hstack([np.tile(fit.runs.y, (outcomes, 1)), simulated])
 

@@ -112,7 +112,7 @@ def next_cells(
     amount = spend.amount(whole)
     if candidates is None:
         ranges = [_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True)]
-        offered = grid_candidates(ranges[0], ranges[1], rule, max(amount, LADDER[-1] * whole))
+        offered = grid_candidates(ranges[0], ranges[1], rule, 2 * max(amount, LADDER[-1] * whole))
     elif sizes is None and samples is None:
         offered = candidates
     else:

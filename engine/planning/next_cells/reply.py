@@ -18,7 +18,7 @@ from isoplan.engine.planning.next_cells.text import (
     cell_rows,
     document,
     ladder_rows,
-    law_test_sentence,
+    remarks,
     round_rows,
 )
 from isoplan.engine.planning.plan.money import in_compute
@@ -65,7 +65,7 @@ def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
         document(found, options, given.file, given.group, given.candidates),
         found.plan.warnings,
         f"next cells for {asked(found)}",
-        tuple(filter(None, [law_test_sentence(found)])),
+        tuple(remarks(found)),
         parts=tuple(part for part in parts if part.table is None or part.table.rows),
         rows=found.rows if found.advice.pays else (),
     )

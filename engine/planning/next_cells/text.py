@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from isoplan.engine.arrays import finite
-from isoplan.engine.design.advice import PAYS, Rung, Width, Widths
+from isoplan.engine.design.advice import Rung
 from isoplan.engine.design.candidates import Candidates
+from isoplan.engine.design.widths import ERRORS, PAYS, Narrowing, Width, Widths
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.answer.document import Document, Line, warned
@@ -70,10 +71,10 @@ def sentence(found: NextCells) -> str:
     """Return the advice in one sentence."""
     advice, n = found.advice, len(found.advice.cells)
     if not advice.pays:
-        paying = [rung for rung in advice.ladder if rung.spend > found.spend and advice.would_pay(rung.widths)]
+        paying = [rung for rung in advice.ladder
+                  if rung.spend > found.spend and advice.narrowed(rung.widths).verdict == "pays"]  # fmt: skip
         more = f" {_spent(found, paying[0])}" if paying else ""
-        little = f"by less than {100 * PAYS:g} %"
-        return f"This spend does not pay. Its cells would narrow {_narrowed(found)} {little}.{more}"
+        return f"This spend does not pay. Its cells would narrow {_narrowed(found)} {little(advice.narrowing)}.{more}"
     rounds = f" in {len(advice.rounds)} rounds" if len(advice.rounds) > 1 else ""
     changes = [
         f"{asked(found) if i == 0 else short(one.name)}, now {percent(now)}, is then expected to be "
@@ -95,6 +96,43 @@ def _spent(found: NextCells, rung: Rung) -> str:
     return f"With {share(found, rung.spend)} of the target run, it is expected to be {then} (now {now})."
 
 
+def little(narrowing: Narrowing, more: str = "") -> str:
+    """Return the limit that a decrease of the interval does not reach, such as "by less than 15 %".
+
+    ``more`` follows the percentage.
+    """
+    if narrowing.scatters and narrowing.share >= PAYS:
+        return f"by {_percents(narrowing.by)} %{more}, which is less than the scatter of the simulated outcomes"
+    return f"by less than {100 * PAYS:g} %{more}"
+
+
+def verdict_sentences(found: NextCells) -> list[str]:
+    """Return sentences on whether the spend pays if this is not decided, and on whether twice the spend pays."""
+    now, further = found.advice.narrowing, found.advice.further
+    if not found.advice.pays:
+        return []
+    texts = [f"It is not decided whether this spend pays: {undecided(now)}."] * (now.verdict == "undecided")
+    if further is None:
+        return texts
+    if further.verdict == "pays":
+        return [*texts, f"Twice the spend pays: it would narrow the interval by {_percents(further.by)} % more."]
+    if further.verdict == "undecided":
+        return [*texts, f"It is not decided whether twice the spend pays: {undecided(further)}."]
+    return [*texts, f"Twice the spend does not pay: it would narrow the interval {little(further, ' more')}."]
+
+
+def undecided(narrowing: Narrowing) -> str:
+    """Return why it is not decided whether a decrease pays, without a full stop."""
+    low, high = (_percents(max(narrowing.by + side * narrowing.error, 0.0)) for side in (-ERRORS, ERRORS))
+    limit = _percents(narrowing.scatter) if narrowing.scatters else f"{100 * PAYS:g}"
+    of = " of their scatter" if narrowing.scatters else ""
+    return f"the interval would narrow by {low} to {high} %, and the limit{of} is {limit} %"
+
+
+def _percents(by: float) -> str:
+    return f"{-100 * math.expm1(-by):.0f}"
+
+
 def law_test_sentence(found: NextCells) -> str:
     """Return a sentence on the cell that tests the law near the answer; empty if there is none."""
     test = found.advice.test
@@ -106,6 +144,11 @@ def law_test_sentence(found: NextCells) -> str:
         f"and {test.high:.4g} (95 %). Outside this range, the law is probably wrong there, and the expected intervals "
         "do not hold."
     )
+
+
+def remarks(found: NextCells) -> list[str]:
+    """Return the sentences that follow the advice: whether the spend pays, and the cell that tests the law."""
+    return [*verdict_sentences(found), *filter(None, [law_test_sentence(found)])]
 
 
 def cell_rows(found: NextCells) -> list[tuple[str, ...]]:
@@ -166,7 +209,7 @@ def as_text(found: NextCells) -> str:
     if found.advice.ladder:
         blocks.append("\n".join(aligned(ladder_rows(found))))
     notes = [f"Compute rule: {found.plan.compute.text}.", *(w.line for w in by_level(found.plan.warnings))]
-    return "\n\n".join([*blocks, *filter(None, [law_test_sentence(found)]), *notes])
+    return "\n\n".join([*blocks, *remarks(found), *notes])
 
 
 def to_json(found: NextCells) -> dict[str, Any]:
@@ -213,6 +256,10 @@ def to_json(found: NextCells) -> dict[str, Any]:
         },
         "target_compute": found.whole,
         "pays": advice.pays,
+        "verdict": advice.narrowing.verdict,
+        "twice": None
+        if advice.further is None or advice.twice is None
+        else {"verdict": advice.further.verdict, "widths": [_width(w) for w in advice.twice]},
         "sentence": sentence(found),
         "warnings": [w.to_json() for w in found.plan.warnings],
     }
@@ -242,7 +289,7 @@ def document(
     places = ((f"Cell {i}", *place(at, cell)) for i, cell in enumerate(found.advice.cells, 1))
     named = "row" if at.settings is None else "settings"
     listed = () if at.row is None else tuple(f"{cell}: {named} {place}." for cell, place in places)
-    notes = (*filter(None, [law_test_sentence(found)]), *listed, f"Compute rule: {found.plan.compute.text}.")
+    notes = (*remarks(found), *listed, f"Compute rule: {found.plan.compute.text}.")
     notes = (*notes, *warned(found.plan.warnings))
     return Document(
         sentence(found), tuple(lines), notes, to_json(found), _script(found, options, fit, group, candidates)

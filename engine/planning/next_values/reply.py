@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from isoplan.engine.arrays import finite
-from isoplan.engine.design.advice import PAYS
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.warnings import by_level
@@ -17,7 +16,7 @@ from isoplan.engine.planning.answer.document import Document, warned
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, reading, script
-from isoplan.engine.planning.next_cells.text import between, percent
+from isoplan.engine.planning.next_cells.text import between, little, percent
 from isoplan.engine.planning.next_values.answer import NextValues, next_values
 from isoplan.engine.planning.questions.answer import Answer, Part, Table
 from isoplan.engine.planning.questions.chart import Axis, Chart, Curve, Marker
@@ -69,8 +68,8 @@ def sentence(found: NextValues) -> str:
     many = f"{n} cell{'s' if n > 1 else ''}"
     if not advice.pays:
         return (
-            f"More cells do not pay. {many} would narrow the 68 % interval of the best {axis}, now {now}, by less than "
-            f"{100 * PAYS:g} %."
+            f"More cells do not pay. {many} would narrow the 68 % interval of the best {axis}, now {now}, "
+            f"{little(advice.narrowing)}."
         )
     values = sorted(found.values)
     listed = ", ".join(number(x) for x in values[:-1])

@@ -76,7 +76,7 @@ def test_widths_of_a_linear_law_are_those_of_linear_regression() -> None:
 
     one = Estimand("loss", "loss", value, at)  # type: ignore[arg-type]
     cells = Candidates({"N": np.array([1e6, 1e6]), "D": np.array([1e8, 1e6])}, np.ones(2), np.ones(2))
-    widths = pretend_widths(made, cells, [one], outcomes=40)[:, 0]
+    widths = pretend_widths(made, cells, (0, 1), [one], outcomes=40)[:, 0]
     assert made.runs is not None
     columns = {axis: np.r_[made.runs.columns[axis], cells.columns[axis]] for axis in ("N", "D")}
     slopes = np.column_stack([columns["N"] ** -0.35, columns["D"] ** -0.37])

@@ -106,7 +106,9 @@ def test_the_present_width_of_a_target_is_that_of_its_plan(law: Fit) -> None:
 def test_larger_spends_may_train_larger_cells(law: Fit) -> None:
     """The rungs above the typed spend do not depend on it, because their candidates are not limited by it."""
     small, large = (next_cells(law, ASKED, TypedSpend(share=share)).advice for share in (0.01, 0.2))
-    costs = [max(float(x.candidates.cost[c]) for c in x.ladder[-1].cells) for x in (small, large)]
+    last = [next(rung for rung in x.ladder if rung.spend == pytest.approx(0.2e16)) for x in (small, large)]
+    costs = [max(float(x.candidates.cost[c]) for c in rung.cells) for x, rung in zip((small, large), last, strict=True)]
+    assert [rung.spend / 1e16 for rung in large.ladder] == pytest.approx([0.01, 0.02, 0.05, 0.1, 0.2, 0.4])
     assert costs[0] > 0.01 * 1e16
     assert costs[0] == pytest.approx(costs[1])
 
