@@ -51,6 +51,7 @@ NAMES = (
 LONG = (
     "amplitudes_plans",
     "autopilot",
+    "autopilot_grids",
     "calibration",
     "floors",
     "games",

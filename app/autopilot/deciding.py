@@ -83,7 +83,7 @@ def fit_cells(task: Task, seen: Seen) -> Fit:
     digest = hashlib.sha256(
         repr([(task.cells.names[row], seen.losses[task.cells.names[row]]) for row in rows]).encode()
     )
-    roles = Roles(N="N", D="D", C="C", loss="loss", seed="seed")
+    roles = Roles(N="N", D="D", C="C", loss="loss", seed="seed", compute=task.cells.rule)
     runs = Runs(np.arange(len(rows)), values, roles, labels, f"cells of {task.spec.family}", digest.hexdigest())
     return fit(FitSpec(law=task.spec.law, bootstrap=REFITS, seed=task.spec.seed), runs, suggested=True)
 

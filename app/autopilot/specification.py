@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from isoplan.app.candidate_cells import FamilyCells, cells_of_grid
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.costs.measured import fit_powers, fit_zeta
 from isoplan.engine.design.candidates import MOST, Candidates
 from isoplan.engine.design.spread import FREEDOM
 from isoplan.engine.errors import PlannerError
@@ -24,6 +28,8 @@ from isoplan.trainers.grid import Grid, cells
 
 SAME_RUN = frozenset(Cell.model_fields)
 """Fields that a law does not describe, such as the seed. Cells of equal N and D may differ in them."""
+PROPORTIONAL = 0.01
+"""Largest scatter of ln C about zeta N D at which C counts as proportional to N D."""
 
 
 class Specification(BaseModel):
@@ -83,6 +89,20 @@ class GridCells:
     names: tuple[str, ...]
     seeds: tuple[int, ...]
     candidates: Candidates
+
+    @cached_property
+    def rule(self) -> ComputeRule:
+        """The compute rule of a budget, fitted to N, D and C of the cells.
+
+        It is C = zeta N D if the cells scatter by at most ``PROPORTIONAL``. Otherwise the exponents of N and D are also
+        fitted, if N and D of the cells vary independently.
+        """
+        at = self.candidates
+        found = fit_zeta(at.columns["N"], at.columns["D"], at.compute)
+        if found.scatter > PROPORTIONAL:
+            with suppress(PlannerError):
+                found = fit_powers(at.columns["N"], at.columns["D"], at.compute)
+        return found.rule
 
     def rows(self, names: Iterable[str]) -> list[int]:
         """Return the rows of the cells ``names``, in the order of the grid."""
