@@ -28,18 +28,19 @@ class Jet:
     """Value and derivatives of a formula; arrays broadcast against each other.
 
     ``first[a]`` is d/da for each parameter a. ``second[a, b]`` is d2/da db for each pair a <= b. A derivative without
-    an entry is zero for all values of the parameters.
+    an entry is zero for all values of the parameters. If ``order`` is 1, the second derivatives are not computed.
     """
 
     value: Floats
     first: dict[str, Floats] = field(default_factory=dict)
     second: dict[Pair, Floats] = field(default_factory=dict)
+    order: int = 2
 
 
-def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) -> Jet:
+def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats], order: int = 2) -> Jet:
     """Return the jet of ``tree``: its value, and its derivatives with respect to the names in ``theta``.
 
-    The names in ``columns`` are constants. Arrays broadcast.
+    The names in ``columns`` are constants. Arrays broadcast. ``order`` is the highest order of the derivatives, 1 or 2.
     """
     left, seen = _reads(tree), dict[int, Jet]()
 
@@ -55,7 +56,7 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
             return Jet(np.asarray(node.value))
         if node.kind == "name":
             name = node.name
-            return Jet(theta[name], {name: np.ones(())}) if name in theta else Jet(columns[name])
+            return Jet(theta[name], {name: np.ones(())}, order=order) if name in theta else Jet(columns[name])
         if node.kind == "chain":
             return chain(node)
         if node.kind in ("min", "max"):
@@ -104,7 +105,8 @@ def _joined(operator: str, a: Jet, b: Jet) -> Jet:
         r = 1 / b.value
         return _product(a, _through(b, r, -r * r, 2 * r**3), a.value / b.value)
     sign = 1.0 if operator == "+" else -1.0
-    return Jet(OPERATORS[operator](a.value, b.value), _sum(a.first, b.first, sign), _sum(a.second, b.second, sign))
+    first, second = _sum(a.first, b.first, sign), _sum(a.second, b.second, sign)
+    return Jet(OPERATORS[operator](a.value, b.value), first, second, min(a.order, b.order))
 
 
 def _sum(a: dict[K, Floats], b: dict[K, Floats], sign: float = 1.0) -> dict[K, Floats]:
@@ -117,11 +119,12 @@ def _sum(a: dict[K, Floats], b: dict[K, Floats], sign: float = 1.0) -> dict[K, F
 def _product(a: Jet, b: Jet, value: Floats | None = None) -> Jet:
     first = _sum({i: x * b.value for i, x in a.first.items()}, {i: a.value * x for i, x in b.first.items()})
     second = _sum({k: x * b.value for k, x in a.second.items()}, {k: a.value * x for k, x in b.second.items()})
-    for i, x in a.first.items():
+    order = min(a.order, b.order)
+    for i, x in a.first.items() if order > 1 else ():
         for j, y in b.first.items():
             key, both = (min(i, j), max(i, j)), x * y * (2.0 if i == j else 1.0)
             second[key] = second[key] + both if key in second else both
-    return Jet(a.value * b.value if value is None else value, first, second)
+    return Jet(a.value * b.value if value is None else value, first, second, order)
 
 
 def _through(a: Jet, value: Floats, slope: Floats, curve: Floats | None) -> Jet:
@@ -130,13 +133,13 @@ def _through(a: Jet, value: Floats, slope: Floats, curve: Floats | None) -> Jet:
     ``value``, ``slope`` and ``curve`` are f, f' and f'' at a.value; ``curve`` is None if f'' is zero everywhere.
     """
     second = {k: slope * x for k, x in a.second.items()}
-    if curve is not None:
+    if curve is not None and a.order > 1:
         for i, x in a.first.items():
             along = curve * x
             for j, y in a.first.items():
                 if i <= j:
                     second[i, j] = second[i, j] + along * y if (i, j) in second else along * y
-    return Jet(value, {i: slope * x for i, x in a.first.items()}, second)
+    return Jet(value, {i: slope * x for i, x in a.first.items()}, second, a.order)
 
 
 def _power(a: Jet, b: Jet) -> Jet:
@@ -158,6 +161,7 @@ def _power(a: Jet, b: Jet) -> Jet:
         value,
         {k: np.where(flat, 0.0, x) for k, x in whole.first.items()},
         {k: np.where(flat, 0.0, x) for k, x in whole.second.items()},
+        whole.order,
     )
 
 
@@ -188,4 +192,4 @@ def _either(take: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], a: Jet, b: Je
     zero = np.zeros(())
     first = {k: np.where(take, a.first.get(k, zero), b.first.get(k, zero)) for k in a.first | b.first}
     second = {k: np.where(take, a.second.get(k, zero), b.second.get(k, zero)) for k in a.second | b.second}
-    return Jet(value, first, second)
+    return Jet(value, first, second, min(a.order, b.order))

@@ -83,14 +83,16 @@ def expression(s: Sample, law: FormulaLaw) -> Expression:
 
 
 def refine(
-    e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss, short: float = 0.0
+    e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss, short: float = 0.0, order: int = 2
 ) -> tuple[Floats, Floats]:
     """Return local minima (b, p) and their objectives (b,) from the starts ``theta`` (b, p).
 
     The objective is inf if a start has no minimum. ``weight`` (r, n) are the weights of the runs in each resample, and
     ``owner`` (b,) is the resample of each start. ``short`` adds damping: the diagonal of the Gauss-Newton matrix is
     multiplied by 1 + ``short``, which shortens the steps in a flat valley. Starts far from the optimum need such short
-    steps. For starts close to the optimum, short steps only increase the number of steps.
+    steps. For starts close to the optimum, short steps only increase the number of steps. If ``order`` is 1, the second
+    derivatives of the formula are not used (Levenberg-Marquardt). They are slow for many parameters, and far from the
+    optimum of an exact law they lead into other minima.
     """
     theta = np.clip(theta, e.low, e.high)
     scale = UNIT * np.where(theta == 0, 1.0, np.abs(theta))
@@ -101,12 +103,13 @@ def refine(
 
     def here(u: Floats, index: Ints) -> Local:
         at = outer(u, index)
-        found = local(e, at, weight, owner[index], loss)
-        slope = scale[index] * np.cosh(u)  # d theta / du; d2 theta / du2 = theta
+        found = local(e, at, weight, owner[index], loss, order)
+        slope = scale[index] * np.cosh(u)  # d theta / du
         both = slope[:, :, None] * slope[:, None, :]
         hessian = found.hessian * both
         every = np.arange(len(e.names))
-        hessian[:, every, every] += found.gradient * at
+        if order > 1:
+            hessian[:, every, every] += found.gradient * at  # d2 theta / du2 = theta
         gauss = found.gauss * both
         gauss[:, every, every] *= 1.0 + short
         return Local(found.value, found.gradient * slope, hessian, gauss)
@@ -116,22 +119,31 @@ def refine(
     return outer(u, np.arange(len(u))), lowest
 
 
-def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> Local:
+def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss, order: int = 2) -> Local:
     """Return the objective (inf where the formula is undefined) and its derivatives at ``theta`` (b, p).
 
-    The sums are computed in blocks that fit the processor's cache.
+    If ``order`` is 1, the Hessian does not contain the second derivatives of the formula. The sums are computed in
+    blocks that fit the processor's cache.
     """
     b, p = theta.shape
     out = Local(np.zeros(b), np.zeros((b, p)), np.zeros((b, p, p)), np.zeros((b, p, p)))
     for at in blocks(b, BLOCK // min(e.n, BLOCK)):
         for rows in blocks(e.n, BLOCK):
-            _add(out, at, e, rows, theta[at], weight[owner[at], rows], owner[at], loss)
+            _add(out, at, e, rows, theta[at], weight[owner[at], rows], owner[at], loss, order)
     out.value[~np.isfinite(out.value)] = np.inf
     return out if e.penalty is None else out.plus(*e.penalty.derivatives(theta, owner))
 
 
 def _add(
-    out: Local, at: slice, e: Expression, rows: slice, theta: Floats, weight: Floats, owner: Ints, loss: Loss
+    out: Local,
+    at: slice,
+    e: Expression,
+    rows: slice,
+    theta: Floats,
+    weight: Floats,
+    owner: Ints,
+    loss: Loss,
+    order: int,
 ) -> None:
     """Add the objective of the runs ``rows`` and its derivatives to the entries ``at`` of ``out``."""
     place = {name: i for i, name in enumerate(e.names)}
@@ -139,7 +151,7 @@ def _add(
     values = {name: theta[:, i, None] for name, i in place.items()}
     held = e.take(rows) | {name: x for name, x in values.items() if name not in free}
     with np.errstate(all="ignore"):
-        found = jet(e.tree, held, {name: x for name, x in values.items() if name in free})
+        found = jet(e.tree, held, {name: x for name, x in values.items() if name in free}, order)
         f = np.broadcast_to(found.value, weight.shape)
         r = np.where(weight > 0, e.residual(f, rows, owner), 0.0)
         slope, curve, irls = e.objective.slopes(loss, r, f, weight)

@@ -196,7 +196,7 @@ def _projected(e: Expression, amplitudes: tuple[str, ...], theta: Floats) -> Flo
     theta[:, index] = 0.0
     values = {name: theta[:, i, None] for i, name in enumerate(e.names)}
     held = dict(e.columns) | {name: x for name, x in values.items() if name not in amplitudes}
-    found = jet(e.tree, held, {name: values[name] for name in amplitudes})
+    found = jet(e.tree, held, {name: values[name] for name in amplitudes}, order=1)
     shape = (len(theta), e.n)
     basis = np.stack([np.broadcast_to(found.first[name], shape) for name in amplitudes], axis=1)
     weight = e.weight / (e.y**2 if e.objective.log else 1.0)
@@ -236,7 +236,7 @@ def _worth(e: Expression, theta: Floats) -> tuple[Floats, Floats]:
     is zero.
     """
     values = {name: theta[:, i, None] for i, name in enumerate(e.names)}
-    found = jet(e.tree, e.columns, values)
+    found = jet(e.tree, e.columns, values, order=1)
     with np.errstate(all="ignore"):
         f = np.broadcast_to(found.value, (len(theta), e.n))
         worth = np.sum(e.weight * e.objective.loss.value(e.residual(f, slice(None))), axis=-1)

@@ -39,6 +39,17 @@ def test_rosenbrock_has_scipys_gradient_and_hessian() -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["a*b^2/N^a + exp(-a*b)*D", "min(a*N, b) - max(log(D + a^2), abs(b))", "a^b/(1 + b^2)"]
+)
+def test_a_jet_of_first_order_has_the_same_value_and_slopes(text: str) -> None:
+    theta = {"a": np.array(0.7), "b": np.array(1.3)}
+    first, both = (jet(parse_formula(text).tree, COLUMNS, theta, order) for order in (1, 2))
+    np.testing.assert_array_equal(first.value, both.value)
+    assert {name: x.tolist() for name, x in first.first.items()} == {n: x.tolist() for n, x in both.first.items()}
+    assert not first.second
+
+
+@pytest.mark.parametrize(
     ("text", "first", "second"),
     [
         ("abs(a)", -1.0, 0.0),
