@@ -14,11 +14,12 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.design.choice import best_sets
 from isoplan.engine.design.covariance import Covariance, centred
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.estimators.formula import LEADING, Spread
+from isoplan.engine.fitting.estimators.formula import Spread
 from isoplan.engine.fitting.solver.formula_problem import Expression, refine
-from isoplan.engine.fitting.solver.formula_starts import STARTS, starts
+from isoplan.engine.fitting.solver.formula_starts import STARTS, TRIED, starts
 from isoplan.engine.fitting.solver.problem import objective
 from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.formula.tree import value
 
 ROUNDS = 2
 """Number of rounds of advice, purchase and fit before each checkpoint."""
@@ -33,9 +34,13 @@ SPREAD = 4.0
 MEMBERS = 32
 """Number of refits with simulated noise."""
 WIDE = 1e3
-"""Largest absolute value of a random start of a parameter, if the engine finds no starts."""
-LEAST = 8
-"""Minimum number of plausible fits."""
+"""Largest absolute value of a uniform start of a parameter."""
+FAR, NEAR = 0.1, 0.01
+"""Additional damping of the descents from starts and from minima."""
+AGAIN, BEST, SETTLED = 6, 8, 3e-3
+"""The ``BEST`` minima are descended again, up to ``AGAIN`` times, until the least sum of squares decreases by less than
+the fraction ``SETTLED``. A law with many parameters and little noise has narrow valleys: one descent ends early.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +186,7 @@ def _bounded(group: Group, predicted: Floats) -> Floats:
 
 
 def _refit(group: Group) -> Ensemble:
-    """Fit the law to the bought cells by plain least squares from 64 starts, and again with simulated noise."""
+    """Fit the law to the bought cells by plain least squares from many starts, and again with simulated noise."""
     e = _problem(group.law, group.pool, group.bought)
     return _ensemble(e, _fitted(e, group.seed), group.seed)
 
@@ -189,38 +194,60 @@ def _refit(group: Group) -> Ensemble:
 def _updated(group: Group, made: Ensemble) -> Ensemble:
     """Fit the law to the bought cells from the earlier fits."""
     e = _problem(group.law, group.pool, group.bought)
-    return _ensemble(e, _sorted(*_descended(e, np.vstack([made.best, made.members]), 0.0)), group.seed)
+    return _ensemble(e, _sorted(*_descended(e, np.vstack([made.best, made.members]), NEAR)), group.seed)
 
 
 def _ensemble(e: Expression, fits: Spread, seed: int) -> Ensemble:
     """Return the best of ``fits`` and refits of the plausible fits to outputs with simulated noise."""
     p, least = len(e.names), float(fits.value[0])
     noise = max(np.sqrt(least / max(e.n - p, 1)), EXACT * float(np.std(e.y)), 1e-12)
-    kept = np.flatnonzero(fits.value <= least + SPREAD * p * noise**2)
-    kept = kept if len(kept) >= LEAST else np.arange(min(LEAST, len(fits.value)))
-    roots = np.resize(fits.theta[kept], (MEMBERS, p))
+    plausible = fits.theta[fits.value <= least + SPREAD * p * noise**2]
     random = np.random.default_rng([seed, e.n])
     part = replace(e, redrawn=e.y + noise * random.standard_normal((MEMBERS, e.n)))
-    members, value = refine(part, roots, np.ones((MEMBERS, e.n)), np.arange(MEMBERS), e.objective.loss)
+    members, value = _descended(part, np.resize(plausible, (MEMBERS, p)), NEAR)
     return Ensemble(fits.theta[0], members[np.isfinite(value)], float(noise), e.n > p)
 
 
 def _fitted(e: Expression, seed: int) -> Spread:
-    """Return the minima of the least-squares fit from 64 starts. The best minima are descended further."""
-    try:
-        theta = starts(e, seed)
-    except PlannerError:  # a parameter has no effect on the bought cells
-        random = np.random.default_rng(seed)
-        low, high = np.clip(e.low, -WIDE, WIDE), np.clip(e.high, -WIDE, WIDE)
-        theta = low + (high - low) * random.random((STARTS, len(low)))
-    theta, value = _descended(e, theta, 1.0)
-    again = np.argsort(value, kind="stable")[:LEADING]
-    theta[again], value[again] = _descended(e, theta[again], 0.0)
+    """Return the minima of the least-squares fit from the starts. The best minima are descended further."""
+    theta, value = _descended(e, _starts(e, seed), FAR)
+    for _ in range(AGAIN):
+        first, least = np.argsort(value, kind="stable")[:BEST], np.min(value)
+        theta[first], value[first] = _descended(e, theta[first], NEAR)
+        if np.min(value) > (1 - SETTLED) * least:
+            break
     return _sorted(theta, value)
 
 
-def _descended(e: Expression, theta: Floats, short: float) -> tuple[Floats, Floats]:
-    return refine(e, theta, np.ones((1, e.n)), np.zeros(len(theta), np.int64), e.objective.loss, short=short)
+def _starts(e: Expression, seed: int) -> Floats:
+    """Return 64 starts: the best starts of the engine, and starts that are uniform within the bounds.
+
+    Each start is the best of several draws. The starts of the engine suit wide bounds, because least squares determines
+    their linear parameters. Uniform starts suit narrow bounds.
+    """
+    random = np.random.default_rng(seed)
+    low, high = np.clip(e.low, -WIDE, WIDE), np.clip(e.high, -WIDE, WIDE)
+    drawn = low + (high - low) * random.random((STARTS, TRIED, len(low)))
+    squares = _squares(e, drawn.reshape(-1, len(low))).reshape(STARTS, TRIED)
+    uniform = drawn[np.arange(STARTS), np.argmin(squares, axis=1)]
+    try:
+        return np.vstack([starts(e, seed)[: STARTS // 2], uniform[: STARTS // 2]])
+    except PlannerError:  # a parameter has no effect on the bought cells
+        return uniform
+
+
+def _squares(e: Expression, theta: Floats) -> Floats:
+    """Return the sum of squared residuals (b,) of the parameters ``theta`` (b, p); inf where it is undefined."""
+    values = {name: theta[:, i, None] for i, name in enumerate(e.names)}
+    with np.errstate(all="ignore"):
+        found = np.sum((value(e.tree, {**e.columns, **values}) - e.y) ** 2, axis=1)
+    return np.where(np.isfinite(found), found, np.inf)
+
+
+def _descended(e: Expression, theta: Floats, damping: float) -> tuple[Floats, Floats]:
+    """Return the minima (b, p) and their sums of squares (b,) from ``theta`` (b, p). Start i fits redrawn outputs i."""
+    many, owner = len(theta), np.arange(len(theta))
+    return refine(e, theta, np.ones((many, e.n)), owner, e.objective.loss, short=damping, order=1)
 
 
 def _sorted(theta: Floats, value: Floats) -> Spread:
