@@ -17,6 +17,10 @@ from isoplan.engine.schema import Runs
 
 MOST = 5_000
 """Maximum number of candidates."""
+SAME = 1e-6
+"""Step to which the logarithms of two sizes are rounded before they are compared."""
+REPEATED = 100
+"""Maximum number of sizes of runs that are added to a grid."""
 PER_DECADE = 6
 """Number of candidates per decade of an axis in a default grid."""
 
@@ -140,6 +144,39 @@ def left_out(cells: Runs) -> tuple[str, ...]:
         return ()
     reasons = "; ".join(f"{count:,} {why}" for why, count in counts.items())
     return (f"Rows of the table that are not used as candidates: {reasons}.",)
+
+
+def repeats(cells: Candidates, runs: Mapping[str, Floats]) -> Bools:
+    """Return which of the m ``cells`` have the sizes of one of the n ``runs``: shape (m,).
+
+    ``runs`` contains an array (n,) for each axis of the cells. Sizes are equal if their logarithms, rounded to steps of
+    ``SAME``, are equal.
+    """
+    trained = {*_rounded(runs, tuple(cells.columns))}
+    return np.array([sizes in trained for sizes in _rounded(cells.columns, tuple(cells.columns))], bool)
+
+
+def _rounded(columns: Mapping[str, Floats], axes: Sequence[str]) -> list[tuple[float, ...]]:
+    logs = np.column_stack([np.log(columns[axis]) for axis in axes])
+    return list(map(tuple, np.round(logs / SAME).tolist()))
+
+
+def with_repeats(cells: Candidates, runs: Mapping[str, Floats], rule: ComputeRule, most: float) -> Candidates:
+    """Return a grid with a repeat of each size of ``runs`` that costs at most ``most`` FLOPs by ``rule``.
+
+    ``runs`` contains N and D, each (n,). A size of the grid is not added again. If there are more than ``REPEATED``
+    sizes, the added sizes are spread evenly over the costs.
+    """
+    at = np.unique(np.column_stack([runs["N"], runs["D"]]), axis=0)
+    cost = np.asarray(rule.flops(at[:, 0], at[:, 1]), float)
+    own = Candidates({"N": at[:, 0], "D": at[:, 1]}, cost, cost)
+    new = np.flatnonzero((cost <= most) & ~repeats(own, cells.columns))
+    new = new[np.argsort(cost[new], kind="stable")]
+    new = new[np.unique(np.linspace(0, len(new) - 1, min(len(new), REPEATED)).astype(int))] if len(new) else new
+    added = own.take(new)
+    columns = {axis: np.concatenate([x, added.columns[axis]]) for axis, x in cells.columns.items()}
+    both = np.concatenate([cells.cost, added.cost])
+    return Candidates(columns, both, both)
 
 
 def _refuse(wrong: Bools, why: str, row: Ints | None = None) -> None:

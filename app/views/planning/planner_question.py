@@ -35,6 +35,8 @@ from isoplan.engine.schema import Curves
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 
+MORE = "More options"
+"""Title of the expander with optional inputs, if the question has no other title for it."""
 GIVEN = "as given"
 ABOVE = 1.5
 """Ratio of the default target to the floor (irreducible loss) of the law. Used if the fit has no best run."""
@@ -83,16 +85,18 @@ def _ask(
     with line, blanks(question.name):
         words(question.lead.format(y=escape_markdown(fit.spec.y)))
         loss = _loss_blank(db, fit, question)
-        own = {field.name: own_blank(field, sample_unit(fit)) for field in question.own if field.label}
+        own = {
+            field.name: own_blank(field, sample_unit(fit)) for field in question.own if field.label and not field.folded
+        }
         cells = None if question.cells is None else _cells(db, fit, question.cells)
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
-    optional, curves = _more(db, question)
+    optional, curves, folded = _more(db, question)
     prices = pricing.widgets(near) if question.prices else {}
     if question.losses and not any(loss.values()):
         return None
     if curves is not None and question.curves is not None:
         del own[question.curves.field]
-    given = read_given(question, {**prices, **loss, **own, **limiting.drop_empty(limits)}, "page")
+    given = read_given(question, {**prices, **loss, **own, **folded, **limiting.drop_empty(limits)}, "page")
     for note in given.notes:
         st.caption(escape_markdown(note))
     fits = {**fits, **optional}
@@ -137,13 +141,17 @@ def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, 
     return {target.name: target_blank(db, fit, target.label, fit.spec.y)}
 
 
-def _more(db: Database, question: PlannerQuestion) -> tuple[dict[str, Fit], Curves | None]:
-    """Show an expander to select optional fits and training curves; return the fits by name, and the curves."""
+def _more(db: Database, question: PlannerQuestion) -> tuple[dict[str, Fit], Curves | None, dict[str, str]]:
+    """Show an expander with optional fits, training curves and folded fields.
+
+    Returns the fits by name, the curves, and the texts of the fields that are not empty, by name.
+    """
     optional, source = [one for one in question.fits if one.optional], question.curves
-    if not optional and source is None:
-        return {}, None
-    curves = None
-    with st.expander(question.more, icon=":material/tune:"):
+    folded = [field for field in question.own if field.folded]
+    if not optional and source is None and not folded:
+        return {}, None, {}
+    curves, texts = None, dict[str, str]()
+    with st.expander(question.more or MORE, icon=":material/tune:"):
         grid = st.grid(3, min_column_width=220)
         if source is not None:
             with grid.cell():
@@ -153,7 +161,11 @@ def _more(db: Database, question: PlannerQuestion) -> tuple[dict[str, Fit], Curv
             with grid.cell():
                 fit = choose_fit(db, one.key, one.label, one.laws, free=True)
             fits |= {one.name: fit} if fit is not None else {}
-    return fits, curves
+        for field in folded:
+            with grid.cell():
+                text = blank(field.label, field.start, field.link or field.name, 220, field.hint, labelled=True)
+            texts |= {field.name: text} if text.strip() else {}
+    return fits, curves, texts
 
 
 def _choose_curves(db: Database, source: CurveInput) -> Curves | None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from isoplan.engine.arrays import Floats
+import numpy as np
+
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.design.advice import LADDER, Advice, Spend, advise
-from isoplan.engine.design.candidates import Candidates, grid_candidates, possible
+from isoplan.engine.design.candidates import Candidates, grid_candidates, possible, repeats, with_repeats
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws.law import Values
+from isoplan.engine.planning.next_cells.times import cell_money, cell_seconds, longest_chain
 from isoplan.engine.planning.next_cells.typed import ANSWER, TypedSpend
+from isoplan.engine.planning.optimum.frontier import frontier
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.solve import Task, solve, task_of
@@ -34,18 +39,44 @@ WITH_RANGES = (
 class NextCells:
     """The advice on the next cells for the target run in ``plan``.
 
-    ``spend`` is the compute for the cells in FLOPs.
+    ``spend`` is the compute for the cells in FLOPs. ``far`` is the number of candidates that are left out because their
+    N is not near the optimum of their compute. ``parallel`` cells train side by side.
     """
 
     fit: Fit
     plan: Plan
     advice: Advice
     spend: float
+    far: int = 0
+    parallel: int = 1
 
     @property
     def whole(self) -> float:
         """Compute of the target run in FLOPs."""
         return _size(self.plan, "C")
+
+    @cached_property
+    def seconds(self) -> Floats | None:
+        """Training times (m,) of the candidates in seconds; None if they are unknown."""
+        return cell_seconds(self.fit, self.advice.candidates, self.plan.prices)
+
+    @cached_property
+    def money(self) -> Floats | None:
+        """Costs (m,) of the candidates in the currency of the prices; None if they are unknown."""
+        return cell_money(self.advice.candidates, self.plan.prices)
+
+    @property
+    def round_seconds(self) -> tuple[float, ...] | None:
+        """Time of each round in seconds, with ``parallel`` cells side by side; None if it is unknown."""
+        if self.seconds is None:
+            return None
+        return tuple(longest_chain(self.seconds[list(cells)].tolist(), self.parallel) for cells in self.advice.rounds)
+
+    @cached_property
+    def repeats(self) -> Bools:
+        """Which candidates (m,) have the sizes of a run: training such a cell repeats the run with another seed."""
+        assert self.fit.runs is not None
+        return repeats(self.advice.candidates, self.fit.runs.columns)
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -96,15 +127,20 @@ def next_cells(
     sizes: tuple[float, float] | None = None,
     samples: tuple[float, float] | None = None,
     charge: float = 0.0,
+    near: float | None = None,
+    parallel: int = 1,
     candidates: Candidates | None = None,
 ) -> NextCells:
     """Return the cells that narrow the answer to ``question`` most within ``spend``.
 
     The candidates are the listed ``candidates``, or a grid over ``sizes`` (N) and ``samples`` (D), by default from the
-    smallest run to the place of the answer. ``prices`` convert limits on hours, memory and money. ``narrow`` contains
+    smallest run to the place of the answer, with a repeat of each run. If ``near`` is given, N of a candidate differs
+    at most by this factor from the optimum of the best fit for the compute of the candidate. ``prices`` convert limits
+    on hours, memory and money. ``narrow`` contains
     the weights of the quantities to narrow. ``charge`` is a cost in FLOPs that each cell has in addition to its
-    compute. Raises PlannerError if the law is not a surface over N and D, if the question has no answer that the runs
-    support, if the spend pays for no cell, or if candidates and ranges are both given.
+    compute. ``parallel`` cells train side by side, which shortens the rounds. Raises PlannerError if the law is not a
+    surface over N and D, if the question has no answer that the runs support, if the spend pays for no cell, or if
+    candidates and ranges are both given.
     """
     rule = rule or fit.compute
     now = present(fit, question, rule, prices, narrow)
@@ -112,20 +148,40 @@ def next_cells(
     amount = spend.amount(whole)
     if candidates is None:
         ranges = [_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True)]
-        offered = grid_candidates(ranges[0], ranges[1], rule, 2 * max(amount, LADDER[-1] * whole))
+        most = 2 * max(amount, LADDER[-1] * whole)
+        assert fit.runs is not None
+        offered = with_repeats(grid_candidates(ranges[0], ranges[1], rule, most), fit.runs.columns, rule, most)
     elif sizes is None and samples is None:
         offered = candidates
     else:
         raise PlannerError(WITH_RANGES)
+    every = possible(fit, offered)
+    kept = every if near is None else near_optimum(fit, every, rule, near)
     advice = advise(
         fit,
         now.estimands,
-        possible(fit, offered).with_charge(charge),
+        kept.with_charge(charge),
         Spend(amount, cells, rounds),
         whole=whole,
         seed=fit.spec.seed,
     )
-    return NextCells(fit, now.plan, advice, amount)
+    return NextCells(fit, now.plan, advice, amount, len(every) - len(kept), parallel)
+
+
+def near_optimum(fit: Fit, cells: Candidates, rule: ComputeRule, factor: float) -> Candidates:
+    """Return the cells whose N is within ``factor`` of N* for their compute, by the best fit.
+
+    Raises PlannerError if no cell is that near, or if the law has no optimal N.
+    """
+    optimum = frontier(fit.law, fit.values, cells.compute, rule).N
+    with np.errstate(invalid="ignore"):
+        kept = np.flatnonzero(np.abs(np.log(cells.columns["N"] / optimum)) <= np.log(factor) * (1 + 1e-9))
+    if not len(kept):
+        raise PlannerError(
+            f"Near the optimum: N of each candidate differs by more than a factor {factor:g} from N* for its compute. "
+            "Raise the factor."
+        )
+    return cells.take(kept)
 
 
 def present(

@@ -38,7 +38,9 @@ def chart_map(found: NextCells) -> Chart:
 
     def points(at: Sequence[int], hover: str, numbers: tuple[str, ...], key: str) -> Points:
         some = cells.take(at)
-        texts = tuple(f"{power10(C)} FLOPs" for C in some.compute.tolist())
+        again = found.repeats[list(at)].tolist()
+        texts = tuple(f"{power10(C)} FLOPs{', repeat of a run' * own}"
+                      for C, own in zip(some.compute.tolist(), again, strict=True))  # fmt: skip
         return Points(
             some.columns["N"], some.columns["D"], hover, texts, narrower[list(at)], "Narrower by [%]", numbers, key
         )
@@ -58,7 +60,13 @@ def chart_map(found: NextCells) -> Chart:
         _axis("Training samples <i>D</i>", sample_unit(fit), shown.y, chosen.y, runs.y, D),
         points=(runs, shown, chosen),
         markers=(Marker(N, D, target, key="target run"),),
-        columns={**cells.columns, "C": cells.compute, "narrower": narrower, "cell": order},
+        columns={
+            **cells.columns,
+            "C": cells.compute,
+            "narrower": narrower,
+            "cell": order,
+            "repeat": found.repeats.astype(float),
+        },
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from isoplan.engine import amounts
-from isoplan.engine.planning.next_cells.typed import parse_quantities, parse_range, parse_spend
+from isoplan.engine.planning.next_cells.typed import parse_factor, parse_quantities, parse_range, parse_spend
 from isoplan.engine.planning.questions.declaration import CellsInput, FitInput, PlannerQuestion
 from isoplan.engine.planning.scenario.fields import LIMITS, LOSS, Field, pick
 from isoplan.engine.quantities import parse_number
@@ -32,6 +32,14 @@ SIZES = Field("sizes", "Range of N of the cells, such as 1e6..1e8. Default: from
 SAMPLES = Field("samples", "Range of D of the cells, such as 1e8..1e10. Default: from the runs to D* of the answer.",
                 read=parse_range)  # fmt: skip
 CHARGE = Field("run_charge", "Cost of each cell in addition to its compute [FLOPs].", unit=amounts.FLOPS)
+NEAR = Field(
+    "near_optimum", "Only cells whose N differs at most by this factor from N* for their compute, such as 3.",
+    "Largest factor between N and N* of a cell", hint="any", read=parse_factor, folded=True,
+)  # fmt: skip
+PARALLEL = Field(
+    "parallel", "Number of cells that train side by side. The answer states the time of each round.",
+    "Cells side by side", start="1", hint="1", read=parse_number, folded=True,
+)  # fmt: skip
 
 QUESTION = PlannerQuestion(
     name="next_cells",
@@ -46,7 +54,7 @@ QUESTION = PlannerQuestion(
         replace(BUDGET, help="Budget, such as 1e20, 3 ZFLOP or '500 EUR'. The loss at this budget is narrowed.",
                 after="in FLOPs, device hours or money"),
         replace(TARGET, help="Target loss, instead of a budget. The compute for this loss is narrowed."),
-        SPEND, MAX_CELLS, ROUNDS, NARROW, SIZES, SAMPLES, CHARGE,
+        SPEND, MAX_CELLS, ROUNDS, NARROW, SIZES, SAMPLES, CHARGE, NEAR, PARALLEL,
         *pick("device", "devices", "hour_price", "utilisation", "precision", "currency"),
         *pick("sample_price", "sample_seconds", "cpu_price"),
         *LIMITS,

@@ -39,6 +39,8 @@ def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
         "sizes": v["sizes"],
         "samples": v["samples"],
         "charge": v["run_charge"] or 0.0,
+        "near": v["near_optimum"],
+        "parallel": _whole(v["parallel"], "parallel"),
     }
     if isinstance(fit, UnfittedRuns):
         shared = {name: options[name] for name in ("cells", "sizes", "samples", "charge")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.design.widths import ERRORS, PAYS, Narrowing, Width, Widths
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.warnings import by_level
+from isoplan.engine.hardware.machine import HOUR
 from isoplan.engine.planning.answer.document import Document, Line, warned
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.answer.quantity import Quantity
@@ -21,7 +22,7 @@ from isoplan.engine.planning.answer.script import array, call, literal, reading,
 from isoplan.engine.planning.next_cells.answer import NextCells
 from isoplan.engine.planning.plan.document import limits_literal
 from isoplan.engine.planning.scenario.prices_json import prices_json
-from isoplan.engine.quantities import count, number, power10
+from isoplan.engine.quantities import count, duration, number, power10
 
 FACTOR = math.log(1.25)
 """Half width, in logarithms, above which an interval is written as a factor and not in percent."""
@@ -148,7 +149,21 @@ def law_test_sentence(found: NextCells) -> str:
 
 def remarks(found: NextCells) -> list[str]:
     """Return the sentences that follow the advice: whether the spend pays, and the cell that tests the law."""
-    return [*verdict_sentences(found), *filter(None, [law_test_sentence(found)])]
+    return [
+        *filter(None, [time_sentence(found)]),
+        *verdict_sentences(found),
+        *filter(None, [law_test_sentence(found), *_about_candidates(found)]),
+    ]
+
+
+def _about_candidates(found: NextCells) -> Iterator[str]:
+    """Yield sentences on advised cells that repeat runs, and on candidates that are left out."""
+    again = [str(i) for i, cell in enumerate(found.advice.cells, 1) if found.repeats[cell]]
+    if again and found.advice.pays:
+        yield f"With the N and D of a run, to train with another seed: cell{'s' * (len(again) > 1)} {', '.join(again)}."
+    if found.far:
+        many = len(found.advice.candidates) + found.far
+        yield f"{found.far:,} of {many:,} candidates are left out: their N is too far from N* for their compute."
 
 
 def cell_rows(found: NextCells) -> list[tuple[str, ...]]:
@@ -158,17 +173,55 @@ def cell_rows(found: NextCells) -> list[tuple[str, ...]]:
     column contains these settings instead.
     """
     advice, at = found.advice, found.advice.candidates
-    charged = bool(np.any(at.cost != at.compute))
+    charged, repeated = bool(np.any(at.cost != at.compute)), bool(found.repeats[list(advice.cells)].any())
     listed = ["Settings" if at.settings is not None else "Row"] * (at.row is not None)
-    head = ("Cell", "Round", *listed, "N", "D", "Compute", "Of the target run", *(["Cost"] * charged))
+    head = (
+        "Cell",
+        "Round",
+        *listed,
+        "N",
+        "D",
+        "Compute",
+        "Of the target run",
+        *(["Cost"] * charged),
+        *_time_heads(found),
+        *(["Kind"] * repeated),
+    )
     rows: list[tuple[str, ...]] = [head]
     for i, cells in enumerate(advice.rounds):
         for cell in cells:
             sizes = (count(float(at.columns[axis][cell]), 3) for axis in ("N", "D"))
             compute, cost = float(at.compute[cell]), float(at.cost[cell])
             own = (str(len(rows)), str(i + 1), *place(at, cell), *sizes, power10(compute), share(found, compute))
-            rows.append((*own, *([power10(cost)] if charged else [])))
+            kind = ["repeat" if found.repeats[cell] else ""] if repeated else []
+            rows.append((*own, *([power10(cost)] if charged else []), *_times(found, cell), *kind))
     return rows
+
+
+def _time_heads(found: NextCells) -> list[str]:
+    known = {"Time": found.seconds, "Money": found.money}
+    return [name for name, values in known.items() if values is not None]
+
+
+def _times(found: NextCells, cell: int) -> list[str]:
+    """Return the time and the money of a cell as texts; a dash if it is unknown, nothing if all are unknown."""
+    texts = []
+    if found.seconds is not None:
+        texts.append(duration(float(found.seconds[cell])) if np.isfinite(found.seconds[cell]) else "-")
+    if found.money is not None and found.plan.prices is not None:
+        cost, currency = float(found.money[cell]), found.plan.prices.currency
+        texts.append(f"{number(cost, 2)} {currency}" if np.isfinite(cost) else "-")
+    return texts
+
+
+def time_sentence(found: NextCells) -> str:
+    """Return a sentence on the time of all rounds; empty if it is unknown."""
+    rounds = found.round_seconds
+    if rounds is None or not np.isfinite(rounds).all() or not found.advice.pays:
+        return ""
+    side = f", with {found.parallel} cells side by side" if found.parallel > 1 else ""
+    each = f" (rounds: {', '.join(map(duration, rounds))})" if len(rounds) > 1 else ""
+    return f"Training takes about {duration(sum(rounds))}{side}{each}."
 
 
 def place(at: Candidates, cell: int) -> list[str]:
@@ -224,6 +277,9 @@ def to_json(found: NextCells) -> dict[str, Any]:
             **({} if at.row is None else {"row": int(at.row[c])}),
             **({} if at.settings is None else {"settings": str(at.settings[c])}),
             **{"N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.compute[c])},
+            "repeat": bool(found.repeats[c]),
+            **({} if found.seconds is None else {"hours": finite(float(found.seconds[c]) / HOUR)}),
+            **({} if found.money is None else {"money": finite(float(found.money[c]))}),
         }
         for i, part in enumerate(advice.rounds)
         for c in part
@@ -254,6 +310,9 @@ def to_json(found: NextCells) -> dict[str, Any]:
             "low95": test.low,
             "high95": test.high,
         },
+        "left_out": found.far,
+        "parallel": found.parallel,
+        **({} if found.round_seconds is None else {"round_hours": [finite(x / HOUR) for x in found.round_seconds]}),
         "target_compute": found.whole,
         "pays": advice.pays,
         "verdict": advice.narrowing.verdict,

@@ -49,6 +49,14 @@ def parse_range(text: str, what: str) -> tuple[float, float]:
     return ends
 
 
+def parse_factor(text: str, what: str) -> float:
+    """Read a factor such as "2". Raises PlannerError if it is not above 1."""
+    factor = parse_number(text, what)
+    if not factor > 1:
+        raise PlannerError(f"The {what} {cut(text)!r} is not above 1. Give a factor such as 2.")
+    return factor
+
+
 def parse_quantities(text: str, what: str) -> dict[str, float]:
     """Read names of ``NAMES`` with commas between them, such as "loss,N" or "loss:2,N:1"; return their weights.
 

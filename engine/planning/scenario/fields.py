@@ -36,7 +36,7 @@ class Field:
     ``default`` is the value of an option that is not given. A ``required`` field must be given in the terminal and in
     Python. A number without a unit is in ``unit``; if ``per`` is set, the number is money, for example per hour. If
     ``read`` is set, this function converts the text to a value, and ``unit`` and ``per`` are ignored. ``limit`` is the
-    name of the limit that the field sets.
+    name of the limit that the field sets. The page shows a ``folded`` field under "More options".
     """
 
     name: str
@@ -56,6 +56,7 @@ class Field:
     after: str = ""
     required: bool = False
     link: str = ""
+    folded: bool = False
 
     @property
     def option(self) -> str:

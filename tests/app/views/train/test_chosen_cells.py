@@ -95,3 +95,11 @@ def test_plan_opens_next_cells_for_its_answer(law: Fit, open_page: Open) -> None
     assert told(at) == ""
     assert "10¹² FLOPs" in at.header[0].value
     assert choice(at)[0] == JETS
+
+
+def test_more_options_leave_out_cells_far_from_the_optimum(law: Fit, open_page: Open) -> None:
+    at = open_page("plan", fit=law.hash, candidates="grid", near_optimum="2", parallel="2", **FAR)
+    assert told(at) == ""
+    assert "candidates are left out: their N is too far from" in written(at).replace("\\", "")
+    (box,) = (box for box in at.expander if box.label == "More options")
+    assert [field.value for field in box.text_input] == ["2", "2"]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import isoplan as ip
+from isoplan.engine.design.advice import Advice
 from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, to_json
@@ -31,6 +32,8 @@ from tests.app.terminal.conftest import run as run
 from tests.engine.design.tables import fitted, table
 
 ASKED = Question("budget", 1e16)
+LARGEST = 0.2 * 1e16 * (1 + 1e-9)
+"""Largest spend of the ladder for this budget."""
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +125,11 @@ def test_a_fit_with_a_prior_has_expected_widths_without_a_range() -> None:
     assert chart.curves[0].band is None
 
 
+def affordable(advice: Advice) -> int:
+    """Return the number of candidates that the largest spend of the ladder pays for."""
+    return int((advice.candidates.cost <= LARGEST).sum())
+
+
 def test_the_map_shows_candidates_advised_cells_runs_and_the_target_run(law: Fit) -> None:
     found = next_cells(law, ASKED, TypedSpend(share=0.05), cells=5, rounds=2)
     chart, advice = chart_map(found), found.advice
@@ -132,7 +140,7 @@ def test_the_map_shows_candidates_advised_cells_runs_and_the_target_run(law: Fit
     assert advised.values is not None
     assert candidates.values is not None
     assert advised.values == pytest.approx(100 * advice.gains[list(advice.cells)])
-    assert len(candidates.x) + len(advised.x) == len(advice.candidates)
+    assert len(candidates.x) + len(advised.x) == affordable(advice)
     assert candidates.texts[0] == f"{power10(float(np.delete(advice.candidates.compute, advice.cells)[0]))} FLOPs"
     assert law.runs is not None
     assert runs.x.tolist() == law.runs.columns["N"].tolist()
@@ -145,7 +153,8 @@ def test_the_map_shows_candidates_advised_cells_runs_and_the_target_run(law: Fit
         assert axis.low < seen.min() < seen.max() < axis.high
     assert chart.columns["narrower"].tolist() == (100 * advice.gains).tolist()
     assert [chart.columns["cell"][cell] for cell in advice.cells] == list(range(1, len(advice.cells) + 1))
-    assert f"by at most {100 * advice.gains.max():.2g} %" in chart.alt
+    paid = advice.candidates.cost <= LARGEST
+    assert f"by at most {100 * advice.gains[paid].max():.2g} %" in chart.alt
 
 
 def test_cells_at_one_place_share_a_point(law: Fit) -> None:
@@ -156,7 +165,7 @@ def test_cells_at_one_place_share_a_point(law: Fit) -> None:
     twice = replace(found.advice, candidates=replace(found.advice.candidates, columns=same))
     _, candidates, advised = chart_map(replace(found, advice=twice)).points
     assert advised.numbers == ("1, 3", "2")
-    assert len(candidates.x) == len(found.advice.candidates) - 3
+    assert len(candidates.x) == affordable(found.advice) - 3
     assert advised.x.tolist() == [same["N"][first], same["N"][second]]
 
 
