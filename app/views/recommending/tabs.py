@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from isoplan.app.views.recommending import choices, comparison, evidence_form, regimes, sweeps
+from isoplan.app.views.recommending import choices, comparison, evidence_form, narrowing, regimes, sweeps
 from isoplan.app.views.widgets.parts import Hint, escape_markdown, powers, readable, sentences, show_hints
 from isoplan.engine.planning.recommender import Evidence, Recommendation
 from isoplan.engine.planning.recommender.builder import Built
@@ -43,6 +43,8 @@ def show(
                         one = _of_metric(answer, metrics, name)
                         runs = sweeps.choose_runs(SWEEPS[name])
                     sweeps.show(SWEEPS[name], evidence, own, one, runs)
+                    if runs == sweeps.RECIPE:
+                        narrowing.show_button(db, SWEEPS[name], own.evidence, one)
                 with st.expander(f"Other runs for {evidence_form.called(SWEEPS[name])}", icon=":material/swap_horiz:"):
                     evidence_form.choose(db, SWEEPS[name])
             elif answer is None or cards is None:

@@ -354,3 +354,29 @@ def test_without_tables_of_our_own_the_page_shows_the_papers_alone(
     at = open_page("recommender", sweep="Isoplan's runs")
     assert told(at) == ""
     assert "No run trained by Isoplan measures recall@10" in shown(said(at))
+
+
+def test_the_button_of_a_setting_opens_the_question_about_its_next_values(demo: Database, open_page: Open) -> None:
+    table = tables.add(demo, own_runs.mixed_csv(noise=1e-3).encode(), "mine.csv")
+    at = open_page("recommender", runs=table.id, sweep="Negatives", flops="1e18")
+    assert told(at) == ""
+    at.button(key="narrow_K").click().run()
+    assert told(at) == ""
+    (saved,) = [one for one in results.fits(demo) if one.law == "log-parabola"]
+    assert saved.name == "Optimum over neg_samples (parabola), mine.csv, the sweep at 3.00 × 10¹⁷ FLOPs, recall_at_10"
+    asked = at.query_params
+    assert (asked["question"], asked["fit"]) == ("Next values", saved.hash)
+    assert "neg_samples" in answer(at)
+    assert len(results.fit(demo, saved.hash).runs.y) == 5
+
+
+def test_published_evidence_has_no_button_to_narrow_it(demo: Database, open_page: Open) -> None:
+    at = open_page("recommender", sweep="Share")
+    assert not [one for one in at.button if (one.key or "").startswith("narrow_")]
+
+
+def test_a_saved_surface_leads_to_next_cells_at_the_budget(jets: str, demo: Database, open_page: Open) -> None:
+    at = open_page("recommender", sweep="Model and events", N_runs=jets, flops="1e13")
+    at.button(key="narrow_N").click().run()
+    asked = at.query_params
+    assert (asked["question"], asked["fit"], asked["budget"]) == ("Next cells", jets, "1e+13")
