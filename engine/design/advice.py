@@ -130,18 +130,21 @@ def advise(
     whole: float | None = None,
     hedge: bool = True,
     seed: int = 0,
+    aims: Sequence[Estimand] = (),
 ) -> Advice:
     """Return the cells of ``candidates`` that narrow ``estimands`` most within ``spend``.
 
     ``whole`` is the cost of the target run, for the ladder of spends. ``hedge`` allows for a smooth deviation of the
-    runs from the law. Equal inputs give equal advice. Raises PlannerError if the fit cannot answer an estimand, if
-    candidates are wrong, or if no candidate is affordable.
+    runs from the law. If ``aims`` are given, the sets are chosen for them; the widths are those of the estimands. Equal
+    inputs give equal advice. Raises PlannerError if the fit cannot answer an estimand, if candidates are wrong, or if
+    no candidate is affordable.
     """
     check_fit(fit)
     now = present_widths(fit, estimands)
     check_candidates(fit, candidates)
     check_pays(candidates, spend.amount)
     before = covariance(fit, candidates, estimands, hedge)
+    aimed = covariance(fit, candidates, aims, hedge) if aims else before
 
     @cache
     def promised(cells: tuple[int, ...], more: int = 1) -> Widths:
@@ -151,7 +154,7 @@ def advise(
         return _score(estimands, now, widths)
 
     spends = {spend.amount, *(() if whole is None else (2 * spend.amount, *(share * whole for share in LADDER)))}
-    rungs = {rung.spend: rung for rung in ladder(candidates, before, promised, score, sorted(spends), spend.cells)}
+    rungs = {rung.spend: rung for rung in ladder(candidates, aimed, promised, score, sorted(spends), spend.cells)}
     rounds = in_rounds(rungs[spend.amount].cells, candidates.cost, spend.rounds)
     trained = list(accumulate(rounds))
     return Advice(
@@ -233,7 +236,7 @@ def _width(outcomes: Floats) -> Width:
 
 def ladder(
     candidates: Candidates,
-    before: Covariance,
+    aimed: Covariance,
     promised: Callable[[tuple[int, ...], int], Widths],
     score: Callable[[Widths], float],
     spends: Sequence[float],
@@ -248,7 +251,7 @@ def ladder(
     """
     best: Rung | None = None
     for spend in spends:
-        sets = best_sets(before, candidates.cost, spend, most)[:COMPARED]
+        sets = best_sets(aimed, candidates.cost, spend, most)[:COMPARED]
         if not sets:
             continue
         cells = min(sets, key=lambda cells: score(promised(cells, 0)))

@@ -28,6 +28,8 @@ then known to be outside. With 84 % of them at one value, the 68 % interval has 
 """
 LARGEST_SHARE = 0.95
 """Largest candidate of the default range if all runs are below 1."""
+NEAR = 1.01
+"""Ratio of two values at an end between which the slope of the curve is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,9 @@ def next_values(fit: Fit, values: TypedValues | None = None, *, cells: int = 3, 
     low, high = min(place.low, float(at.min())), max(place.high, float(at.max()))
     one = optimum_estimand(fit, axis, low, high)
     _check_reach(one, fit, low, high)
-    return NextValues(fit, axis, place, advise(fit, [one], offered, Spend(float(cells), cells, rounds)))
+    aims = () if place.place == "inside" else slope_estimands(fit, axis, low, high)
+    offered = _beside_edge(fit, axis, place, offered, cells)
+    return NextValues(fit, axis, place, advise(fit, [one], offered, Spend(float(cells), cells, rounds), aims=aims))
 
 
 def optimum_estimand(fit: Fit, axis: str, low: float, high: float) -> Estimand:
@@ -91,6 +95,44 @@ def optimum_estimand(fit: Fit, axis: str, low: float, high: float) -> Estimand:
 
     best = float(value(fit.values))
     return Estimand(axis, "", value, {axis: best})
+
+
+def slope_estimands(fit: Fit, axis: str, low: float, high: float) -> tuple[Estimand, Estimand]:
+    """Return the slopes of the curve at ``low`` and ``high`` as estimands. Their logarithms are relative slopes.
+
+    The optimum is inside if the loss decreases at the low end and increases at the high end. Every resample has these
+    slopes, also if its optimum is far outside or if its curve has no minimum.
+    """
+
+    def at(end: float) -> Estimand:
+        def value(v: Values) -> Floats:
+            theta = np.stack([v[name] for name in fit.law.names], axis=-1)
+            right, left = (fit.law.predict(theta, {axis: x}) for x in (end * NEAR, end / NEAR))
+            return np.asarray(right / left, float)
+
+        return Estimand(f"slope at {axis} = {end:.4g}", "", value)
+
+    return at(low), at(high)
+
+
+def _beside_edge(fit: Fit, axis: str, place: OptimumLocation, offered: Candidates, cells: int) -> Candidates:
+    """Return the candidates between the optimum and the end up to which the runs improve, without trained values.
+
+    If the runs improve up to an end, an optimum inside follows only from the form of the law. Runs between the optimum
+    and this end show it directly. All ``offered`` candidates are returned if the runs do not improve up to an end or do
+    not differ from a constant, if the optimum is outside, if candidates are beyond this end, or if fewer than ``cells``
+    candidates are left.
+    """
+    assert fit.runs is not None
+    x, at = fit.runs.columns[axis], offered.columns[axis]
+    edge = monotone_edge(x, fit.runs.y)
+    if edge is None or place.flat or place.place != "not located":
+        return offered
+    if np.any(at > edge if edge == place.high else at < edge):
+        return offered
+    best = float(np.median(_within(fit, axis, fit.draws, place.low, place.high)))
+    beside = (at >= min(best, edge)) & (at <= max(best, edge)) & ~np.isclose(at[:, None], x).any(axis=1)
+    return offered.take(np.flatnonzero(beside)) if np.sum(beside) >= cells else offered
 
 
 def _within(fit: Fit, axis: str, v: Values, low: float, high: float) -> Floats:

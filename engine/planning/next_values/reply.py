@@ -56,8 +56,11 @@ def answer(fit: Fit, given: Given) -> Answer:
 
 
 def place_sentence(found: NextValues) -> str:
-    """Return a sentence on the present location of the optimum relative to the sweep."""
-    return f"At present, the best {found.axis} is {found.place.text}."
+    """Return the present location of the optimum and, if it is not inside the sweep, the aim of the cells."""
+    text = f"At present, the best {found.axis} is {found.place.text}."
+    if found.place.place == "inside":
+        return text
+    return f"{text} The slopes at both ends of the range decide whether it is inside, so the cells determine them."
 
 
 def sentence(found: NextValues) -> str:

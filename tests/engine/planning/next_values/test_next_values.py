@@ -17,7 +17,7 @@ from isoplan.engine.design.candidates import equal_cost_candidates
 from isoplan.engine.design.covariance import covariance
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit, to_json
-from isoplan.engine.planning.next_values.answer import can_locate, next_values, optimum_estimand
+from isoplan.engine.planning.next_values.answer import NEAR, can_locate, next_values, optimum_estimand, slope_estimands
 from isoplan.engine.planning.next_values.reply import chart_gains
 from isoplan.engine.planning.next_values.typed import TypedValues, parse_values
 from isoplan.engine.schema import Roles, Runs
@@ -73,6 +73,43 @@ def test_an_optimum_beyond_the_range_counts_as_its_end(law: Fit) -> None:
     one = optimum_estimand(law, "s", 0.01, 1.0)
     values = {"c": np.full(4, 2.0), "b": np.array([-0.2, 0.2, 0.2, 0.092]), "a": np.array([-0.01, -0.1, 0.01, 0.02])}
     assert one.value(values) == pytest.approx([10.0, 0.001, 0.001, 0.1], rel=0.01)
+
+
+def test_the_slopes_at_the_ends_are_those_of_the_logarithm_of_the_curve(law: Fit) -> None:
+    values = {"c": np.array([2.0, 2.0]), "b": np.array([0.2, 0.0]), "a": np.array([0.02, -0.01])}
+    for one, end in zip(slope_estimands(law, "s", 0.01, 1.0), (0.01, 1.0), strict=True):
+        u = np.log(end)
+        curve = values["c"] + values["b"] * u + values["a"] * u**2
+        slope = (values["b"] + 2 * values["a"] * u) / curve
+        assert one.logs(values) / (2 * np.log(NEAR)) == pytest.approx(slope, rel=1e-3, abs=1e-4)
+
+
+def test_an_optimum_that_is_not_located_is_located_by_the_slopes_at_both_ends() -> None:
+    made = swept(0.1, np.geomspace(0.01, 1.0, 5), noise=0.06)
+    assert made.optimum_location is not None
+    assert made.optimum_location.place == "not located"
+    found = next_values(made, TypedValues((0.01, 1.0)), cells=2, rounds=1)
+    cells = found.advice.candidates
+    slopes = covariance(made, cells, slope_estimands(made, "s", 0.01, 1.0))
+    pairs = [(i, j) for i in range(len(cells)) for j in range(i)]
+    best = min(slopes.after(pair).remaining for pair in pairs)
+    gain = slopes.after().remaining - slopes.after(found.advice.cells).remaining
+    assert gain > 0.9 * (slopes.after().remaining - best)
+
+
+def test_runs_that_improve_up_to_an_end_get_cells_between_the_optimum_and_this_end() -> None:
+    x = np.geomspace(0.01, 1.0, 5)
+    y = 2 + 0.02 * np.log(x / 0.55) ** 2 - np.array([0, 0, 0, 0, 0.02])
+    runs = Runs(np.arange(5), {"s": x, "loss": y}, Roles(loss="loss", hyper=("s",)), {})
+    made = fit(FitSpec(law="log-parabola", axis="s", objective="ols", bootstrap=400), runs)
+    assert made.optimum_location is not None
+    assert made.optimum_location.place == "not located"
+    assert made.law.optimum is not None
+    best = float(np.median(made.law.optimum(made.draws)))
+    values = next_values(made, TypedValues((0.01, 1.0)), cells=2, rounds=1).values
+    assert all(best <= value < 1 for value in values)
+    beyond = next_values(made, TypedValues((0.01, 3.0)), cells=2, rounds=1).values
+    assert max(beyond) > 1
 
 
 def test_listed_values_are_the_only_candidates_and_the_advice_repeats(law: Fit) -> None:
