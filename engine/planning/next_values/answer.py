@@ -119,9 +119,9 @@ def _beside_edge(fit: Fit, axis: str, place: OptimumLocation, offered: Candidate
     """Return the candidates between the optimum and the end up to which the runs improve, without trained values.
 
     If the runs improve up to an end, an optimum inside follows only from the form of the law. Runs between the optimum
-    and this end show it directly. All ``offered`` candidates are returned if the runs do not improve up to an end or do
-    not differ from a constant, if the optimum is outside, if candidates are beyond this end, or if fewer than ``cells``
-    candidates are left.
+    and this end show it directly. If fewer than ``cells`` candidates are there, those nearest to the end are returned.
+    All ``offered`` candidates are returned if the runs do not improve up to an end or do not differ from a constant, if
+    the optimum is outside, if candidates are beyond this end, or if fewer than ``cells`` candidates are untrained.
     """
     assert fit.runs is not None
     x, at = fit.runs.columns[axis], offered.columns[axis]
@@ -131,8 +131,10 @@ def _beside_edge(fit: Fit, axis: str, place: OptimumLocation, offered: Candidate
     if np.any(at > edge if edge == place.high else at < edge):
         return offered
     best = float(np.median(_within(fit, axis, fit.draws, place.low, place.high)))
-    beside = (at >= min(best, edge)) & (at <= max(best, edge)) & ~np.isclose(at[:, None], x).any(axis=1)
-    return offered.take(np.flatnonzero(beside)) if np.sum(beside) >= cells else offered
+    distance = np.where(np.isclose(at[:, None], x).any(axis=1), np.inf, np.abs(np.log(at / edge)))
+    many = max(int(np.sum(distance <= abs(np.log(best / edge)))), cells)
+    nearest = np.argsort(distance, kind="stable")[:many]
+    return offered.take(np.sort(nearest)) if np.isfinite(distance[nearest]).all() else offered
 
 
 def _within(fit: Fit, axis: str, v: Values, low: float, high: float) -> Floats:
