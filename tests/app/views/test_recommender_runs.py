@@ -15,6 +15,7 @@ from isoplan.engine.costs.measured import fit_powers
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.hardware import find_device
 from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.next_values.answer import can_locate
 from isoplan.engine.planning.recommender import Evidence, Settings, Stage2, recommend, with_fallback
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.text import sentence
@@ -367,7 +368,8 @@ def test_the_button_of_a_setting_opens_the_question_about_its_next_values(demo: 
     asked = at.query_params
     assert (asked["question"], asked["fit"]) == ("Next values", saved.hash)
     assert "neg_samples" in answer(at)
-    assert len(results.fit(demo, saved.hash).runs.y) == 5
+    assert can_locate(kept := results.fit(demo, saved.hash))
+    assert kept.n == 5
 
 
 def test_published_evidence_has_no_button_to_narrow_it(demo: Database, open_page: Open) -> None:
