@@ -26,6 +26,7 @@ NAMES = (
     "next_cells_time",
     "curves",
     "scalebench",
+    "early_stop",
     "start_up",
     "runtimes",
     "fitting",

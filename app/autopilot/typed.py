@@ -1,4 +1,4 @@
-"""Texts that a user typed about an autopilot: the budget, the target loss and the wanted half width."""
+"""Texts that a user typed about an autopilot: the target loss, and a share such as the wanted half width."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def positive(value: float, called: str) -> float:
     return value
 
 
-def read_until(text: str, called: str) -> float:
-    """Return a wanted half width, as a share of the answer.
+def read_share(text: str, called: str) -> float:
+    """Return a share, such as a wanted half width as a share of the answer.
 
     Raises PlannerError with ``called``, the name of the field, unless it is between 0 and 100 %.
     """
-    until = parse_share(text, called[0].lower() + called[1:])
-    if not 0 < until < 1:
+    share = parse_share(text, called[0].lower() + called[1:])
+    if not 0 < share < 1:
         raise PlannerError(f"{called}: {cut(text)!r} is not between 0 and 100 %. Give a share such as 5 %.")
-    return until
+    return share

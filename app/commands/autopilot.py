@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoplan.app.autopilot.typed import LAW, UNTIL, positive, read_target, read_until
+from isoplan.app.autopilot.typed import LAW, UNTIL, read_share
 from isoplan.app.commands.shared.following import run_sweep
 from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.app.commands.shared.target import read_question
 from isoplan.app.sweep_costs import read_cap
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.quantities import parse_flops
 from isoplan.trainers.backend.queue.sweep import Cap
 from isoplan.trainers.backend.runner.runner_process import need_cluster
 from isoplan.trainers.families import find_family
@@ -108,23 +108,12 @@ def _open(root: Path, grid: Path, question: tuple[str, str, str], law: str, seed
             raise PlannerError(f"Autopilot {key[:8]} has its question, law and seed: leave out these options.")
         return open_work(root, key)
     asked = open_grid(grid, root)
-    budget, target = _read_question(*question[:2])
+    budget, target = read_question(*question[:2])
     work = new_work(
         root, asked, find_family(asked.family, root), law=law or LAW, budget=budget, target_loss=target,
-        until=read_until(question[2], "Option --until") if question[2] else UNTIL, seed=seed or 0,
+        until=read_share(question[2], "Option --until") if question[2] else UNTIL, seed=seed or 0,
     )  # fmt: skip
     return open_work(root, work.key) if find_key(root, work.key) else work
-
-
-def _read_question(budget: str, target_loss: str) -> tuple[float | None, float | None]:
-    """Return the budget in FLOPs and the target loss; one of them is None."""
-    if bool(budget) == bool(target_loss):
-        raise PlannerError("Ask for one loss: give either --budget or --target-loss.")
-    if budget:
-        reading = parse_flops(budget, "option --budget")
-        note(reading.notes(budget))
-        return positive(reading.value, "Option --budget"), None
-    return None, read_target(target_loss, "Option --target-loss")
 
 
 def _about(work: Work, made: tuple[Decision, ...], cap: Cap) -> str:

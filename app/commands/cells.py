@@ -191,9 +191,8 @@ def _say_cells(records: Collection[Record], told: Any, as_json: bool) -> None:
     lines, names = [], telling(records)
     for record in records:
         measured = (record.result or {}).get("metrics") or {}
-        found = (
-            why(record) if record.state == "failed" else f"loss {measured['loss']:.6g}" if "loss" in measured else ""
-        )
+        found = why(record) if record.state in ("failed", "cancelled") else ""
+        found = found or (f"loss {measured['loss']:.6g}" if "loss" in measured else "")
         parts = [
             record.name[:SHOWN],
             f"{state_of(record, told):9}",

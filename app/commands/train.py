@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from isoplan.app.autopilot.typed import read_share
 from isoplan.app.commands.shared.following import outcome, run_sweep
 from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.app.commands.shared.target import read_question
 from isoplan.app.sweep_costs import read_cap
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.cluster.machine import this_machine
 from isoplan.trainers.backend.cluster.settings import Local, at_address, read_settings
@@ -22,7 +25,7 @@ from isoplan.trainers.backend.runner.runner_process import need_cluster
 from isoplan.trainers.backend.store.files import writing
 from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import find_family
-from isoplan.trainers.grid import cells, open_grid, rename, with_typed, with_value
+from isoplan.trainers.grid import Grid, cells, open_grid, rename, with_typed, with_value
 
 ELSEWHERE = "The cells run on other machines, so their time can differ from this estimate."
 
@@ -63,6 +66,15 @@ def train(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Allow a scheduler on another machine without TLS.")
     ] = False,
+    stop_early: Annotated[
+        str,
+        typer.Option(
+            help="Stop cells that would move the answer by less than this share of its interval, such as 5 %. Requires "
+            "--budget or --target-loss."
+        ),
+    ] = "",
+    budget: Annotated[str, typer.Option(help="Budget of the answer for --stop-early: the loss at it.")] = "",
+    target_loss: Annotated[str, typer.Option(help="Target loss of the answer for --stop-early.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate time and cost of the grid.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Queue the cells without confirmation.")] = False,
     wait: Annotated[bool, typer.Option(help="Show progress until the cells have ended.")] = True,
@@ -80,6 +92,7 @@ def train(
         asked = with_typed(asked, family, text)
     asked = rename(asked, name) if name else asked
     asked = asked if seed is None else with_value(asked, "seed", seed)
+    watch = _watch(root, asked, family, stop_early, budget, target_loss, wait)
     found = _estimated(root, family, cells(asked, family), scheduler, insecure)
     if not as_json:
         say(as_text(found, spend))
@@ -93,7 +106,7 @@ def train(
     with writing(root):
         sweep = launch(root, asked, family, cap=spend if cap or hour_price else None)
     note([_queued(sweep, root)])
-    run_sweep(root, sweep, scheduler, insecure, wait)
+    run_sweep(root, sweep, scheduler, insecure, wait, watch)
     ended = outcome(root, sweep)
     if as_json:
         say_json({"schema": 1, **ended.document, "estimate": as_object(found, spend)})
@@ -101,6 +114,31 @@ def train(
         say(ended.text)
     if wait and not ended.all_done:
         raise typer.Exit(1)
+
+
+def _watch(
+    root: Path, grid: Grid, family: Family[Any], share: str, budget: str, target_loss: str, wait: bool
+) -> Callable[[], list[str]]:
+    """Return the function that stops cells early. Without a share, it does nothing.
+
+    Raises PlannerError if options are incompatible, or if the cells of ``grid`` cannot answer the question.
+    """
+    if not share:
+        if budget or target_loss:
+            raise PlannerError("`--budget` and `--target-loss` require `--stop-early`. Add it, such as 5 %.")
+        return list
+    if not wait:
+        raise PlannerError("`--stop-early` works only while the command waits. Leave out `--no-wait`.")
+    from isoplan.app.autopilot.specification import Specification, Task, check_task, read_grid_cells
+    from isoplan.app.early_stop import stop_early
+
+    most = read_share(share, "Option --stop-early")
+    asked_budget, asked_target = read_question(budget, target_loss)
+    made, _ = read_grid_cells(grid, family)
+    spec = Specification(family=family.name, cells=made.names, budget=asked_budget, target_loss=asked_target)
+    task = Task(spec, made)
+    check_task(task)
+    return stop_early(root, task, family, most)
 
 
 def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler: str, insecure: bool) -> Estimate:

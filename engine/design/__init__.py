@@ -9,5 +9,6 @@ The modules, in the order of their use:
 - ``widths``: widths of intervals, and whether a decrease is worth its cells.
 - ``pretend``: the widths that a set is expected to reach, from refits with simulated outcomes.
 - ``spread``: cells that are spread over the axes, if the runs do not determine the law yet.
+- ``early_stop``: running cells whose end cannot change the answer.
 - ``advice``: the set in the order of training, the expected widths, and a ladder of spends.
 """

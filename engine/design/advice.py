@@ -14,6 +14,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates, check_candidates, check_pays
 from isoplan.engine.design.choice import best_sets
 from isoplan.engine.design.covariance import Covariance, covariance
+from isoplan.engine.design.early_stop import nearest_cell
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
 from isoplan.engine.design.pretend import can_pretend, pretend_widths
 from isoplan.engine.design.widths import Narrowing, Width, Widths, best_narrowing
@@ -269,8 +270,7 @@ def find_law_test(fit: Fit, candidates: Candidates, estimand: Estimand, cells: S
     axes, at, single = fit.law.axes, candidates.take(cells).columns, scatter(fit)
     if any(axis not in estimand.at for axis in axes) or single is None:
         return None
-    far = np.sum([np.log(at[axis] / estimand.at[axis]) ** 2 for axis in axes], axis=0)
-    nearest = int(np.argmin(far))
+    nearest = nearest_cell(estimand, candidates.take(cells), axes)
     place = {axis: x[nearest : nearest + 1] for axis, x in at.items()}
     best = float(fit.predict(place)[0])
     ends = fit.resampling.interval(best, fit.predict_draws(place)[:, 0], TEST_LEVEL)

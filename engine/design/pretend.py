@@ -54,7 +54,7 @@ def pretend_widths(
     """
     assert fit.runs is not None
     compiled(READING_PAYS)  # loads the kernels, if their cache is complete
-    runs = _joined(fit.runs, candidates.take(cells))
+    runs = join_cells(fit.runs, candidates.take(cells))
     y = _outcomes(fit, candidates, cells, estimands[0], seed, outcomes)
     p = problem(fit.law, fit.spec, dict(runs.columns), y, runs.weight)
     how = _method(fit, runs, p)
@@ -75,8 +75,8 @@ def pretend_widths(
     )
 
 
-def _joined(runs: FittedRuns, cells: Candidates) -> FittedRuns:
-    """Return the columns, weights and clusters of the runs and of the ``cells``, which have the mean weight."""
+def join_cells(runs: FittedRuns, cells: Candidates) -> FittedRuns:
+    """Return the columns, weights and clusters of ``runs`` and ``cells``. Cells have the mean weight and no y."""
     m = len(cells)
     columns = {axis: np.concatenate([x, cells.columns[axis]]) for axis, x in runs.columns.items()}
     weight = np.concatenate([runs.weight, np.full(m, np.mean(runs.weight))])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,17 +31,28 @@ STARTS = 3
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a sweep: ``text`` for a person, ``document`` for scripts, and whether all cells are done."""
+    """Outcome of a sweep: ``text`` for a person, ``document`` for scripts, and whether all cells are done.
+
+    Cells that were stopped early count as done.
+    """
 
     text: str
     document: dict[str, Any]
     all_done: bool
 
 
-def run_sweep(root: Path, sweep: Sweep, scheduler: str = "", insecure: bool = False, wait: bool = True) -> None:
+def run_sweep(
+    root: Path,
+    sweep: Sweep,
+    scheduler: str = "",
+    insecure: bool = False,
+    wait: bool = True,
+    watch: Callable[[], list[str]] = list,
+) -> None:
     """Start a runner if none is active. If ``wait`` is true, print progress until the cells of ``sweep`` have ended.
 
-    The finished cells are then stored as rows of a run table. After Ctrl+C the command ends and the cells continue.
+    ``watch`` is called with each progress line and returns sentences to print. The finished cells are then stored as
+    rows of a run table. After Ctrl+C the command ends and the cells continue.
     """
     options = [*(["--scheduler", scheduler] if scheduler else []), *(["--insecure"] if insecure else [])]
     try:
@@ -49,7 +60,7 @@ def run_sweep(root: Path, sweep: Sweep, scheduler: str = "", insecure: bool = Fa
         if scheduler and not started and (cluster := runner_status(root).cluster):
             note([f"A runner is already active on {cluster}. It also runs these cells."])
         if wait:
-            follow(root, sweep, options)
+            follow(root, sweep, options, watch)
     except KeyboardInterrupt:
         note([_goes_on(sweep, root)])
         raise typer.Exit(INTERRUPTED) from None
@@ -65,7 +76,7 @@ def _goes_on(sweep: Sweep, root: Path) -> str:
     )
 
 
-def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
+def follow(root: Path, sweep: Sweep, options: Sequence[str] = (), watch: Callable[[], list[str]] = list) -> None:
     """Print the progress of ``sweep`` on standard error until all its cells have ended or wait for the user.
 
     If the runner ends earlier, a new runner is started. ``options`` are arguments of each new runner. Raises
@@ -79,6 +90,9 @@ def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
         ended_now = sum(now.states.get(state, 0) for state in ("done", "failed", "cancelled"))
         starts, ended = (starts if ended_now == ended else 0), ended_now
         if now.over or time.monotonic() - printed >= (EVERY_TTY if tty else EVERY):
+            if sentences := watch():
+                _line("", tty, False)
+                note(sentences)
             printed = time.monotonic()
             _line(as_line(now, sweep.order.cap, runner_status(root).message, sweep.family), tty, now.over)
         if now.over:
@@ -93,10 +107,10 @@ def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
 
 
 def _line(text: str, tty: bool, last: bool) -> None:
-    """Print one line. On a terminal (``tty``) the line replaces the previous one."""
+    """Print one line, if it has text. On a terminal (``tty``) the line replaces the previous one."""
     if tty:
         print(f"\r\033[K{text}", end="\n" if last else "", file=sys.stderr, flush=True)
-    else:
+    elif text:
         print(text, file=sys.stderr, flush=True)
 
 
@@ -121,14 +135,18 @@ def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str
 
 
 def outcome(root: Path, sweep: Sweep) -> Outcome:
-    """Return the outcome of ``sweep``. The text of the outcome has one line for each failed cell."""
+    """Return the outcome of ``sweep``. The text has one line for each cell that failed or was stopped early."""
     sweep, records = find_sweep(root, sweep.key), Queue(root).scan()
     now = progress(sweep, records, standings(read_sweeps(root)), root, this_machine().cores)
-    failed = [record for name in sweep.cells if (record := records.get(name)) and record.state == "failed"]
-    names = telling(records[name] for name in sweep.cells if name in records)
-    lines = [f"{record.name[:8]} ({fields_of(record, names)}): {why(record)}" for record in failed]
+    present = [records[name] for name in sweep.cells if name in records]
+    failed = [record for record in present if record.state == "failed"]
+    stopped = [record for record in present if record.state == "cancelled" and why(record)]
+    names = telling(present)
+    lines = [f"{record.name[:8]} ({fields_of(record, names)}): {why(record)}" for record in (*stopped, *failed)]
     done = now.states.get("done", 0)
     head = f"{done:,} of {now.total:,} cells are done."
+    if stopped:
+        head += f" {len(stopped):,} {'is' if len(stopped) == 1 else 'are'} stopped early."
     if sweep.waits:
         head += (
             f" {sweep.order.why or f'The sweep is {sweep.waits}.'} `isoplan cells resume {sweep.key[:8]}` continues it."
@@ -142,13 +160,20 @@ def outcome(root: Path, sweep: Sweep) -> Outcome:
         "waits": sweep.waits,
         "why": sweep.order.why,
         "progress": asdict(now),
-        "failed": [{"cell": record.name, "fields": record.cell, "why": why(record)} for record in failed],
+        "failed": [_explained(record) for record in failed],
+        "stopped": [_explained(record) for record in stopped],
     }
-    return Outcome("\n".join([*lines, head]), document, done == now.total)
+    return Outcome("\n".join([*lines, head]), document, done + len(stopped) == now.total)
+
+
+def _explained(record: Record) -> dict[str, Any]:
+    return {"cell": record.name, "fields": record.cell, "why": why(record)}
 
 
 def why(record: Record) -> str:
     """Return the reason for the state of a cell; empty if no reason was recorded."""
+    if record.state in ("stopping", "cancelled"):
+        return record.order.why
     return str((record.result or {}).get("why", ""))
 
 

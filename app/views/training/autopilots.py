@@ -15,7 +15,7 @@ from isoplan.app.autopilot.decisions import Decision, Promise, to_json
 from isoplan.app.autopilot.orders import Orders
 from isoplan.app.autopilot.specification import Specification
 from isoplan.app.autopilot.stored_decisions import is_working, read_decisions, read_orders, read_spec, stored_keys
-from isoplan.app.autopilot.typed import LAW, positive, read_target, read_until
+from isoplan.app.autopilot.typed import LAW, positive, read_share, read_target
 from isoplan.app.autopilot.work import extend, new_work, open_work, order
 from isoplan.app.figures.style.theme import Drawing, Theme
 from isoplan.app.figures.training import narrowing
@@ -65,7 +65,7 @@ def start(root: Path, family: Family[Any], grid: Grid, cap: Cap, largest: float 
         asked["budget"] = positive(parse_flops(value, "budget").value, "Budget")
     else:
         asked["target_loss"] = read_target(value, "Target loss")
-    work = new_work(root, grid, family, law=LAW, until=read_until(until, "Until"), **asked)
+    work = new_work(root, grid, family, law=LAW, until=read_share(until, "Until"), **asked)
     order(work, "run", cap, int(most))
     remember(OPENED, work.key)
     st.rerun()

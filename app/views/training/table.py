@@ -108,7 +108,9 @@ def seconds(record: Record, now: datetime) -> float:
 
 
 def why(record: Record) -> str:
-    """Return the reason why a cell failed, or why its previous attempt died; "" if there is no reason."""
+    """Return the reason why a cell failed or was cancelled, or why its previous attempt died; "" without a reason."""
+    if record.state in ("stopping", "cancelled"):
+        return record.order.why
     latest = record.results.get(record.number) or record.results.get(record.number - 1) or {}
     has_reason = record.state == "failed" or (record.state in ("queued", "running") and latest.get("state") == "died")
     return str(latest.get("why", "")) if has_reason else ""

@@ -160,18 +160,22 @@ class Queue:
         for name in names:
             self._change(name, held=held)
 
-    def cancel(self, names: Iterable[str]) -> None:
-        """Cancel cells. A running cell first saves a checkpoint. Finished and failed cells do not change."""
+    def cancel(self, names: Iterable[str], why: str = "") -> None:
+        """Cancel cells for the reason ``why``. A running cell first saves a checkpoint.
+
+        Finished and failed cells do not change.
+        """
         for name in names:
             if self.find(name).state not in ("done", "failed"):
-                self._change(name, cancelled=True)
+                self._change(name, cancelled=True, why=why)
 
     def retry(self, names: Iterable[str]) -> None:
         """Put failed, cancelled and held cells into the queue again. Their earlier failures no longer count."""
         for name in names:
             record = self.find(name)
             if record.state in ("failed", "cancelled", "held", "stopping"):
-                self._change(name, held=False, cancelled=False, since=record.number if record.result else None)
+                since = record.number if record.result else None
+                self._change(name, held=False, cancelled=False, since=since, why="")
 
     def put_first(self, names: Iterable[str], priority: int) -> None:
         """Set the priority of cells. Cells with a higher priority start first.

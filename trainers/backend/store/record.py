@@ -112,13 +112,14 @@ class Order:
     """Orders of users for a cell. Cells with a higher ``priority`` start first.
 
     ``since`` is the number of the last attempt before a user retried the cell. Failures and deaths of attempts up to
-    this number do not count.
+    this number do not count. ``why`` is the reason why the cell was cancelled, if it is known.
     """
 
     priority: int = 0
     held: bool = False
     cancelled: bool = False
     since: int = 0
+    why: str = ""
 
 
 _ORDERS = TypeAdapter(Order)
