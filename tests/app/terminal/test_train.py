@@ -24,7 +24,8 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.progress import Progress
 from isoplan.trainers.backend.queue.sweep import Cap, find_sweep, launch, read_sweeps
 from isoplan.trainers.backend.runner import runner_process as starting
-from isoplan.trainers.backend.store.record import beat_of, events_of
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.record import beat_of, events_of, result_of
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import make_grid
 from tests import progress, server
@@ -324,3 +325,40 @@ def test_a_listing_makes_no_folder(run: Run, tmp_path: Path, monkeypatch: pytest
     assert object_in(run("cells", "list", "--json").out)["cells"] == []
     one_sentence(run("cells", "cancel", "x"), "names no sweep or cell in this workspace")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--budget", "1e14"), "`--budget` and `--target-loss` require `--stop-early`. Add it, such as 5 %."),
+        (("--stop-early", "5%"), "Ask for one loss: give either --budget or --target-loss."),
+        (("--stop-early", "200%", "--budget", "1e14"), "Option --stop-early: '200%' is not between 0 and 100 %."),
+        (("--stop-early", "5%", "--budget", "1e14", "--no-wait"), "`--stop-early` works only while the command waits."),
+        (("--stop-early", "5%", "--budget", "1e14"), "Grid: all its cells have the same N."),
+    ],
+)
+def test_early_stopping_that_cannot_work_queues_nothing(
+    run: Run, root: Path, options: tuple[str, ...], why: str
+) -> None:
+    one_sentence(run("train", grid(root, "size = 1"), "--workspace", root, *options), why)
+    assert Queue(root).scan() == {}
+
+
+def test_cells_that_were_stopped_early_count_as_ended_as_intended(run: Run, root: Path) -> None:
+    counter = find_family("counter", root)
+    sweep = launch(root, make_grid(counter, {"size": [1, 2]}), counter)
+    queue, (first, second) = Queue(root), sweep.cells
+    queue.cancel([first], "Stopped early: for a test.")
+    files.write_json(
+        result_of(queue.folder(second), queue.lease(second, "here")),
+        {"number": 1, "state": "done", "metrics": {"loss": 1.0}, "seconds": 1.0, "steps": 3},
+    )
+    ended = following.outcome(root, sweep)
+    assert ended.text == (
+        f"{first[:8]} (size 1): Stopped early: for a test.\n1 of 2 cells are done. 1 is stopped early."
+    )
+    assert [one["cell"] for one in ended.document["stopped"]] == [first]
+    assert ended.all_done
+    assert "cancelled  size 1  Stopped early: for a test." in run("cells", "list", sweep.key, "--workspace", root).out
+    queue.cancel([first])
+    assert not following.outcome(root, sweep).all_done
