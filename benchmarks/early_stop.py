@@ -99,18 +99,14 @@ def _grids() -> Iterator[Grid]:
     yield _grid("recommender", SOURCES[2], "power", "C")
     yield _grid("recommender (games)", SOURCES[3], "power", "C")
     for process in ("Zg", "Zgg", "Zggg", "ttH", "WZ"):
-        yield _grid(f"amplitudes, {process}", SOURCES[5], "power", "D", lambda table, p=process: table["process"] == p)
+        yield _grid(f"amplitudes, {process}", SOURCES[5], "power", "D", process)
 
 
-def _grid(
-    title: str,
-    source: Source,
-    law: str,
-    axis: str | None = None,
-    where: Callable[[pd.DataFrame], pd.Series] = lambda table: table["C"] > 0,
-) -> Grid:
+def _grid(title: str, source: Source, law: str, axis: str | None = None, process: str = "") -> Grid:
+    """Return the cells of ``source``; if ``process`` is given, only those of this process."""
     table, trained = pd.read_csv(GRIDS / f"{source.table}.csv"), read_cells(source)
-    order = [i for i in np.argsort(table["C"].to_numpy(), kind="stable") if where(table)[i]]
+    kept = table["process"] == process if process else table["C"] > 0
+    order = [i for i in np.argsort(table["C"].to_numpy(), kind="stable") if kept[i]]
     columns = {name: table[name].to_numpy(float)[order] for name in ("N", "D", "C")}
     columns["loss"] = table[source.end].to_numpy(float)[order]
     return Grid(title, columns, tuple(trained[i].curve for i in order), law, axis)
