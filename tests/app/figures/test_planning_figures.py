@@ -211,7 +211,7 @@ def test_the_map_of_next_cells_is_drawn_for_the_page_and_for_print() -> None:
     drawing, printed = (draw_chart(chart_map(found), theme) for theme in (WEB, paper(85)))
     assert len(drawing.figure.to_json()) < 60_000
     assert 40 < len(drawing.alt) < 500
-    assert drawing.data.shape == (len(found.advice.candidates), 5)
+    assert drawing.data.shape == (len(found.advice.candidates), 6)
     svg = draw_svg(printed.figure)
     assert "Narrower by [%]" in svg
     assert all(f">{number}</" in svg for number in range(1, len(found.advice.cells) + 1))
