@@ -24,7 +24,7 @@ from isoplan.app.sweep_costs import ON_PAGES, read_cap
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, sentences
 from isoplan.app.views.widgets.state import recall, remember, select_one
 from isoplan.engine.quantities import parse_flops
-from isoplan.trainers.backend.queue.sweep import Cap
+from isoplan.trainers.backend.queue.sweep import Cap, read_sweeps
 from isoplan.trainers.cell import Family
 from isoplan.trainers.grid import Grid
 
@@ -85,14 +85,19 @@ def show(root: Path, may: bool) -> None:
             remember(OPENED, opened)
         orders = read_orders(root, opened)
         moving = orders.wanted == "run" or is_working(root, opened)
-        st.fragment(_one, run_every="2s" if moving else None)(root, specs[opened], moving, may)
+        drawn = len(read_sweeps(root))
+        st.fragment(_one, run_every="2s" if moving else None)(root, specs[opened], moving, drawn, may)
 
 
 def _title(spec: Specification) -> str:
     return f"{spec.quantity[0].upper()}{spec.quantity[1:]} until ± {100 * spec.until:g} %"
 
 
-def _one(root: Path, spec: Specification, moving: bool, may: bool) -> None:
+def _one(root: Path, spec: Specification, moving: bool, drawn: int, may: bool) -> None:
+    """Show an autopilot. The whole page is drawn again if its state is not ``moving``, or if a new sweep has begun.
+
+    ``drawn`` is the number of sweeps on the page.
+    """
     orders, working, made = read_orders(root, spec.key), is_working(root, spec.key), read_decisions(root, spec.key)
     st.markdown(escape_markdown(f"{_title(spec)}. {state(orders, working)}"))
     if may:
@@ -111,7 +116,7 @@ def _one(root: Path, spec: Specification, moving: bool, may: bool) -> None:
             st.download_button("Decisions as CSV", csv(made), "decisions.csv", "text/csv", on_click="ignore")
             text = json.dumps(to_json(spec, made), indent=1, ensure_ascii=False)
             st.download_button("Decisions as JSON", text, "decisions.json", "application/json", on_click="ignore")
-    if (orders.wanted == "run" or working) != moving:
+    if (orders.wanted == "run" or working) != moving or len(read_sweeps(root)) != drawn:
         st.rerun()
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from isoplan.app.autopilot.decisions import Decision
 from isoplan.app.autopilot.orders import Orders
 from isoplan.app.autopilot.stored_decisions import keep_decisions, read_orders, read_spec, stored_keys, write_orders
+from isoplan.app.autopilot.work import ASKS, open_work
 from isoplan.app.figures.style.theme import DARK, WEB
 from isoplan.app.figures.training import narrowing
 from isoplan.app.views.training import autopilots
@@ -45,6 +47,25 @@ def test_an_autopilot_starts_from_the_form_and_takes_orders(open_page: Open, roo
     at = open_page("train", **GRID)
     assert "Paused. The disk is full." in words(at)
     assert "This is at most ± 2 %." in words(at)
+    assert told(at) == ""
+
+
+def test_one_click_allows_the_larger_cells_for_which_it_asks(open_page: Open, root: Path) -> None:
+    at = open_page("train", **GRID)
+    press(at, "Start autopilot")
+    (key,) = stored_keys(root)
+    ranges = {"N": (157.0, 2e3), "D": (2048.0, 1e5)}
+    asks = Decision(number=1, kind="stop", reason="ranges", ranges=ranges, sentence="May it leave the ranges?")
+    keep_decisions(root, key, (asks,))
+    write_orders(root, key, Orders(wanted="pause", why=ASKS))
+    at = open_page("train", **GRID)
+    assert f"Paused. {ASKS}" in words(at)
+    press(at, "Allow larger cells")
+    assert read_orders(root, key).wanted == "run"
+    made = open_work(root, key)
+    assert len(made.cells.names) > len(made.spec.cells) == 15
+    assert made.cells.candidates.columns["N"].max() > 700
+    assert "Allow larger cells" not in [button.label for button in at.button]
     assert told(at) == ""
 
 
