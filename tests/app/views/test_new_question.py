@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import isoplan as ip
 from isoplan.app.cli import cli, commands
 from isoplan.app.figures.style.theme import WEB, Drawing
-from isoplan.app.views.planning import planner_question
+from isoplan.app.views.planning import planner_answer
 from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.saved_items import File
 from isoplan.engine import planning
@@ -118,7 +118,7 @@ def test_on_the_page_with_its_files_and_as_a_saved_answer(
 ) -> None:
     drawn: list[Drawing] = []
     made: dict[str, File] = {}
-    monkeypatch.setattr(planner_question, "draw", lambda redraw, key: drawn.append(redraw(WEB)))
+    monkeypatch.setattr(planner_answer, "draw", lambda redraw, key: drawn.append(redraw(WEB)))
     monkeypatch.setattr(saved_items, "downloads", lambda name, files, report: made.update(files))
     at = open_page("plan", fit=results.save_fit(demo, fit), **ASKED)
     assert told(at) == ""
