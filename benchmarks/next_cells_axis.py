@@ -62,9 +62,9 @@ class Sweep:
 
 
 SWEEPS = (
-    Sweep("embedder share", "log-parabola", 5, 0.01, 1.0, False, 20),
-    Sweep("negatives", "log-parabola", 5, 16, 16384, True, 20),
-    Sweep("embedder share", "starvation", 7, 0.01, 1.0, False, 6),
+    Sweep("embedder share", "log-parabola", 5, 0.01, 1.0, False, 12),
+    Sweep("negatives", "log-parabola", 5, 16, 16384, True, 12),
+    Sweep("embedder share", "starvation", 7, 0.01, 1.0, False, 4),
 )
 
 
