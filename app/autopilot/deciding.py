@@ -57,7 +57,7 @@ def decide(task: Task, seen: Seen, earlier: Sequence[Decision]) -> Decision:
     except PlannerError as error:
         return _ended(state, None) or _approach(state, fitted, str(error))
     small = now.widths[0] <= task.spec.enough and freedom(fitted) >= FREEDOM
-    if small and _confirmed(state, now.widths[0]):
+    if small and _confirmed(state):
         return _stop(state, now, "known", f"This is at most ± {100 * task.spec.until:g} %.")
     made = _ended(state, now) or _round(state, fitted, now, small)
     return made if made.kind != "stop" else _ask(state, fitted, now, made) or made
@@ -88,16 +88,17 @@ def fit_cells(task: Task, seen: Seen) -> Fit:
     return fit(FitSpec(law=task.spec.law, bootstrap=REFITS, seed=task.spec.seed), runs, suggested=True)
 
 
-def _confirmed(state: State, width: float) -> bool:
-    """Return whether the interval was small before the last round too, or whether that round expected ``width``.
+def _confirmed(state: State) -> bool:
+    """Return whether the interval was small before the last round too, or whether that round expected a small one.
 
     Lucky residuals can make one interval too small, but rarely two in succession.
     """
-    last = state.earlier[-1] if state.earlier else None
+    last, enough = state.earlier[-1] if state.earlier else None, state.task.spec.enough
     if last is None:
         return False
-    twice = last.width is not None and last.width <= state.task.spec.enough
-    return twice or (last.promise is not None and last.kind == "round" and last.promise.agrees(width))
+    twice = last.width is not None and last.width <= enough
+    expected = last.promise.expected if last.promise is not None and last.kind == "round" else None
+    return twice or (expected is not None and expected <= enough)
 
 
 def _ended(state: State, now: Present | None) -> Decision | None:

@@ -43,10 +43,6 @@ class Promise(BaseModel):
     low: float | None = None
     high: float | None = None
 
-    def agrees(self, width: float) -> bool:
-        """Return whether a reached ``width`` lies in the simulated range."""
-        return self.low is not None and self.high is not None and self.low <= width <= self.high
-
 
 class Decision(BaseModel):
     """One decision, with everything that it used and expects.

@@ -126,8 +126,8 @@ def undecided(narrowing: Narrowing) -> str:
     """Return why it is not decided whether a decrease pays, without a full stop."""
     low, high = (_percents(max(narrowing.by + side * narrowing.error, 0.0)) for side in (-ERRORS, ERRORS))
     limit = _percents(narrowing.scatter) if narrowing.scatters else f"{100 * PAYS:g}"
-    of = " of their scatter" if narrowing.scatters else ""
-    return f"the interval would narrow by {low} to {high} %, and the limit{of} is {limit} %"
+    why = ", the scatter of the simulated outcomes" if narrowing.scatters else ""
+    return f"the interval is expected to narrow by {low} to {high} %, and this pays above {limit} %{why}"
 
 
 def _percents(by: float) -> str:
