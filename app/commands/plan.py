@@ -19,7 +19,10 @@ from isoplan.engine.planning.scenario.typed_rules import tokens_of_second
 @with_fields((*OURS, *SCENARIO), before="form")
 def plan(
     fit: Annotated[
-        str, typer.Argument(metavar="FIT.json", help="Output of `isoplan fit --json`; - reads it from standard input.")
+        str,
+        typer.Argument(
+            metavar="FIT.json", help="File with the output of `isoplan fit --json`, or - for standard input."
+        ),
     ],
     budget: Annotated[str | None, typer.Option(help=FIELDS["budget"].help)] = None,
     target_loss: Annotated[str | None, typer.Option(help=FIELDS["target_loss"].help)] = None,

@@ -35,7 +35,7 @@ def read_report(raw: Mapping[str, Any], fits: Sequence[Fit], title: str = "") ->
     """
     if not isinstance(raw.get("sentence"), str):
         what = "a fit" if "parameters" in raw or "groups" in raw else "not an answer of Isoplan"
-        raise PlannerError(f"Answer: the file is {what}. Name the JSON of a plan, a recipe or another answer.")
+        raise PlannerError(f"Answer: the file is {what}. Give the JSON file of a plan, a recipe or another answer.")
     if {"question", "allocation", "derived"} <= raw.keys():
         plan = read_plan(raw)
         by_hash = {fit.hash: fit for fit in fits}

@@ -26,7 +26,7 @@ ROUNDS = 2
 CANDIDATES = 300
 """Maximum number of random affordable cells that one round compares."""
 FIRST = 0.5
-"""Largest fraction of the first checkpoint that the first cells cost together. They are chosen without a fit."""
+"""The first cells, which are chosen without a fit, together cost at most this fraction of the first budget."""
 EXACT = 1e-3
 """Smallest noise of a cell, as a fraction of the standard deviation of the bought outputs."""
 SPREAD = 4.0

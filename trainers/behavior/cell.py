@@ -70,9 +70,9 @@ class BehaviorCell(Cell):
         Cut,
         Field(
             title="Split",
-            description="Held-out events. last: the last event of each user for the test, the one before for the "
-            "validation; last-one: only the last event, for the test; time: the last 10 % of all "
-            "events for the test, the 10 % before for the validation.",
+            description="Held-out events. last: the last event of each user is for the test, and the event before it "
+            "for the validation; last-one: only the last event is held out, for the test; time: the last 10 % of all "
+            "events are for the test, and the preceding 10 % for the validation.",
         ),
     ] = "last"
     judge: Annotated[

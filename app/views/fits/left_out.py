@@ -15,8 +15,9 @@ from isoplan.engine.store.tables.tables import TableInfo
 def warn(db: Database, table: TableInfo, runs: Runs) -> None:
     """Show how many ``runs`` of ``table`` no fit can use, and what to do.
 
-    For a table of cells (training runs of Isoplan), a link opens the page Train. The runs of a bundled table cannot be
-    trained again. If a fit can use some of them, no warning is shown here, because a note of the fit states the number.
+    If a fit can use some of the ``runs``, no warning is shown here, because a note of the fit states how many are left
+    out. For a table of cells (training runs of Isoplan), a link opens the page Train. For a bundled table there is no
+    link, because its runs cannot be trained again.
     """
     if table.read_only and len(runs):
         return

@@ -61,7 +61,7 @@ HOSTILE = (
     *("$x^2$", ":red[a]", ":material/home:", "=cmd|'/C calc'!A0", "@SUM(1)", "+1", "'; DROP TABLE tables; --"),
     *("]", "[", "__index_level_0__", "__proto__", "constructor", "\ufeff", "\u200b", "\xa0", "a" + "\u0300" * 200),
 )
-"""Names of a column that is added to the file. N, D and loss must be read as usual."""
+"""Possible names of one extra column in the file. With each of them, N, D and loss must be read as usual."""
 GROUPS = ("None", "NA", "N/A", "null", "nan", "inf", "true", "", " ", "0", "-", "a,b", "é", "<b>x</b>", "'", '"', "1e5")
 FILES = (
     *(

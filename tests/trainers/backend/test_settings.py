@@ -68,7 +68,7 @@ def test_kinds(tmp_path: Path) -> None:
         ),
         (
             'kind = "address"\nscheduler = "tls://head:8786"\nca = "ca.pem"',
-            "TLS needs three files, and only ca is given: name ca, cert and key.",
+            "TLS needs the three files ca, cert and key, but only ca is given: give all three.",
         ),
     ],
 )

@@ -56,7 +56,7 @@ def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> di
 
 
 FILE = "pulls.csv"
-"""Name of the file in the folder of a training run that contains the histogram of the pulls."""
+"""Name of the file with the histogram of the pulls, in the folder of a training run."""
 COLUMNS, FORMATS = ("low", "high", "points", "gaussian"), ("%.1f", "%.1f", "%.8g", "%.6g")
 EDGES = np.linspace(-6, 6, 61)
 """Edges of the histogram bins of the pull t = (prediction - truth) / sigma."""

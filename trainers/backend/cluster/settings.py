@@ -68,7 +68,9 @@ class Address(_Kind):
             )
         given = [name for name in ("ca", "cert", "key") if getattr(self, name) is not None]
         if given and len(given) < 3:
-            raise ValueError(f"TLS needs three files, and only {' and '.join(given)} is given: name ca, cert and key.")
+            raise ValueError(
+                f"TLS needs the three files ca, cert and key, but only {' and '.join(given)} is given: give all three."
+            )
         for name in given:
             if not getattr(self, name).is_file():
                 raise ValueError(f"The file {getattr(self, name)} of {name} does not exist: correct its path.")

@@ -171,7 +171,7 @@ class Progress:
 def device_seconds(record: Record, running: float = 0.0, after: int = 0) -> float:
     """Return the device seconds (of a GPU or of cores) that a cell has used.
 
-    Only attempts with numbers above ``after`` count. ``running`` is the time of the current attempt so far in seconds.
+    Attempts up to number ``after`` are not counted. ``running`` is the time of the current attempt so far in seconds.
     An attempt whose process died counts until its last heartbeat.
     """
     ended = sum(
