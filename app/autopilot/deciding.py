@@ -45,7 +45,8 @@ def decide(task: Task, seen: Seen, earlier: Sequence[Decision]) -> Decision:
     """
     state = State(task, seen, tuple(earlier))
     if state.failed:
-        return _stop(state, None, "failed", f"All cells of round {len(earlier)} failed. Read the reason in their logs.")
+        why = f"No cell of round {len(earlier)} has a loss. Read the reasons in the list of cells."
+        return _stop(state, None, "failed", why)
     if state.missing:
         return _ended(state, None) or _start(state)
     try:

@@ -18,7 +18,7 @@ Kind = Literal["start", "approach", "round", "stop"]
 question. round: the advised cells. stop: the end."""
 Reason = Literal["", "known", "pays", "cells", "cap", "failed", "user", "ranges"]
 """Reason of a stop. known: the answer is known well enough. pays: more cells do not pay. cells: no affordable cell is
-left. cap: the cap is reached. failed: all cells of a round failed. user: a user has stopped it. ranges: a user must
+left. cap: the cap is reached. failed: no cell of a round has a loss. user: a user has stopped it. ranges: a user must
 decide whether cells beyond the ranges of the grid may be trained."""
 NAMES: dict[str, str] = {"start": "start", "approach": "toward the answer", "round": "round"}
 STOPS: dict[Reason, str] = {

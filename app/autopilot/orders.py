@@ -16,11 +16,13 @@ class Orders(BaseModel):
     """Orders for an autopilot.
 
     ``max_cells`` is the maximum number of cells per round, and ``cap`` limits the device time of all cells together.
-    If an error has paused the autopilot, ``why`` is its sentence.
+    Running cells that would move the answer by less than ``stop_early`` half widths of its interval are stopped; 0
+    means that no cell is stopped. If an error has paused the autopilot, ``why`` is its sentence.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     wanted: Wanted = "run"
     max_cells: int = 4
     cap: Cap = Cap()
+    stop_early: float = 0.0
     why: str = ""

@@ -12,7 +12,10 @@ from isoplan.trainers.backend.queue.progress import device_seconds
 
 
 def look_at_cells(root: Path, names: Sequence[str]) -> Seen:
-    """Return the losses, the failures and the device time of the cells ``names`` in the workspace ``root``."""
+    """Return the losses, the failures and the device time of the cells ``names`` in the workspace ``root``.
+
+    Cells that were stopped early have ended without a loss, like failed cells. A cell that a user cancelled has not.
+    """
     records = Queue(root).scan()
     losses, failed, hours = dict[str, float](), set[str](), dict[str, float]()
     for name in names:
@@ -22,6 +25,6 @@ def look_at_cells(root: Path, names: Sequence[str]) -> Seen:
         row = as_row(record) if record.state == "done" else None
         if row is not None and row.usable:
             losses[name] = row.metrics[row.loss]
-        elif record.state in ("done", "failed"):
+        elif record.state in ("done", "failed") or (record.state == "cancelled" and record.order.why):
             failed.add(name)
     return Seen(losses, frozenset(failed), hours)

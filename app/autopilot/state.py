@@ -83,7 +83,7 @@ class State:
 
     @property
     def failed(self) -> bool:
-        """Whether all cells of the last decision failed."""
+        """Whether all cells of the last decision ended without a loss."""
         return bool(self.earlier) and self.seen.failed.issuperset(self.earlier[-1].cells)
 
     def decision(self, **values: Any) -> Decision:

@@ -27,6 +27,7 @@ from isoplan.app.autopilot.stored_decisions import (
     write_orders,
 )
 from isoplan.app.candidate_cells import FamilyCells
+from isoplan.app.early_stop import stop_early
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.queue import sweep as sweeps
 from isoplan.trainers.backend.queue.sweep import Cap, Sweep, launch, read_sweep, sweep_key
@@ -115,8 +116,14 @@ def extend(work: Work) -> Work:
     return open_work(work.root, work.key)
 
 
-def order(work: Work, wanted: Wanted = "run", cap: Cap | None = None, max_cells: int | None = None) -> Orders:
-    """Store the autopilot with new orders, and return them. Limits that are None do not change.
+def order(
+    work: Work,
+    wanted: Wanted = "run",
+    cap: Cap | None = None,
+    max_cells: int | None = None,
+    stop_early: float | None = None,
+) -> Orders:
+    """Store the autopilot with new orders, and return them. Orders that are None do not change.
 
     A stop cancels the open cells of the last decision, and another cap also applies to them. The process that works on
     the autopilot reads the orders after each round.
@@ -128,6 +135,7 @@ def order(work: Work, wanted: Wanted = "run", cap: Cap | None = None, max_cells:
             wanted=wanted,
             cap=orders.cap if cap is None else cap,
             max_cells=orders.max_cells if max_cells is None else max_cells,
+            stop_early=orders.stop_early if stop_early is None else stop_early,
         )
         write_orders(work.root, work.key, orders)
         made = read_decisions(work.root, work.key)
@@ -139,10 +147,15 @@ def order(work: Work, wanted: Wanted = "run", cap: Cap | None = None, max_cells:
     return orders
 
 
-def run(work: Work, follow: Callable[[Sweep], None], tell: Callable[[Decision], None]) -> tuple[Decision, ...]:
+Follow = Callable[[Sweep, Callable[[], list[str]]], None]
+"""Function that waits until a sweep has ended or is paused. It calls its second argument repeatedly in the meantime and
+prints the sentences that this function returns."""
+
+
+def run(work: Work, follow: Follow, tell: Callable[[Decision], None]) -> tuple[Decision, ...]:
     """Work on the autopilot until it stops or is paused, and return its decisions.
 
-    ``follow`` waits until a sweep has ended or is paused, and ``tell`` gets each new decision. Raises PlannerError if
+    ``tell`` gets each new decision. Raises PlannerError if
     another process works on it. Any other PlannerError pauses it and is stored as the reason.
     """
     root, key = work.root, work.key
@@ -154,7 +167,7 @@ def run(work: Work, follow: Callable[[Sweep], None], tell: Callable[[Decision], 
             raise
 
 
-def _run(work: Work, follow: Callable[[Sweep], None], tell: Callable[[Decision], None]) -> tuple[Decision, ...]:
+def _run(work: Work, follow: Follow, tell: Callable[[Decision], None]) -> tuple[Decision, ...]:
     root, key = work.root, work.key
 
     def keep(decisions: tuple[Decision, ...]) -> None:
@@ -166,7 +179,7 @@ def _run(work: Work, follow: Callable[[Sweep], None], tell: Callable[[Decision],
         grid = rename(work.of_family.chosen(work.cells.rows(decision.cells)), f"Autopilot, round {decision.number}")
         with writing(root):
             sweep = launch(root, grid, work.family, cap=_rest(read_orders(root, key).cap, decision))
-        follow(sweep)
+        follow(sweep, _stops(work))
         if (reason := _interruption(work, decision)) and read_orders(root, key).wanted == "run":
             _pause(work, reason)
 
@@ -184,6 +197,14 @@ def _run(work: Work, follow: Callable[[Sweep], None], tell: Callable[[Decision],
         orders = read_orders(root, key)
         write_orders(root, key, orders.model_copy(update={"wanted": "stop"}))
     return made
+
+
+def _stops(work: Work) -> Callable[[], list[str]]:
+    """Return the function that stops running cells early, as the orders ask; it returns a sentence for each of them."""
+    orders = read_orders(work.root, work.key)
+    if not orders.stop_early:
+        return list
+    return stop_early(work.root, work.task(orders), work.family, orders.stop_early)
 
 
 def _pause(work: Work, why: str) -> None:

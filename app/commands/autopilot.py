@@ -45,6 +45,13 @@ def autopilot(
     hour_price: Annotated[str, typer.Option(help="Price of one device hour (a GPU or one core).")] = "",
     law: Annotated[str, typer.Option(help="Law over N and D; by default chinchilla.")] = "",
     max_cells: Annotated[int | None, typer.Option(min=1, help="Maximum number of cells per round; at first 4.")] = None,
+    stop_early: Annotated[
+        str,
+        typer.Option(
+            help="Stop running cells that would move the answer by less than this share of its interval, such as 5 %; "
+            "no: stop none (at first)."
+        ),
+    ] = "",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the fits; by default 0.")] = None,
     workspace: Annotated[
         Path | None, typer.Option(file_okay=False, help="Folder of the workspace; by default one in your data folder.")
@@ -65,6 +72,7 @@ def autopilot(
     from isoplan.app.workspace import default_folder
 
     limit = read_cap(cap, hour_price) if cap or hour_price else None
+    early = None if not stop_early else 0.0 if stop_early == "no" else read_share(stop_early, "Option --stop-early")
     root = workspace or default_folder()
     work = _open(root, grid, (budget, target_loss, until), law, seed)
     made = read_decisions(root, work.key)
@@ -72,14 +80,14 @@ def autopilot(
         say_json(texts.to_json(work.spec, made)) if as_json else say(texts.as_text(work.spec, made))
         return
     if pause or stop:
-        works.order(work, "stop" if stop else "pause", limit, max_cells)
+        works.order(work, "stop" if stop else "pause", limit, max_cells, early)
         note([f"Autopilot {work.key[:8]}: it {'stops' if stop else 'pauses after the cells of this round'}."])
         return
     need_cluster()
     if extend:
         work = works.extend(work)
     if is_working(root, work.key):
-        works.order(work, "run", limit, max_cells)
+        works.order(work, "run", limit, max_cells, early)
         raise PlannerError(
             f"Autopilot {work.key[:8]} runs in another process, which uses these limits from its next round. Use "
             "--show, --pause or --stop."
@@ -88,8 +96,12 @@ def autopilot(
     if not (yes or as_json) and sys.stdin.isatty() and not typer.confirm("Train cells?", default=True):
         note(["Nothing was queued."])
         return
-    works.order(work, "run", limit, max_cells)
-    done = works.run(work, lambda sweep: run_sweep(root, sweep), lambda one: note([f"{one.number}. {one.sentence}"]))
+    works.order(work, "run", limit, max_cells, early)
+    done = works.run(
+        work,
+        lambda sweep, watch: run_sweep(root, sweep, watch=watch),
+        lambda one: note([f"{one.number}. {one.sentence}"]),
+    )
     say_json(texts.to_json(work.spec, done)) if as_json else say(texts.as_text(work.spec, done))
     if done and done[-1].ranges:
         note([f"Allow these cells: isoplan autopilot {work.key[:8]} --extend"])

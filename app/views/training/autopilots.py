@@ -29,6 +29,8 @@ from isoplan.trainers.cell import Family
 from isoplan.trainers.grid import Grid
 
 BUDGET, TARGET = "Budget", "Target loss"
+EARLY = 0.05
+"""Largest move of the answer by a cell that is stopped early, in half widths of its 68 % interval."""
 OPENED = "autopilot"
 """Name of the key of the shown autopilot in the link."""
 
@@ -54,6 +56,12 @@ def start(root: Path, family: Family[Any], grid: Grid, cap: Cap, largest: float 
         until = st.text_input("Until", "5 %", key="pilot_until", max_chars=100, help=text)
     with row.cell():
         most = st.number_input("Cells per round", 1, 100, 4, key="pilot_cells")
+    early = st.checkbox(
+        "Stop cells that cannot change the answer",
+        key="pilot_early",
+        help=f"A running cell is stopped if its predicted final loss would move the answer by less than {EARLY:.0%} of "
+        "the half width of its 68 % interval. It stays in the table as unfinished, and is in no fit.",
+    )
     limit = f"at most {cap.text}" if cap.text else "without a cap"
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button("Start autopilot", icon=":material/rocket_launch:", key="pilot_start")
@@ -66,7 +74,7 @@ def start(root: Path, family: Family[Any], grid: Grid, cap: Cap, largest: float 
     else:
         asked["target_loss"] = read_target(value, "Target loss")
     work = new_work(root, grid, family, law=LAW, until=read_share(until, "Until"), **asked)
-    order(work, "run", cap, int(most))
+    order(work, "run", cap, int(most), EARLY if early else 0.0)
     remember(OPENED, work.key)
     st.rerun()
 
@@ -123,6 +131,7 @@ def _one(root: Path, spec: Specification, moving: bool, drawn: int, may: bool) -
 def state(orders: Orders, working: bool) -> str:
     """Return the state of an autopilot as a sentence."""
     cap = f" At most {orders.cap.text}." if orders.cap.text else ""
+    cap += " Cells that cannot change the answer are stopped." if orders.stop_early else ""
     if orders.wanted == "run":
         return f"{'It trains.' if working else 'It starts.'}{cap}"
     if orders.wanted == "pause":

@@ -141,7 +141,7 @@ def test_failed_cells_are_not_chosen_again_and_a_failed_round_stops() -> None:
     whole = World(failing=frozenset(first.cells))
     made = whole.run(task())
     assert [one.reason for one in made] == ["", "failed"]
-    assert made[-1].sentence == "Stop. All cells of round 1 failed. Read the reason in their logs."
+    assert made[-1].sentence == "Stop. No cell of round 1 has a loss. Read the reasons in the list of cells."
     assert made[-1].width is None
 
 

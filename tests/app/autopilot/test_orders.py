@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from isoplan.app.autopilot import service, work
 from isoplan.app.autopilot.orders import Orders
+from isoplan.app.autopilot.queue_cells import look_at_cells
 from isoplan.app.autopilot.rounds import run_rounds
 from isoplan.app.autopilot.stored_decisions import (
     folder_of,
@@ -22,6 +24,7 @@ from isoplan.app.autopilot.stored_decisions import (
 )
 from isoplan.app.autopilot.work import find_key, new_work, open_work, order
 from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import Cap, launch, read_sweeps
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import parse_grid
@@ -111,17 +114,17 @@ def test_an_error_pauses_it_with_its_sentence(tmp_path: Path) -> None:
     one = made_work(tmp_path)
     order(one)
 
-    def fail(_sweep: object) -> None:
+    def fail(_sweep: object, _watch: object) -> None:
         raise PlannerError("The disk is full: free some space.")
 
     with pytest.raises(PlannerError, match="disk is full"):
         work.run(one, fail, lambda _decision: None)
     assert read_orders(tmp_path, one.key) == Orders(wanted="pause", why="The disk is full: free some space.")
-    made = work.run(one, lambda _sweep: None, lambda _decision: None)
+    made = work.run(one, lambda _sweep, _watch: None, lambda _decision: None)
     assert [x.kind for x in made] == ["start"]
     order(one)
     assert read_orders(tmp_path, one.key).why == ""
-    work.run(one, lambda _sweep: None, lambda _decision: None)
+    work.run(one, lambda _sweep, _watch: None, lambda _decision: None)
     assert read_orders(tmp_path, one.key).why == "10 of its cells are paused, cancelled or deleted."
     assert len(read_decisions(tmp_path, one.key)) == 1
 
@@ -174,3 +177,27 @@ def test_a_server_starts_each_autopilot_that_should_run_once(tmp_path: Path, mon
         look()
         assert len(made) == 3
     assert made[2].returncode == -15
+
+
+def test_cells_are_stopped_early_only_if_the_orders_ask_and_have_then_ended(tmp_path: Path) -> None:
+    one = made_work(tmp_path)
+    assert order(one).stop_early == 0
+    watched = list[list[str]]()
+
+    def follow(_sweep: object, watch: Callable[[], list[str]]) -> None:
+        watched.append(watch())
+        queue = Queue(tmp_path)
+        first, *others = read_decisions(tmp_path, one.key)[-1].cells
+        queue.cancel([first], "Stopped early: it cannot change the answer.")
+        queue.cancel(others)
+
+    made = work.run(one, follow, lambda _decision: None)
+    assert watched == [[]]
+    seen = look_at_cells(tmp_path, one.cells.names)
+    assert not seen.losses
+    assert seen.failed == {made[0].cells[0]}  # the user cancelled the other cells
+    orders = read_orders(tmp_path, one.key)
+    assert (orders.wanted, orders.why) == ("pause", "9 of its cells are paused, cancelled or deleted.")
+    assert order(one, stop_early=0.05).stop_early == 0.05
+    assert order(one, "run").stop_early == 0.05
+    assert order(one, stop_early=0.0).stop_early == 0

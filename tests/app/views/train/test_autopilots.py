@@ -28,12 +28,17 @@ def test_an_autopilot_starts_from_the_form_and_takes_orders(open_page: Open, roo
     assert not stored_keys(root)
     at.text_input(key="pilot_budget").set_value("1e8").run()
     at.text_input(key="pilot_until").set_value("90 %").run()
+    assert not at.checkbox(key="pilot_early").value
+    at.checkbox(key="pilot_early").check().run()
     press(at, "Start autopilot")
     (key,) = stored_keys(root)
     spec = read_spec(root, key)
     assert (spec.budget, spec.until, len(spec.cells), spec.law) == (1e8, 0.9, 15, "chinchilla")
-    assert read_orders(root, key) == Orders(cap=Cap(2.0, unit="hour"))
-    assert "The loss at 10⁸ FLOPs until ± 90 %. It starts. At most 2 device hours." in words(at)
+    assert read_orders(root, key) == Orders(cap=Cap(2.0, unit="hour"), stop_early=0.05)
+    shown = (
+        "The loss at 10⁸ FLOPs until ± 90 %. It starts. At most 2 device hours. Cells that cannot change the answer are"
+    )
+    assert f"{shown} stopped." in words(at)
     press(at, "Pause")
     assert read_orders(root, key).wanted == "pause"
     assert "Paused." in words(at)
