@@ -62,7 +62,7 @@ def test_it_trains_rounds_until_it_stops_and_continues_from_its_files(run: Run, 
 def test_a_sweep_that_a_user_pauses_ends_the_command(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ("autopilot", root / "grid.toml", *ASKED, "--workspace", root)
     for why, error in (("", "Start the same command again"), ("The cap is used up.", "2. Stop. The cap is reached.")):
-        monkeypatch.setattr(command, "run_sweep", lambda root, sweep, why=why: hold(root, sweep.key, why=why))
+        monkeypatch.setattr(command, "run_sweep", lambda root, sweep, watch, why=why: hold(root, sweep.key, why=why))
         answer = run(*asked, "--json")
         assert answer.code == 1
         assert error in answer.err
