@@ -66,7 +66,7 @@ def choose_stops(task: Task, fitted: Fit | None, ends: Mapping[str, End], share:
 
 
 def stop_early(root: Path, task: Task, family: Family[Any], share: float) -> Callable[[], list[str]]:
-    """Return a function that stops cells of ``task`` and returns a sentence for each of them.
+    """Return a function that stops running cells of ``task``. It returns a sentence for each cell that it has stopped.
 
     Stopped cells are cancelled: they save a checkpoint, stay in the queue as unfinished, and can be retried.
     """

@@ -17,12 +17,13 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.next_cells.truths import LAW, TRUTHS, Truth, estimand, measured, optimum
+from benchmarks.next_cells.truths import TRUTHS, Truth, measured, sought
 from benchmarks.report import Report
 from isoplan.app.autopilot.deciding import fit_cells
 from isoplan.app.autopilot.decisions import STOPS, Decision, Reason
 from isoplan.app.autopilot.rounds import run_rounds
 from isoplan.app.autopilot.specification import GridCells, Seen, Specification, Task
+from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import listed_candidates
 from isoplan.engine.fitting.solver import kernels
 
@@ -54,28 +55,33 @@ def simulate(truth: Truth, until: float, seed: int) -> Loop:
     loss = measured(truth, cells, np.random.default_rng(seed))
     spec = Specification(family="simulated", cells=names, budget=truth.budget, until=until, seed=seed)
     grid = GridCells(names, (0,) * len(names), cells)
-    task = Task(spec, grid, CELLS, CAP)  # an hour trains the target run
-    done = set[str]()
+    task = Task(spec, grid, CELLS, CAP)
+    made, seen = replay(task, loss, cells.cost / truth.budget)  # an hour trains the target run
+    share = float(cells.cost[grid.rows(seen.losses)].sum() / cells.cost.sum())
+    if made[-1].width is None:
+        return Loop(made[-1].reason, None, None, len(made) - 1, len(seen.losses), share)
+    fitted = fit_cells(task, seen)
+    true, best = truth.sought(), float(sought(truth, fitted.values))
+    ends = fitted.resampling.interval(best, sought(truth, fitted.draws), 0.68)
+    covered = ends is not None and ends[0] <= true <= ends[1]
+    return Loop(made[-1].reason, covered, best - true, len(made) - 1, len(seen.losses), share)
+
+
+def replay(task: Task, loss: Floats, hours: Floats) -> tuple[tuple[Decision, ...], Seen]:
+    """Run an autopilot whose cells have the known losses ``loss`` (m,) and device hours ``hours`` (m,).
+
+    Returns its decisions and the finished cells.
+    """
+    done, names = set[str](), task.cells.names
 
     def look() -> Seen:
-        rows = grid.rows(done)
-        losses = {names[row]: float(loss[row]) for row in rows}
-        return Seen(losses, hours={names[row]: float(cells.cost[row]) / truth.budget for row in rows})
+        rows = task.cells.rows(done)
+        return Seen({names[i]: float(loss[i]) for i in rows}, hours={names[i]: float(hours[i]) for i in rows})
 
     def train(decision: Decision) -> None:
         done.update(decision.cells)
 
-    made = run_rounds(task, (), look, train, lambda decisions: None)
-    share = float(cells.cost[grid.rows(done)].sum() / cells.cost.sum())
-    if made[-1].width is None:
-        return Loop(made[-1].reason, None, None, len(made) - 1, len(done), share)
-    fitted = fit_cells(task, look())
-    true = LAW.values(np.array(truth.theta))
-    one = estimand(truth.budget, optimum(truth, np.array(truth.theta)))
-    sought, best = float(one.logs(true)), float(one.logs(fitted.values))
-    ends = fitted.resampling.interval(best, one.logs(fitted.draws), 0.68)
-    covered = ends is not None and ends[0] <= sought <= ends[1]
-    return Loop(made[-1].reason, covered, best - sought, len(made) - 1, len(done), share)
+    return run_rounds(task, (), look, train, lambda decisions: None), look()
 
 
 def run(loops: int = LOOPS) -> Report:

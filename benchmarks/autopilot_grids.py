@@ -13,10 +13,10 @@ from itertools import product
 
 import numpy as np
 
+from benchmarks.autopilot import replay
 from benchmarks.report import Report
 from isoplan.app.autopilot.deciding import fit_cells
-from isoplan.app.autopilot.decisions import STOPS, Decision, Reason
-from isoplan.app.autopilot.rounds import run_rounds
+from isoplan.app.autopilot.decisions import STOPS, Reason
 from isoplan.app.autopilot.specification import GridCells, Seen, Specification, Task
 from isoplan.data.files import records
 from isoplan.engine.arrays import Floats, Ints
@@ -54,25 +54,16 @@ def simulate(grid: str, seed: int) -> Loop:
     N, D, C, loss = (np.array([float(row[name]) for row in table]) for name in ("N", "D", "C", "loss"))
     names = tuple(f"{row:03d}" for row in range(len(N)))
     cells = GridCells(names, (0,) * len(names), listed_candidates(N, D, C))
-    losses = dict(zip(names, loss.tolist(), strict=True))
     spec = Specification(family=grid, cells=names, budget=10 * float(C.max()), seed=seed)
-    whole = fit_cells(Task(spec, cells), Seen(losses))
+    whole = fit_cells(Task(spec, cells), Seen(dict(zip(names, loss.tolist(), strict=True))))
     asked = present(whole, spec.question)
     task = Task(spec.model_copy(update={"until": math.expm1(asked.widths[0])}), cells)
-    done = set[str]()
-
-    def look() -> Seen:
-        return Seen({name: losses[name] for name in sorted(done)})
-
-    def train(decision: Decision) -> None:
-        done.update(decision.cells)
-
-    made = run_rounds(task, (), look, train, lambda decisions: None)
-    rows, part = cells.rows(done), fit_cells(task, look())
+    made, seen = replay(task, loss, np.zeros(len(loss)))
+    rows, part = cells.rows(seen.losses), fit_cells(task, seen)
     return Loop(
         made[-1].reason,
         len(made) - 1,
-        len(done),
+        len(rows),
         float(C[rows].sum() / C.sum()),
         (asked.widths[0], present(part, spec.question).widths[0]),
         answer(asked, part) - answer(asked, whole),

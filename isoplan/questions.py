@@ -161,10 +161,7 @@ def _read_cells(cells: Runs | Table, roles: Mapping[str, str], rule: ComputeRule
 
 def _document(question: PlannerQuestion) -> str:
     """Return the docstring of a question: its summary and the meaning of each option."""
-    texts = [
-        f"{one.name} : Fit{', runs or table' * bool(one.law)}\n    {one.help.partition(';')[0].rstrip('.')}."
-        for one in question.fits
-    ]
+    texts = [f"{one.name} : Fit{', runs or table' * bool(one.law)}\n    {one.help}" for one in question.fits]
     texts += [
         "law, y : str\n    Law and quantity that are fitted to a table of runs, by default "
         f"{one.law} and the loss. If the runs do not determine the law, the answer names cells to train first."

@@ -227,7 +227,7 @@ def _ask(state: State, fitted: Fit, now: Present, stop: Decision) -> Decision | 
     sizes = " and ".join(f"{axis} up to {count(ranges[axis][1], 3)}" for axis in AXES)
     text = (
         f"{stop.sentence} {len(chosen)} larger cells for {power10(found.advice.cost)} FLOPs, with {sizes}, are "
-        f"expected to give {percent(then.expected)}{_range(then)}. May it leave the ranges of the grid?"
+        f"expected to give {percent(then.expected)}{_range(then)}. May the autopilot leave the ranges of the grid?"
     )
     return stop.model_copy(update={"reason": "ranges", "sentence": text, "ranges": ranges})
 

@@ -148,8 +148,8 @@ def order(
 
 
 Follow = Callable[[Sweep, Callable[[], list[str]]], None]
-"""Function that waits until a sweep has ended or is paused. It calls its second argument repeatedly in the meantime and
-prints the sentences that this function returns."""
+"""Function that waits until a sweep, its first argument, has ended or is paused. In the meantime, it repeatedly calls
+its second argument and prints the returned sentences."""
 
 
 def run(work: Work, follow: Follow, tell: Callable[[Decision], None]) -> tuple[Decision, ...]:
@@ -200,11 +200,14 @@ def _run(work: Work, follow: Follow, tell: Callable[[Decision], None]) -> tuple[
 
 
 def _stops(work: Work) -> Callable[[], list[str]]:
-    """Return the function that stops running cells early, as the orders ask; it returns a sentence for each of them."""
+    """Return the function that stops running cells early, or a function that does nothing if the orders allow no stop.
+
+    The function returns a sentence for each stopped cell.
+    """
     orders = read_orders(work.root, work.key)
     if not orders.stop_early:
         return list
-    return stop_early(work.root, work.task(orders), work.family, orders.stop_early)
+    return stop_early(work.root, Task(work.spec, work.cells), work.family, orders.stop_early)
 
 
 def _pause(work: Work, why: str) -> None:

@@ -48,8 +48,8 @@ def autopilot(
     stop_early: Annotated[
         str,
         typer.Option(
-            help="Stop running cells that would move the answer by less than this share of its interval, such as 5 %; "
-            "no: stop none (at first)."
+            help="Stop running cells that would move the answer by less than this share of its interval, such as 5 %. "
+            "The word no ends this; by default no cell is stopped."
         ),
     ] = "",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the fits; by default 0.")] = None,
@@ -60,7 +60,7 @@ def autopilot(
     pause: Annotated[bool, typer.Option("--pause", help="Train the cells of this round and start no other.")] = False,
     stop: Annotated[bool, typer.Option("--stop", help="Cancel its open cells and stop.")] = False,
     extend: Annotated[
-        bool, typer.Option("--extend", help="Add the cells beyond the ranges of the grid for which it has asked.")
+        bool, typer.Option("--extend", help="Allow the larger cells for which it has asked, and continue.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Train without confirmation.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

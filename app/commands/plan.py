@@ -21,7 +21,8 @@ def plan(
     fit: Annotated[
         str,
         typer.Argument(
-            metavar="FIT.json", help="File with the output of `isoplan fit --json`, or - for standard input."
+            metavar="FIT.json",
+            help="File with the output of `isoplan fit --json`. Use - to read it from standard input.",
         ),
     ],
     budget: Annotated[str | None, typer.Option(help=FIELDS["budget"].help)] = None,

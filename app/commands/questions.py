@@ -96,7 +96,8 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
 def _inputs(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
     """Yield the parameters that depend on the question: its fits, fields, curves and cells, and the group of a fit."""
     for one in question.needed:
-        yield parameter(one.name, Annotated[str, typer.Argument(metavar=one.file, help=one.help)])
+        text = f"{one.help} Use - to read a fit from standard input." if len(question.needed) == 1 else one.help
+        yield parameter(one.name, Annotated[str, typer.Argument(metavar=one.file, help=text)])
     yield from map(as_option, question.fields)
     for one in question.fits:
         yield from fit_inputs.table_options(one)

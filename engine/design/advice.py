@@ -29,8 +29,8 @@ TEST_LEVEL = 0.95
 BEYOND = 1
 """Number of simulated outcomes beyond each end of a range.
 
-The range from the second smallest to the second largest of 12 widths contains a further one with the probability
-9 / 13 = 69 %.
+With 12 simulated outcomes, the range extends from the second smallest to the second largest width. Another outcome is
+inside this range with a probability of 9 / 13 = 69 %.
 """
 COMPARED = 3
 """Number of sets per spend whose widths are simulated."""
@@ -114,7 +114,7 @@ class Advice:
 
     @property
     def pays(self) -> bool:
-        """Whether the cells may be worth their cost: the verdict is not "does not pay"."""
+        """Whether the cells may be worth their cost. This is true if the verdict is "pays" or "undecided"."""
         return self.narrowing.verdict != "does not pay"
 
     def narrowed(self, widths: Widths) -> Narrowing:
@@ -136,9 +136,9 @@ def advise(
     """Return the cells of ``candidates`` that narrow ``estimands`` most within ``spend``.
 
     ``whole`` is the cost of the target run, for the ladder of spends. ``hedge`` allows for a smooth deviation of the
-    runs from the law. If ``aims`` are given, the sets are chosen for them; the widths are those of the estimands. Equal
-    inputs give equal advice. Raises PlannerError if the fit cannot answer an estimand, if candidates are wrong, or if
-    no candidate is affordable.
+    runs from the law. If ``aims`` are given, the sets narrow the aims in place of the estimands. All widths are those
+    of the estimands. Equal inputs give equal advice. Raises PlannerError if the fit cannot answer an estimand, if
+    candidates are wrong, or if no candidate is affordable.
     """
     check_fit(fit)
     now = present_widths(fit, estimands)

@@ -1,4 +1,4 @@
-"""Widths of intervals, and the verdict whether a decrease of a width is worth its cells.
+"""Widths of intervals, and the verdict whether the cells that decrease a width are worth their cost.
 
 A decrease pays if it is at least ``PAYS`` and larger than the scatter of the simulated outcomes. The simulated outcomes
 are few, so the decrease has an error. If the limit is nearer than ``ERRORS`` standard errors, the verdict is
@@ -19,7 +19,7 @@ PAYS = 0.15
 ERRORS = 1.5
 """Number of standard errors of a decrease within which its verdict is not decided."""
 MEDIAN = 1.2533
-"""Standard error of a median divided by that of a mean, for a normal distribution."""
+"""Ratio of the standard error of a median to that of a mean, for normally distributed values."""
 
 Verdict = Literal["pays", "undecided", "does not pay"]
 VERDICTS: tuple[Verdict, ...] = ("pays", "undecided", "does not pay")

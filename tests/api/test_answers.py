@@ -304,3 +304,9 @@ def test_every_option_of_the_terminal_is_an_option_of_a_plan() -> None:
     assert ip.plan.__doc__ is not None
     assert options <= {*re.findall(r"\w+", ip.plan.__doc__)}
     assert inspect.signature(recipe).parameters["chunk"].default == CHUNK
+
+
+@pytest.mark.parametrize("ask", [ip.next_cells, ip.next_values, ip.smaller])
+def test_the_documentation_of_a_question_states_its_fit_and_nothing_of_the_terminal(ask: Any) -> None:
+    assert "fit : Fit" in ask.__doc__
+    assert "standard input" not in ask.__doc__

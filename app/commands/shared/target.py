@@ -1,4 +1,4 @@
-"""The loss that a command asks for: at a budget, or a target."""
+"""The options --budget and --target-loss of a command, of which a user gives one."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ FIELDS = ("spend", "max_cells")
 def unfitted_runs(runs: Runs, law: str, y: str) -> UnfittedRuns | None:
     """Return ``runs`` with the reason if they are too few for ``law`` over N and D, or if they hardly vary an axis.
 
-    The result is None if the runs determine the law, and if no further runs of this table would determine it.
+    The result is None if the runs determine the law. It is also None if more runs would not help, because the table has
+    no N, no D or no ``y``, or because the fit is impossible for another reason.
     """
     if not y or any(runs.lacks(axis) for axis in ("N", "D")) or not len(runs):
         return None
@@ -55,7 +56,7 @@ def link(table: TableInfo, runs: Runs, y: str) -> None:
 def show(db: Database, question: PlannerQuestion) -> bool:
     """Show the cells to train first, if the runs of the open table do not determine the law of ``question``.
 
-    The result is whether they do not.
+    Returns whether the cells are shown.
     """
     table, law = opened_table(db), question.fits[0].law
     if table is None or not law or question.cells is None:

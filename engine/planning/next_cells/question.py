@@ -48,7 +48,7 @@ QUESTION = PlannerQuestion(
     icon="add_chart",
     summary="Find the cells that narrow an answer most for their cost.",
     lead="I plan for",
-    fits=(FitInput("A table of runs, a fit of a surface over N and D, or - for a fit from standard input.",
+    fits=(FitInput("A fit of a surface over N and D, or a table of runs.",
                    file="TABLE|FIT.json", law="chinchilla"),),
     fields=(
         replace(BUDGET, help="Budget, such as 1e20, 3 ZFLOP or '500 EUR'. The loss at this budget is narrowed.",

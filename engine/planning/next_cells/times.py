@@ -1,4 +1,4 @@
-"""Training times and money of cells, and the time of a round in which several cells train side by side."""
+"""Training times and costs of cells, and the time of a round in which several cells train at the same time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cell_money(cells: Candidates, prices: Prices | None) -> Floats | None:
 def longest_chain(seconds: Sequence[float], side_by_side: int) -> float:
     """Return the time of cells that take ``seconds`` each, if at most ``side_by_side`` of them train at a time.
 
-    Each cell, the longest first, starts on the place that is free first.
+    The longest cell starts first. The next one starts as soon as fewer than ``side_by_side`` cells train.
     """
     chains = [0.0] * max(min(side_by_side, len(seconds)), 1)
     for one in sorted(seconds, reverse=True):

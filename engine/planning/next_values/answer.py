@@ -29,7 +29,7 @@ then known to be outside. With 84 % of them at one value, the 68 % interval has 
 LARGEST_SHARE = 0.95
 """Largest candidate of the default range if all runs are below 1."""
 NEAR = 1.01
-"""Ratio of two values at an end between which the slope of the curve is computed."""
+"""Factor between an end of the range and two values near it, from which the slope of the curve at this end follows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ def slope_estimands(fit: Fit, axis: str, low: float, high: float) -> tuple[Estim
 
 
 def _beside_edge(fit: Fit, axis: str, place: OptimumLocation, offered: Candidates, cells: int) -> Candidates:
-    """Return the candidates between the optimum and the end up to which the runs improve, without trained values.
+    """Return the untrained candidates between the optimum and the end of the sweep, if the runs improve up to this end.
 
     If the runs improve up to an end, an optimum inside follows only from the form of the law. Runs between the optimum
     and this end show it directly. If fewer than ``cells`` candidates are there, those nearest to the end are returned.

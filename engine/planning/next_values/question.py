@@ -30,7 +30,7 @@ QUESTION = PlannerQuestion(
     lead="Locate the best setting",
     fits=(
         FitInput(
-            "A fit with an optimum over one column (starvation, log-parabola), or - for standard input.",
+            "A fit with an optimum over one column (starvation, log-parabola).",
             laws=("starvation", "log-parabola"),
         ),
     ),

@@ -14,7 +14,7 @@ QUESTION = PlannerQuestion(
     icon="compress",
     summary="Find the model size with the least total cost at a given loss.",
     lead="Models that reach the loss of",
-    fits=(FitInput("A fit of a surface over N and D, or - for standard input."),),
+    fits=(FitInput("A fit of a surface over N and D."),),
     fields=(
         replace(
             BUDGET,

@@ -38,7 +38,7 @@ def test_it_asks_before_it_leaves_the_ranges_of_its_grid() -> None:
     assert (last.kind, last.reason) == ("stop", "ranges")
     assert last.sentence.startswith(without.sentence)
     assert "larger cells for" in last.sentence
-    assert last.sentence.endswith("May it leave the ranges of the grid?")
+    assert last.sentence.endswith("May the autopilot leave the ranges of the grid?")
     assert last.model_copy(update={"reason": without.reason, "ranges": {}, "sentence": without.sentence}) == without
     for axis, x in (("N", N), ("D", D)):
         low, high = last.ranges[axis]
@@ -80,6 +80,8 @@ def test_the_allowed_cells_are_added_to_the_grid_and_the_key_stays(tmp_path: Pat
     assert grid.listed[0]["width"] == 4
     assert open_work(tmp_path, one.key).cells.names == more.cells.names
     assert one.task(order(one)).beyond is not None
+    assert extend(one).cells.names == more.cells.names
+    assert extend(more).cells.names == more.cells.names  # no cell is beyond the grid and within the ranges any more
 
 
 def test_cells_that_nobody_asked_for_cannot_be_allowed(tmp_path: Path, run: Run) -> None:
