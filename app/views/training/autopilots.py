@@ -21,6 +21,7 @@ from isoplan.app.figures.style.theme import Drawing, Theme
 from isoplan.app.figures.training import narrowing
 from isoplan.app.figures.training.narrowing import Step
 from isoplan.app.sweep_costs import ON_PAGES, read_cap
+from isoplan.app.views.planning.asked import as_budget
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, sentences
 from isoplan.app.views.widgets.state import recall, remember, select_one
 from isoplan.engine.quantities import parse_flops
@@ -47,7 +48,7 @@ def start(root: Path, family: Family[Any], grid: Grid, cap: Cap, largest: float 
         )
     with row.cell():
         if question == BUDGET:
-            usual = f"{10 * largest:.1e}".replace("e+", "e") if largest else "1e15"
+            usual = as_budget(10 * largest) if largest else "1e15"
             value = st.text_input("Budget [FLOPs]", usual, key="pilot_budget", max_chars=100)
         else:
             value = st.text_input("Target loss", "0.5", key="pilot_target", max_chars=100)
