@@ -48,7 +48,7 @@ def test_the_grid_winners_of_five_budgets_agree_in_every_metric() -> None:
 def test_the_cells_of_one_budget_agree_as_the_paper_says() -> None:
     """Behavioural paper, Table 12: nine training runs at 10^18 FLOPs.
 
-    Section 7: the rank correlation of loss and ranking metrics is at least 0.94. Coverage agrees less with them.
+    Section 7: the rank correlation of loss and ranking metrics is at least 0.94. Coverage has lower rank correlations.
     """
     cells = {
         "loss": [2.948, 2.912, 2.886, 2.858, 2.823, 2.809, 2.782, 2.805, 2.847],

@@ -77,7 +77,7 @@ def test_points_that_are_not_positive_numbers_are_left_out_and_the_others_sorted
 
 
 def test_curves_of_a_group_do_not_predict_each_other() -> None:
-    """Without their group, cells of two groups are wrong by the factor between the groups."""
+    """Each group is predicted from the other group, so the errors show the factor 1.5 between the groups."""
     curves = [power(a, 0.4, end=end) for end in (1.0, 1.5) for a in (1, 2, 3, 4, 5, 6)]
     grouped = [curve_of(one.x, one.y, one.end, group=str(i // 6)) for i, one in enumerate(curves)]
     found = predict_end(power(7.0, 0.4).until(0.5), grouped, "matching")

@@ -49,7 +49,7 @@ def test_the_gain_is_the_decrease_of_the_logarithm_of_the_variance() -> None:
 
 
 def test_the_narrowing_of_a_cell_is_that_of_its_training_alone() -> None:
-    """The widths of the first of two estimands are compared in a loop over the cells."""
+    """The narrowing of the first of two estimands equals that of a loop that trains one cell at a time."""
     made, target = fitted(), loss_at()
     size = Estimand("N", "", lambda v: v["A"], target.at)
     cells = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.2 * BUDGET, 2)
@@ -95,7 +95,7 @@ def test_with_the_hedge_cells_near_the_answer_gain_more() -> None:
 
 
 def test_the_deviation_is_smooth_and_has_the_wanted_size() -> None:
-    """Without runs, its covariance is that of exp(-distance^2 / (2 REACH^2)) with twice the noise."""
+    """The covariance of the deviation from the law is (2 noise)^2 exp(-distance^2 / (2 REACH^2))."""
     made, target = fitted(), loss_at()
     cells = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.2 * BUDGET, 3)
     plain, hedged = (covariance(made, cells, [target], hedge) for hedge in (False, True))

@@ -1,4 +1,4 @@
-"""The move of an answer by the end of a running cell, and the cells that can be stopped."""
+"""How much the final loss of a running cell can change an answer, and which running cells can be stopped."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_a_map_describes_the_metric_itself_in_either_direction(direction: str, A
     assert f.predict({"loss": LOSS}) == pytest.approx(y, rel=1e-6)
     assert f.law.inverse is not None
     assert f.law.inverse(f.values, y) == pytest.approx(LOSS, rel=1e-6)
-    # A value beyond the limit C = 3 corresponds to no loss.
+    # The metric does not reach values beyond its limit C = 3 at any loss.
     assert np.isnan(f.law.inverse(f.values, np.array(3.0 - np.sign(A))))
 
 

@@ -37,7 +37,7 @@ sizes = st.one_of(st.integers(1, 2000).map(float), st.floats(-4, 13).map(lambda 
 @given(sizes, st.floats(0, 0.5), st.floats(0, 0.5), units)
 @example(953.0, 0.05, 0.001, "parameters")
 def test_a_shown_interval_holds_the_shown_value(value: float, below: float, above: float, unit: str) -> None:
-    """The displayed value lies between the displayed ends. Counts below 1000 are rounded like these ends."""
+    """The displayed value lies between the displayed ends: 953 is shown as 950 if its upper end is shown as 950."""
     q = Quantity(value, (value * (1 - below), value * (1 + above)), None, unit)
     low, middle, high = (read(number(q, x)) for x in (value * (1 - below), value, value * (1 + above)))
     assert low <= middle * (1 + 1e-12)

@@ -156,7 +156,7 @@ def test_a_start_ends_at_a_known_optimum_that_it_comes_close_to(warm: bool, comp
     theta, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, known)
     assert np.array_equal(theta, known.theta)
     assert np.array_equal(value, known.value)
-    # The objective in ``above`` is too high. The start reaches a lower objective, so it must continue to the optimum.
+    # The known objective in ``above`` is 1 % too high. A descent that falls below it must continue to the optimum.
     above = Known(optimum[0], optimum[1] * 1.01)
     _, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, above)
     assert value == pytest.approx(optimum[1], rel=1e-8)

@@ -1,4 +1,4 @@
-"""Slices: a law as a function of one axis. The other axis has its middle value, and each run keeps its residual."""
+"""Slices: a law along one axis, with the other axis at its middle value. Runs are drawn with their own residuals."""
 
 from __future__ import annotations
 

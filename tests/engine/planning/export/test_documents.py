@@ -58,7 +58,7 @@ CHEAP = amplitude.Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
 
 @dataclass(frozen=True)
 class Case:
-    """A document and its expected JSON body. After the script of the document has run, ``shown`` computes this body."""
+    """A document, its expected JSON body, and Python code ``shown`` that computes this body after the script."""
 
     document: Document
     shown: str

@@ -1,4 +1,4 @@
-"""A table of runs instead of a fit: its fit, and the cells to train first if the runs do not determine the law."""
+"""Next cells from a table of runs: the law is fitted first, or first cells are advised if it is not determined."""
 
 from __future__ import annotations
 

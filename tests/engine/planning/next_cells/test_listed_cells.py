@@ -1,4 +1,4 @@
-"""Next cells from a list: a table, a DataFrame, or the cells of a grid file, which the chosen cells are written to."""
+"""Next cells from a table, a DataFrame, or a grid file. Cells chosen from a grid are written to another grid file."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_terminal_python_and_script_choose_the_same_rows(law: Fit, file: Path, l
     assert [one["row"] for one in printed["next_cells"]] == list(answer.rows)
     for one in printed["next_cells"]:
         assert (one["N"], one["D"]) == (N[one["row"]], D[one["row"]])
-        assert one["C"] == pytest.approx(7 * one["N"] * one["D"])  # the column of the table, not the rule 6 N D
+        assert one["C"] == pytest.approx(7 * one["N"] * one["D"])  # C is the column of the table: 7 N D, not 6 N D
     assert "Row" in run(*asked).out
     spoken = subprocess.run(
         [sys.executable, "-c", answer.file.script], cwd=file.parent, capture_output=True, text=True, check=True

@@ -107,7 +107,7 @@ def test_the_present_width_of_a_target_is_that_of_its_plan(law: Fit) -> None:
 
 
 def test_larger_spends_may_train_larger_cells(law: Fit) -> None:
-    """The rungs above the typed spend do not depend on it, because their candidates are not limited by it."""
+    """A rung of 20 % of the budget has the same largest cell, whether the typed spend is 1 % or 20 % of the budget."""
     small, large = (next_cells(law, ASKED, TypedSpend(share=share)).advice for share in (0.01, 0.2))
     last = [next(rung for rung in x.ladder if rung.spend == pytest.approx(0.2e16)) for x in (small, large)]
     costs = [max(float(x.candidates.cost[c]) for c in rung.cells) for x, rung in zip((small, large), last, strict=True)]

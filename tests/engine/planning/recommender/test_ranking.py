@@ -30,7 +30,7 @@ def test_costs_of_own_sweeps_are_ranked_before_costs_in_samples_and_unknown_cost
     own = built(tmp_path, mixed_csv(noise=2e-3), *BOTH).evidence
     recipe = recommend(with_fallback(own, PAPERS), 1e18, "recall@10", GIVEN).recipe
     costs = rank_costs(recipe)
-    # The truth: 0.003 ln(4)^2 for a quarter of K and four times K, 0.004 ln(2)^2 for half of N and twice N.
+    # True cost: 0.003 ln(4)^2 at a quarter or at four times the best K, 0.004 ln(2)^2 at half or at twice the best N.
     assert [cost.setting for cost in costs] == ["K", "K", "N", "N", "B", "s", "lr"]
     for cost in costs[:2]:
         assert cost.amount.value == pytest.approx(0.003 * math.log(4) ** 2, rel=0.2)
@@ -100,7 +100,7 @@ def test_costs_of_k_are_compared_with_the_k_that_memory_allows(tmp_path: Path) -
     assert (recipe.binds, best) == ("memory", recipe.cap)
     assert best < 0.8 * K_STAR
     (cost,) = [cost for cost in rank_costs(recipe) if cost.setting == "K"]
-    # The truth: 0.003 ln(K / K_STAR)^2 at a quarter of the recommended K, less the same at the recommended K.
+    # True cost: 0.003 ln(K / K_STAR)^2 at a quarter of the recommended K, minus its value at the recommended K.
     lost = [0.003 * math.log(K / K_STAR) ** 2 for K in (cost.x or math.nan, best)]
     assert cost.amount.value == pytest.approx(lost[0] - lost[1], rel=0.1)
     assert (round(cost.factor or 0, 2), cost.amount.ci68 is not None) == (0.25, True)

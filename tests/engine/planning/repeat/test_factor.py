@@ -1,6 +1,6 @@
 """The factor kappa from training curves, and answers from simulated tables with known truth.
 
-kappa is a ratio of two computes that give the same loss: repeated training, divided by the best single pass.
+kappa is the compute of repeated training, divided by the compute of the best single pass to the same loss.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def test_what_lies_beyond_the_runs_is_marked(epoch: Fit) -> None:
 
 
 def test_the_chart_shows_the_sizes_that_need_less_compute_than_the_limits_allow(epoch: Fit) -> None:
-    """If a limit excludes the best size, larger models need less compute, and the axis extends below them."""
+    """If a limit excludes the best size, models above the limit have a negative overhead. The y axis includes them."""
     axis = chart_overhead(same_loss(epoch, Question("target", 2.6))).y
     assert (axis.low, axis.high) == (-0.08, 2.0)
     curve = same_loss(epoch, Question("target", 2.6, Limits(parameters=3e8)))
