@@ -81,7 +81,7 @@ def _no_runs(fit: Fit) -> str:
     if fit.objective is None:
         return f"the published fit of {law} contains no runs; fit your own runs"
     if fit.data.group:
-        return f"the fit of {law} shares parameters with other groups; fit its group alone"
+        return f"the fit of {law} shares parameters with the fits of other groups; fit this group alone"
     if fit.law.estimator != "surface":
         return f"law {law} cannot be fitted jointly with another law; use chinchilla"
     if fit.n > MOST_RUNS:
@@ -217,7 +217,7 @@ def _reading(j: Joint, fits: tuple[Fit, Fit]) -> Resampling:
 def _draw(
     j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitSpec, ...], method: Method, which: slice
 ) -> Floats:
-    """Return the parameter vectors (r, Q) of the joint resamples with the numbers ``which``.
+    """Return the parameter vectors (r, Q) of the joint resamples that the slice ``which`` selects.
 
     With the method "residual", a resample draws noise around the joint fit. With other methods, it draws runs from each
     table.

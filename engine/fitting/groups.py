@@ -52,7 +52,10 @@ class GroupedFit:
 
     @property
     def chi2(self) -> tuple[float, int] | None:
-        """Chi squared and its degrees of freedom; None without errors, or if the objective is no sum of squares."""
+        """Chi squared and its degrees of freedom.
+
+        None if the runs have no errors or if the objective is not a sum of squares.
+        """
         return chi2(self.spec, self.objective, self.n, self.parameters)
 
     @property

@@ -21,7 +21,7 @@ LEVELS = 3
 SWEPT = 4
 """A law with an optimum over a column is possible only if the column has at least this number of distinct values."""
 GRID = 30
-"""Maximum number of sizes, and of amounts of data. If one of these numbers is larger, a reason states neither."""
+"""A reason states the number of sizes and the number of amounts of data only if neither exceeds this number."""
 REPEATED = 2.0
 """Smallest number of epochs at which samples count as repeated."""
 SURFACE_RUNS, REPEATED_RUNS = 6, 10

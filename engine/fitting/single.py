@@ -237,8 +237,8 @@ def _check_bounds(s: Sample, theta: Floats) -> None:
         p = s.law.param(name)
         if name in s.free and name not in floors(s.law) and not p.low <= value <= p.high:
             raise PlannerError(
-                f"{name}: the fit gives {value:.3g} for the {p.meaning}, which lies between {p.low:g} and {p.high:g}. "
-                "Add budgets, or sizes on both sides of each minimum, or fit the law 'chinchilla'."
+                f"{name}: the fit gives {value:.3g} for the {p.meaning}, which must be between {p.low:g} and "
+                f"{p.high:g}. Add budgets, or sizes on both sides of each minimum, or fit the law 'chinchilla'."
             )
 
 

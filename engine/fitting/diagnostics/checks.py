@@ -123,7 +123,7 @@ def _collinear(s: Sample) -> Iterator[FitWarning]:
                     "collinear",
                     f"{one} and {other} move together (log correlation {correlation:.4f}, {other} roughly "
                     f"proportional to {one}^{slope:.2f}): the runs do not separate their effects. "
-                    f"Add runs where {one} changes at the same {other}.",
+                    f"Add runs with different {one} at the same {other}.",
                 )
 
 
@@ -174,7 +174,7 @@ def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
         "floor-objectives",
         f"The objective {s.spec.objective} gives {curve.name} = {floor:.4g}, least squares {curve.upper(0.5):.4g} "
         f"(95 %: {curve.upper(EXCLUDED):.4g} to {curve.upper(1 - EXCLUDED):.4g}). These methods weight runs far "
-        "from the law differently. No probability of reaching a target is stated. "
+        "from the law differently. Therefore, no probability of reaching a target is stated. "
         "Check the runs with the largest residuals.",
     )
 
@@ -195,7 +195,11 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
         amplitude, exponent = term.params()
         p, x = s.law.param(exponent), s.columns[term.axis]
         if values[amplitude] == 0 and amplitude not in s.spec.fixed:
-            todo = "fit without it" if s.law.optimum else f"add runs with smaller {term.axis} or fit without it"
+            todo = (
+                "fit a law without this term"
+                if s.law.optimum
+                else f"add runs with smaller {term.axis} or fit a law without this term"
+            )
             yield FitWarning(
                 "collapsed",
                 f"The term {term.text()} is zero ({amplitude} = 0): these runs show no such effect of {term.axis}, "

@@ -26,7 +26,7 @@ from isoplan.engine.mixtures import Question, ask, condition, option, pooled, qu
 from isoplan.engine.schema import Category, Runs
 
 FEWEST_RUNS = 5
-"""Minimum number of runs with a value of a column. Values with fewer runs are not compared."""
+"""Minimum number of runs with the same value of a column. Values with fewer runs are not compared."""
 MOST_GROUPS = 8
 LEVEL = 1e-3
 """Largest p-value at which residuals count as different, after Bonferroni's correction for the number of columns."""

@@ -3,7 +3,7 @@
 A point is on the envelope if all other points of smaller or equal compute have a larger loss (Hoffmann et al. 2022,
 arXiv:2203.15556, sec. 3.1). If runs have whole curves, the power laws do not use the points of the envelope's first and
 last model size. At these ends, the sweep limits the best trained size, so this size differs from the optimal size N*.
-With the ends, the exponent of N* would be smaller by a tenth.
+If these ends were used, the exponent of N* would be too small.
 
 The envelope has a selection bias: at each compute, it selects the curve with the most favourable noise. For a model
 size with favourable noise, the range of compute on the envelope is too long, and N* therefore increases too slowly.

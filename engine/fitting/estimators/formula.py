@@ -41,7 +41,10 @@ In a narrow valley, several descents are needed.
 MEMORY = 1_000_000
 """Maximum number of weights (resamples x runs) in a block."""
 AT_ONCE = 250
-"""Maximum number of resamples in a block. A smaller block takes almost the same time, because of a few slow starts."""
+"""Maximum number of resamples in a block. A smaller block takes almost the same time.
+
+The slowest starts of a block determine its time, and even a small block contains a few of them.
+"""
 FLAT = 1e-9
 """A direction is unconstrained if (its curvature) / (curvature along single parameters) is below this number."""
 

@@ -1,13 +1,14 @@
 """Solver for several groups of runs that share some parameters. Each group has its own law.
 
 The objective is the sum over the groups. The parameters of all groups are entries of one joint vector. The gradient and
-the Hessian of each group are added at the entries of its parameters. The solver defines an amplitude at the centre of a
-coordinate. Groups of the same law have the same centres, so a shared amplitude is one number. Groups of different laws
-share only their floor, which has no coordinate.
+the Hessian of each group are added at the entries of its parameters. In the solver, the amplitude of a term is the
+value of the term at the mean coordinate of the runs. In a fit of one law, this mean is over the runs of all groups, so
+a shared amplitude has the same meaning in all groups. Groups of different laws share only their floor, which has no
+coordinate.
 
 The candidates for the shared parameters are the values at the separate optimum of each group, and the median of these
-values. A start combines a candidate with the best other parameters of each group. Each start first minimises a sequence
-of softer loss functions, as a fit without groups does.
+values. A start combines a candidate with the best values of the other parameters of each group. Each start first
+minimises a sequence of softer loss functions, as a fit without groups does.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def joint_refits(
 
     ``draw(start, stop)`` returns how often each run is drawn in the resamples ``start`` to ``stop``: (stop - start, n).
     A refit has two starts. The first start is the best fit. The second start combines the shared parameters of the best
-    fit with the best other parameters of each group in the resample.
+    fit with the values of the other parameters that are best for each group in the resample.
     """
     kernels.compiled(j.n * total)  # load the kernels here: each group alone may be too small to load them
     near = []

@@ -104,7 +104,7 @@ def floor_term(s: Sample, p: Problem) -> int | None:
 def _draw(
     s: Sample, p: Problem, best: Optimum, method: Method, member: Ints, which: slice, progress: Progress | None
 ) -> Floats:
-    """Return the internal parameters (r, q) of the resamples with the numbers ``which``."""
+    """Return the internal parameters (r, q) of the resamples that the slice ``which`` selects."""
     seed, first, total = s.spec.seed, which.start, which.stop - which.start
     if method == "profile":
         if p.penalty:

@@ -7,10 +7,11 @@ deviation sigma of this noise, with n - p degrees of freedom for n runs and p pa
 parameter then contains its values with D <= t^2 (the F test), where t is a quantile of Student's t distribution.
 
 A draw is a vector of Student's t numbers, one for each parameter. The numbers for the exponents define a direction and
-a length R. The exponents move in this direction until D = R^2. D is the profile deviance: the deviance with the best
-amplitudes for these exponents. The law is linear in the amplitudes. The remaining numbers scatter the amplitudes around
-their best values. For a law with one exponent, the percentiles equal the profile interval to the last digit. For every
-law, the draws follow the curved valley of the likelihood. For a linear law, the intervals are Student's t intervals.
+a length R. The exponents move in this direction until the profile deviance equals R^2. The profile deviance is D with
+the best amplitudes for these exponents. The law is linear in the amplitudes. The remaining numbers scatter the
+amplitudes around their best values. For a law with one exponent, the percentiles equal the profile interval to the last
+digit. For every law, the draws follow the curved valley of the likelihood. For a linear law, the intervals are
+Student's t intervals.
 """
 
 from __future__ import annotations

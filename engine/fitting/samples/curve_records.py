@@ -39,7 +39,7 @@ class Records:
         return self._mapped(lambda x: x[:, kept] if x.ndim == 2 else x, self.C[kept])
 
     def take(self, rows: slice) -> Records:
-        """Return the envelopes with the numbers ``rows``."""
+        """Return the envelopes of the resamples ``rows``."""
         return self._mapped(lambda x: x[rows], self.C)
 
     def _mapped(self, change: Callable[[NDArray[Any]], NDArray[Any]], C: Floats) -> Records:

@@ -137,7 +137,8 @@ def precision(spec: FitSpec, runs: Runs) -> Floats:
     bad = np.flatnonzero(sigma == 0)
     if bad.size:
         raise PlannerError(
-            f"{column(runs, spec.y)} is 0 in {row(runs, int(bad[0]))}, which has no relative error: leave the run out."
+            f"{column(runs, spec.y)} is 0 in {row(runs, int(bad[0]))}, and zero has no relative error: "
+            "leave the run out."
         )
     return 1 / sigma if spec.objective in ("lad", "asymmetric") else 1 / sigma**2
 
@@ -319,7 +320,7 @@ def _apart(s: Sample, one: str, other: str) -> None:
     if abs(correlation) > PROPORTIONAL and len(both & set(s.unaided)) > 2:
         raise UndeterminedLawError(
             f"{one} and {other} move together in all {len(s)} runs ({other} proportional to {one}^{slope:.3g}), "
-            f"so their effects cannot be told apart: add runs where {one} changes at the same {other}, "
+            f"so the runs do not separate their effects: add runs with different {one} at the same {other}, "
             f"or fit one axis with the law power."
         )
 

@@ -71,8 +71,8 @@ def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWa
     higher, share = ((x / optimum.value if optimum.value > 0 else 0.0) for x in (value - optimum.value, margin))
     count = "A second optimum fits" if len(apart) == 1 else f"{len(apart)} other optima fit"
     text = (
-        f"{count} the runs as well. At {shown} the objective is only {higher:.1e} (relative) higher; noise explains "
-        f"{share:.1%}. Use the intervals, not the values. Add runs where the curves differ."
+        f"{count} the runs as well. At {shown} the objective is only {higher:.1e} (relative) higher; noise "
+        f"explains a difference of {share:.1%}. Use the intervals, not the values. Add runs where the curves differ."
     )
     return (FitWarning("second-optimum", text),)
 
@@ -173,9 +173,9 @@ def _sentence(
             f"determine {changed[0]}, {where}, fix it, or give it a prior."
         )
     return (
-        f"{and_list(changed)} move together: one standard error in that direction changes {and_list(moves)}{further}, "
-        f"so the runs determine only their combination. To determine each, {where}, fix one of them, or give one of "
-        "them a prior."
+        f"{and_list(changed)} move together: one standard error in this common direction changes {and_list(moves)}"
+        f"{further}, so the runs determine only a combination of them. To determine each, {where}, fix one of them, or "
+        "give one of them a prior."
     )
 
 

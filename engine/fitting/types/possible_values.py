@@ -65,10 +65,10 @@ def sample_unit(fit: Fit) -> str:
 
 
 def levelled(fit: Fit) -> Fit:
-    """Return the fit of a metric map with the interval of its level C clipped to the possible values of the metric.
+    """Return the fit of a metric map with the interval of its level (parameter C) clipped to the possible range.
 
-    For example, a rejection is at least 1. If the best-fit level is not a possible value, the interval is not changed
-    and a warning is added to the fit.
+    The range is that of the metric. For example, a rejection is at least 1. If the best-fit level is not a possible
+    value, the interval is not changed and a warning is added to the fit.
     """
     name = fit.law.level
     if not name or name in fit.spec.fixed:
@@ -87,5 +87,5 @@ def _beyond(fit: Fit, name: str, level: float, within: Interval) -> FitWarning:
     return FitWarning(
         "level",
         f"The level {name} = {level:.3g} of the map is not a possible value of {fit.spec.y} ({ends}): the runs do not "
-        f"determine it. Use the map within the range of the runs only, or fix {name}, for example at {end:g}.",
+        f"determine it. Use the map only within the range of the runs, or fix {name}, for example at {end:g}.",
     )

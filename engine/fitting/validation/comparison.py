@@ -155,7 +155,7 @@ class Comparison:
             return f"No law could be ranked. {self.note or (self.ranked[0].note if self.ranked else '')}".strip()
         preferred = min(self.ranked, key=lambda one: _order_by(one.aic))
         if self.validation is None:
-            return f"{best.title} has the best AIC. No law was tested on runs left out."
+            return f"{best.title} has the best AIC. No law was tested on excluded runs."
         second = self.ranked[1] if len(self.ranked) > 1 and self.ranks[1] else None
         then = f", {second.title} by {second.error:.2%}" if second else ""
         parts = [f"{best.title} predicts the largest runs best: off by {best.error:.2%}{then}."]

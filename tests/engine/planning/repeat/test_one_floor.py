@@ -323,7 +323,7 @@ def test_groups_that_share_parameters_contain_no_runs() -> None:
     found = fit_groups(FitSpec(law="repetition", axis="D", share=("beta_rep",), bootstrap=0, objective="ols-log"), runs)
     one, _ = tables(0, (0.3, 0.3), (0.01, 0.01))
     assert found.fits["0"].runs is None
-    assert "shares parameters with other groups; fit its group alone" in why(one, found.fits["0"])
+    assert "shares parameters with the fits of other groups; fit this group alone" in why(one, found.fits["0"])
 
 
 def test_a_card_contains_the_runs_and_refuses_broken_ones() -> None:
