@@ -45,8 +45,8 @@ def cells_of_grid(
 ) -> FamilyCells:
     """Return the cells of ``grid`` that are not in the queue.
 
-    ``known`` are the names of the cells in the queue. ``rule`` gives the compute of a cell if the family does not know
-    it. Raises PlannerError if N, D or C of a cell is unknown before its training, or if no cell is left.
+    ``known`` are the names of the cells in the queue. ``rule`` gives the compute of a cell if the family does not give
+    it. Raises PlannerError if N or D of a cell is known only after its training, or if all cells are in the queue.
     """
     every = cells(grid, family)
     made = [cell for cell in every if cell_name(family, cell) not in known]

@@ -194,7 +194,7 @@ class Watch:
 
 
 Tending = contextlib.AbstractContextManager[Callable[[], None]]
-"""A context whose function the service calls at each look."""
+"""Context manager that yields a function. The service calls this function before each read of the folder of cells."""
 
 
 @contextlib.contextmanager

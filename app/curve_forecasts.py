@@ -26,8 +26,9 @@ MOST_FINISHED = 60
 def forecast_ends(queue: Queue, family: Family[Any], records: Iterable[Record]) -> dict[str, End]:
     """Return the predicted final loss of the running cells of ``records``, cells of ``family``, by name.
 
-    A cell is compared with the finished cells whose texts and switches, such as the schedule, are equal. Numbers, such
-    as the width, may differ. Cells whose final loss cannot be predicted are left out.
+    A running cell is compared with the finished cells that have the same values in all fields that are not numbers,
+    such as the schedule. Fields that are numbers, such as the width, may differ. Cells whose final loss cannot be
+    predicted are left out.
     """
     known, found = [record for record in records if record.family == family.name], dict[str, End]()
     running = [record for record in known if record.state == "running" and record.begun]
@@ -43,7 +44,7 @@ def forecast_ends(queue: Queue, family: Family[Any], records: Iterable[Record]) 
 
 
 def kind_of_cell(record: Record) -> tuple[tuple[str, object], ...]:
-    """Return the fields of a cell that are texts or switches. Cells of one kind have curves of one schedule."""
+    """Return the fields of a cell that are not numbers. Cells with the same values in these fields are of one kind."""
     return tuple(sorted((name, x) for name, x in record.cell.items() if isinstance(x, str | bool)))
 
 
@@ -64,7 +65,7 @@ def _finished_curves(
 
 
 def _group(family: Family[Any], record: Record) -> str:
-    """Return the number of samples of a cell as text; "" if it is not known before the training."""
+    """Return the group of a cell's curve: its number of training samples as text, or "" if this number is unknown."""
     try:
         samples = family.sizes(read_cell(family, record.cell)).passed
     except PlannerError:
@@ -79,7 +80,10 @@ def _ended(folder: Path, number: int, created: str, loss: str, rate: float | Non
 
 
 def _curve(folder: Path, number: int, loss: str, rate: float | None = None, end: float = math.nan) -> TrainingCurve:
-    """Return the curve of a cell over the fraction of its steps. Points without a known last step are left out."""
+    """Return the loss of a cell against the completed fraction of its steps.
+
+    A point is left out if the total number of steps was unknown.
+    """
     points = [
         (point.step / point.total, point.values[loss])
         for point in of_one_rate(read_curve(folder, number), rate)

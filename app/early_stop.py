@@ -25,9 +25,10 @@ from isoplan.trainers.cell import Family
 
 @dataclass(frozen=True)
 class Stop:
-    """A cell to stop: its ``name``, its predicted final loss, and the ``move`` of the answer that it could cause.
+    """A cell to stop: its ``name`` and its predicted final loss ``end``.
 
-    ``move`` is a fraction of half the width of the present 68 % interval.
+    ``move`` is the largest change of the answer that the final loss could cause, as a fraction of half the width of the
+    present 68 % interval of the answer.
     """
 
     name: str
@@ -99,5 +100,5 @@ def describe_stop(stop: Stop) -> str:
     end = f"{stop.end.loss:.4g} ({stop.end.low:.4g} to {stop.end.high:.4g})"
     return (
         f"its predicted final loss {end} would move the answer by at most {100 * stop.move:.2g} % of the half width of "
-        "its 68 % interval."
+        "the answer's 68 % interval."
     )

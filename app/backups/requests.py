@@ -37,7 +37,7 @@ STILL = 60.0
 ASKED = 3
 """Maximum number of requests that one command writes.
 
-The app removes a request without an answer if the app stops or if the disk is full. The command then writes another
+The app removes a request without answering it if the app stops or if the disk is full. The command then writes another
 request.
 """
 _ID = re.compile(r"[0-9a-f]{16}")

@@ -34,14 +34,25 @@ def autopilot(
             "autopilot of the workspace.",
         ),
     ],
-    budget: Annotated[str, typer.Option(help="Budget, such as 1e20 or 3 ZFLOP. The loss at it is narrowed.")] = "",
+    budget: Annotated[
+        str,
+        typer.Option(help="Budget, such as 1e20 or 3 ZFLOP. The cells narrow the interval of the loss at this budget."),
+    ] = "",
     target_loss: Annotated[
-        str, typer.Option(help="Target loss, instead of a budget. The compute for this loss is narrowed.")
+        str,
+        typer.Option(
+            help="Target loss, instead of a budget. The cells narrow the interval of the compute for this loss."
+        ),
     ] = "",
     until: Annotated[
-        str, typer.Option(help="Half width of the 68 % interval of the answer that is small enough; by default 5 %.")
+        str,
+        typer.Option(
+            help="Train until the half width of the 68 % interval of the answer is at most this; by default 5 %."
+        ),
     ] = "",
-    cap: Annotated[str, typer.Option(help="Maximum cost or device time of all its cells, 50 EUR or 20 h.")] = "",
+    cap: Annotated[
+        str, typer.Option(help="Maximum cost or device time of all cells together, such as 50 EUR or 20 h.")
+    ] = "",
     hour_price: Annotated[str, typer.Option(help="Price of one device hour (a GPU or one core).")] = "",
     law: Annotated[str, typer.Option(help="Law over N and D; by default chinchilla.")] = "",
     max_cells: Annotated[int | None, typer.Option(min=1, help="Maximum number of cells per round; at first 4.")] = None,
@@ -49,7 +60,7 @@ def autopilot(
         str,
         typer.Option(
             help="Stop running cells that would move the answer by less than this share of its interval, such as 5 %. "
-            "The word no ends this; by default no cell is stopped."
+            "By default, no cell is stopped. --stop-early no switches this off again."
         ),
     ] = "",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the fits; by default 0.")] = None,
@@ -57,10 +68,14 @@ def autopilot(
         Path | None, typer.Option(file_okay=False, help="Folder of the workspace; by default one in your data folder.")
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="Print the decisions so far and train nothing.")] = False,
-    pause: Annotated[bool, typer.Option("--pause", help="Train the cells of this round and start no other.")] = False,
-    stop: Annotated[bool, typer.Option("--stop", help="Cancel its open cells and stop.")] = False,
+    pause: Annotated[
+        bool, typer.Option("--pause", help="Finish the cells of this round, but start no new round.")
+    ] = False,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="Cancel the unfinished cells of the autopilot and stop it.")
+    ] = False,
     extend: Annotated[
-        bool, typer.Option("--extend", help="Allow the larger cells for which it has asked, and continue.")
+        bool, typer.Option("--extend", help="Allow the larger cells that the autopilot has asked for, and continue.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Train without confirmation.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -112,12 +127,17 @@ def autopilot(
 
 
 def _open(root: Path, grid: Path, question: tuple[str, str, str], law: str, seed: int | None) -> Work:
-    """Return the autopilot of a key, or of a grid with its question: budget, target loss, and until."""
+    """Return the autopilot with the key ``grid``, or the autopilot for the grid file ``grid`` and the ``question``.
+
+    ``question`` contains the texts of --budget, --target-loss and --until.
+    """
     from isoplan.app.autopilot.work import find_key, new_work, open_work
 
     if not grid.exists() and (key := find_key(root, str(grid))):
         if any(question) or law or seed is not None:
-            raise PlannerError(f"Autopilot {key[:8]} has its question, law and seed: leave out these options.")
+            raise PlannerError(
+                f"Autopilot {key[:8]} already has a question, a law and a seed: leave out these options."
+            )
         return open_work(root, key)
     asked = open_grid(grid, root)
     budget, target = read_question(*question[:2])

@@ -60,7 +60,7 @@ def backup(
 
 def restore(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The archive that `isoplan backup` wrote, - for standard input.")
+        Path, typer.Argument(metavar="FILE", help="Archive that `isoplan backup` wrote; use - for standard input.")
     ],
     workspace: Annotated[
         Path | None,

@@ -120,7 +120,7 @@ def _inputs(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
 def _read_curves(file: Path, roles: list[str] | None, behind: Behind, rule: ComputeRule) -> Curves:
     """Return the training curves in ``file`` for the runs of --runs; ``rule`` gives the compute C of each run."""
     if behind.table is None:
-        raise PlannerError("--curves needs the run table that names the same runs: add --runs.")
+        raise PlannerError("--curves needs the table of the runs of these curves: add --runs.")
     table = reading.read_table(
         behind.table, reading.read_map(list(behind.roles)), ("", ""), "", rule,
         repeats="all", convert=None, sheet=None, inner=None, offered=(OVERFITS,),

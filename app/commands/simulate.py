@@ -17,7 +17,9 @@ def simulate(
     what: Annotated[Literal["jets", "amplitudes"], typer.Argument(help="Kind of events to simulate.")],
     n: Annotated[
         int,
-        typer.Option("--n", min=1, max=10**9, help="Number of events, or of jets, equally divided over the classes."),
+        typer.Option(
+            "--n", min=1, max=10**9, help="Number of events or jets. Jets are divided equally over the classes."
+        ),
     ],
     out: Annotated[
         Path,
@@ -28,9 +30,9 @@ def simulate(
     ],
     seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same events.")] = 0,
     classes: Annotated[
-        str, typer.Option(metavar="NAME,...", help="Jets: classes, as QCD,Hbb; by default all ten.")
+        str, typer.Option(metavar="NAME,...", help="Jets: classes, such as QCD,Hbb; by default all ten.")
     ] = "",
-    process: Annotated[str, typer.Option(metavar="NAME", help="Amplitudes: the process, as Zgg or ttH.")] = "",
+    process: Annotated[str, typer.Option(metavar="NAME", help="Amplitudes: the process, such as Zgg or ttH.")] = "",
     sqrt_s: Annotated[
         float | None,
         typer.Option(
@@ -99,9 +101,13 @@ def _amplitudes(process: str, n: int, out: Path, seed: int, sqrt_s: float | None
         raise typer.Exit(INTERRUPTED) from None
     write_events(out, sample.events)
     seconds, size = time.monotonic() - began, out.stat().st_size
-    heavy = f"{sample.overweights:,} of weights up to {sample.largest:.2f}" if sample.overweights else "all of weight 1"
+    heavy = (
+        f"{sample.overweights:,} of them with weights above 1 (up to {sample.largest:.2f})"
+        if sample.overweights
+        else "all with weight 1"
+    )
     say(
         f"{out}: {n:,} events of {process}, {heavy}, {size / 1e6:.1f} MB, in {seconds:.0f} s. "
-        f"{sample.efficiency:.2%} of {sample.passed:,} points were accepted. Points above the cap have "
-        f"{sample.above:.2%} of the cross section, {sample.sigma:.4g} +- {sample.error:.2g} pb."
+        f"{sample.efficiency:.2%} of {sample.passed:,} points were accepted. Points with weights above the cap "
+        f"contribute {sample.above:.2%} of the cross section, which is {sample.sigma:.4g} +- {sample.error:.2g} pb."
     )

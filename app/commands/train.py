@@ -35,7 +35,7 @@ def train(
         Path,
         typer.Argument(
             metavar="GRID.toml",
-            help="Grid file with a family and the values or ranges of its fields, - for standard input; or the name of "
+            help="Grid file with a family and the values or ranges of its fields; - for standard input; or the name of "
             "a preset, such as behavior/share-sweep.",
         ),
     ],
@@ -53,13 +53,14 @@ def train(
         int | None, typer.Option(min=0, help="Seed of every cell, instead of the seeds in the file.")
     ] = None,
     cap: Annotated[
-        str, typer.Option(help="Maximum cost or device time, 50 EUR or 20 h; the cells wait when it is reached.")
+        str,
+        typer.Option(help="Maximum cost or device time, such as 50 EUR or 20 h; the cells wait when it is reached."),
     ] = "",
     hour_price: Annotated[str, typer.Option(help="Price of one device hour (a GPU or one core).")] = "",
     scheduler: Annotated[
         str,
         typer.Option(
-            help="Where cells run: local, or a Dask scheduler as tls://host:8786; by default the setting in "
+            help="Where cells run: local, or a Dask scheduler such as tls://host:8786; by default the setting in "
             "cluster.toml."
         ),
     ] = "",
@@ -73,8 +74,10 @@ def train(
             "--budget or --target-loss."
         ),
     ] = "",
-    budget: Annotated[str, typer.Option(help="Budget of the answer for --stop-early: the loss at it.")] = "",
-    target_loss: Annotated[str, typer.Option(help="Target loss of the answer for --stop-early.")] = "",
+    budget: Annotated[str, typer.Option(help="For --stop-early: the answer is the loss at this budget.")] = "",
+    target_loss: Annotated[
+        str, typer.Option(help="For --stop-early: the answer is the compute for this target loss.")
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate time and cost of the grid.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Queue the cells without confirmation.")] = False,
     wait: Annotated[bool, typer.Option(help="Show progress until the cells have ended.")] = True,
@@ -119,13 +122,15 @@ def train(
 def _watch(
     root: Path, grid: Grid, family: Family[Any], share: str, budget: str, target_loss: str, wait: bool
 ) -> Callable[[], list[str]]:
-    """Return the function that stops cells early. Without a share, it does nothing.
+    """Return the function that stops cells early. If ``share`` is empty, the function stops no cell.
 
     Raises PlannerError if options are incompatible, or if the cells of ``grid`` cannot answer the question.
     """
     if not share:
         if budget or target_loss:
-            raise PlannerError("`--budget` and `--target-loss` require `--stop-early`. Add it, such as 5 %.")
+            raise PlannerError(
+                "`--budget` and `--target-loss` require `--stop-early`. Add it, for example `--stop-early 5%`."
+            )
         return list
     if not wait:
         raise PlannerError("`--stop-early` works only while the command waits. Leave out `--no-wait`.")

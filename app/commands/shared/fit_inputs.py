@@ -1,4 +1,4 @@
-"""Input of a question that is a fit in a JSON file, or a table of runs to which the command fits a law."""
+"""A fit as input of a question: a JSON file with the fit, or a table of runs to which the command fits a law."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def table_options(one: FitInput) -> Iterator[inspect.Parameter]:
 
 
 def read_input(one: FitInput, name: str, group: str, texts: Mapping[str, Any]) -> Fit | UnfittedRuns:
-    """Return the fit in the file ``name``, or the fit to the runs of this table; the runs if they are too few for it.
+    """Return the fit that the file ``name`` contains, or a fit to the runs if the file is a table of runs.
 
-    ``texts`` are the options of ``table_options``. Raises PlannerError if the file cannot be read, if the law cannot be
-    fitted for any other reason, or if options do not suit the kind of the file.
+    If the table has too few runs for a fit, the runs are returned. ``texts`` are the options of ``table_options``.
+    Raises PlannerError if the file cannot be read, if the law cannot be fitted for any other reason, or if options do
+    not suit the kind of the file.
     """
     if not one.law or Path(name).suffix.lower() not in TABLES:
         if given := [SHOWN.get(option, f"--{option}") for option in OPTIONS if one.law and texts[option]]:

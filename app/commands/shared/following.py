@@ -51,8 +51,8 @@ def run_sweep(
 ) -> None:
     """Start a runner if none is active. If ``wait`` is true, print progress until the cells of ``sweep`` have ended.
 
-    ``watch`` is called with each progress line and returns sentences to print. The finished cells are then stored as
-    rows of a run table. After Ctrl+C the command ends and the cells continue.
+    ``watch`` is called before each progress line and returns sentences to print. When the cells have ended, they are
+    stored as rows of a run table. After Ctrl+C the command ends and the cells continue.
     """
     options = [*(["--scheduler", scheduler] if scheduler else []), *(["--insecure"] if insecure else [])]
     try:

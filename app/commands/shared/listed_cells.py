@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isoplan.engine.design.candidates import Candidates
 
 CANDIDATES, ROLES, GRID, WORKSPACE, OUT = "candidates", "map_candidates", "grid_file", "workspace", "out"
-"""Names of the parameters. The name of ``--grid`` differs from that of the price ``grid`` of other questions."""
+"""Names of the parameters. That of ``--grid`` is ``grid_file``, because other questions have a price named ``grid``."""
 Columns = Annotated[list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of --candidates.")]
 GridFile = Annotated[
     Path | None,
@@ -55,7 +55,9 @@ class ListedCells:
         if self.out is None or self.of_family is None:
             return
         if not rows:
-            raise PlannerError(f"{self.out} is not written, because this spend does not pay. Change the spend.")
+            raise PlannerError(
+                f"{self.out} is not written, because no cells are recommended for this spend. Change the spend."
+            )
         try:
             self.out.write_text(write_grid(self.of_family.chosen(rows)), encoding="utf-8")
         except OSError as error:

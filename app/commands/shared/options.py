@@ -170,7 +170,9 @@ PlannedGroup = Annotated[str, typer.Option("--group", help="Group to plan for, i
 Form = Annotated[
     Format, typer.Option("--format", help="Format of the answer; python prints a script that computes it again.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object. `isoplan plan` reads the object of `isoplan fit`.")
+]
 Card = Annotated[
     Kept,
     typer.Option(

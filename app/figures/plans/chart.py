@@ -22,8 +22,9 @@ CROWDED = 1.3
 DISC = 1.55
 """Diameter of a point with a number inside, divided by the font size of the number."""
 DEEP = 0.8
-"""Value of a point, divided by the largest value, above which its number is white. Dark text on its colour is hard to
-read."""
+"""Value of a point, divided by the largest value, above which the number on the point is white. Such a point is dark,
+so a dark number on it would be hard to read.
+"""
 ROOMY = 600
 """Number of points above which the points are smaller, so that they do not overlap."""
 FORBIDDEN = 0.22

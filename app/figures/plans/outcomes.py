@@ -114,6 +114,6 @@ def _alt(rows: Sequence[Result]) -> str:
     known = [one.outcome for one in rows if one.outcome.inside(LEVELS[0]) is not None]
     inside = [sum(bool(o.inside(level)) for o in known) for level in LEVELS]
     return (
-        f"{len(rows)} actual results compared with their predictions: of {len(known)} with an interval {inside[0]} "
-        f"are inside the 68 % interval and {inside[1]} inside the 95 % interval."
+        f"{len(rows)} actual results compared with their predictions: of the {len(known)} results "
+        f"with an interval, {inside[0]} are inside the 68 % interval and {inside[1]} are inside the 95 % interval."
     )

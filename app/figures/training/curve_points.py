@@ -197,7 +197,7 @@ def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", t
         keys.line(theme, "law", ACCENT),
         *keys.intervals(theme, ACCENT, keys.is_known(curve.band)),
         *keys.dots(runs, dots.filled(theme)),
-        *([keys.line(theme, "few-step limit", GREY, 1.2, "dot")] if there else []),
+        *([keys.line(theme, "small-batch limit", GREY, 1.2, "dot")] if there else []),
         *([keys.line(theme, "plateau, critical batch", FLOOR, 1.5, "dot")] if there else []),
         *([] if curve.inside.all() else [keys.beyond(theme, ACCENT)]),
     ]

@@ -21,10 +21,11 @@ WIDTH = "Half width of the 68 % interval [%]"
 
 @dataclass(frozen=True)
 class Step:
-    """One decision: the compute of all cells before it in FLOPs, the half ``width`` then, and what was expected.
+    """State before one decision of an autopilot. All widths are in percent of the answer; NaN if unknown.
 
-    Widths are in percent of the answer; NaN if unknown. ``low`` and ``high`` are the range of the simulated outcomes.
-    If ``ahead`` is true, the cells still train, so there is no ``width``.
+    ``flops`` is the compute of all cells trained before the decision. ``width`` is the half width of the 68 % interval
+    that these cells reached. ``expected`` is the half width that was expected from them, with the range ``low`` to
+    ``high`` of the simulated outcomes. If ``ahead`` is true, the last cells still train, so there is no ``width``.
     """
 
     flops: float
@@ -36,7 +37,10 @@ class Step:
 
 
 def draw(steps: Sequence[Step], until: float, theme: Theme = WEB) -> Drawing:
-    """Draw the reached widths as a line, the expected ones as circles with their range, and the wanted ``until``."""
+    """Draw the reached half widths as a line, and the expected ones as circles with their ranges.
+
+    A dotted line shows the wanted half width ``until`` in percent.
+    """
     flops, width, expected, low, high = (
         np.array([getattr(one, name) for one in steps], float) for name in ("flops", "width", "expected", "low", "high")
     )

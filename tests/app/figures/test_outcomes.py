@@ -42,8 +42,8 @@ def test_a_row_holds_interval_and_result_in_per_cent(theme: Theme) -> None:
     assert "2.02" in texts(drawing)
     assert list(drawing.data.columns) == list(HEAD)
     assert drawing.alt == (
-        "3 actual results compared with their predictions: of 2 with an interval 1 are inside the 68 % interval and 1 "
-        "inside the 95 % interval."
+        "3 actual results compared with their predictions: of the 2 results with an interval, 1 are inside the 68 % "
+        "interval and 1 are inside the 95 % interval."
     )
 
 

@@ -90,7 +90,7 @@ def test_repeat_reads_kappa_and_threshold_and_few_epochs_from_files(run: Run, tm
             ("--device", "H100", "--hour-price", 3, "--kappa", 10, "--currency", "GBP"),
             "The currency 'GBP' is unknown: use EUR or USD",
         ),
-        (("--flop-price", 2e-18, "--curves", "x.csv"), "--curves needs the run table that names the same runs"),
+        (("--flop-price", 2e-18, "--curves", "x.csv"), "--curves needs the table of the runs of these curves"),
         (("--flop-price", 2e-18, "--kappa", 10, "--target-loss", 0.3), "is below the floor 0.320 of the one-pass law"),
     ],
 )

@@ -83,10 +83,11 @@ def test_events_of_amplitudes(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
     assert result.code == 0, result.err
     with np.load(out) as file:
         heavy = file["weight"][file["weight"] > 1]
-    said = f"{len(heavy)} of weights up to {max(heavy):.2f}" if len(heavy) else "all of weight 1"
-    assert result.out.startswith(f"{out}: 500 events of Zg, {said}, 0.1 MB, in ")
+    above = f"{len(heavy)} of them with weights above 1 (up to {max(heavy):.2f})" if len(heavy) else ""
+    assert result.out.startswith(f"{out}: 500 events of Zg, {above or 'all with weight 1'}, 0.1 MB, in ")
     assert re.search(
-        r"s\. \d\d\.\d\d% of [\d,]+ points were accepted. Points above the cap have 0\.\d\d% of", result.out
+        r"s\. \d\d\.\d\d% of [\d,]+ points were accepted. Points with weights above the cap contribute 0\.\d\d% of",
+        result.out,
     )
     assert "500 events" in result.err
     with np.load(out) as file:

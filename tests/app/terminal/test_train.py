@@ -330,7 +330,10 @@ def test_a_listing_makes_no_folder(run: Run, tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--budget", "1e14"), "`--budget` and `--target-loss` require `--stop-early`. Add it, such as 5 %."),
+        (
+            ("--budget", "1e14"),
+            "`--budget` and `--target-loss` require `--stop-early`. Add it, for example `--stop-early 5%`.",
+        ),
         (("--stop-early", "5%"), "Ask for one loss: give either --budget or --target-loss."),
         (("--stop-early", "200%", "--budget", "1e14"), "Option --stop-early: '200%' is not between 0 and 100 %."),
         (("--stop-early", "5%", "--budget", "1e14", "--no-wait"), "`--stop-early` works only while the command waits."),
