@@ -52,7 +52,7 @@ def own_fields(family: Family[Any]) -> list[str]:
 
 
 def main_fields(family: Family[Any]) -> list[str]:
-    """Return the fields that are always visible: ``family.main``, or else the first two fields that are numbers."""
+    """Return the fields that are always visible: ``family.main``, or the first two numeric fields if it is empty."""
     numbers = [f for f in own_fields(family) if kind_of(family.cell.model_fields[f]) in ("integer", "number")]
     return list(family.main) or numbers[:2]
 

@@ -128,7 +128,7 @@ def _listed(
 ) -> dict[str, Value]:
     """Return the values of a listed cell. ``number`` is the position of its section in the file, from 1."""
     if not entries:
-        raise PlannerError(f"Section {number} of [[cells]] is empty: give a field its value, or remove the section.")
+        raise PlannerError(f"Section {number} of [[cells]] is empty: set at least one field, or remove the section.")
     _known(family, entries)
     values: dict[str, Value] = {}
     for field, raw in entries.items():
@@ -180,7 +180,8 @@ def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
 def _with_values(grid: Grid, field: str, asked: Asked, values: Sequence[Value]) -> Grid:
     """Return the grid with the input ``asked`` for ``field``. ``values`` are the distinct values of ``asked``.
 
-    If a listed cell contains the field, all listed cells get the field: one listed cell for each of the values.
+    If a listed cell contains the field, the field is removed from all listed cells. Each distinct remaining cell is
+    then listed once for each of the values.
     """
     if not any(field in one for one in grid.listed):
         return replace(grid, asked={**grid.asked, field: asked})

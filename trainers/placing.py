@@ -1,4 +1,4 @@
-"""Cells of a family at given sizes: the values of its main fields and N, D and C of the cells that they give."""
+"""Cells of a family at given sizes: the values of its main fields, and N, D and C of these cells."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def reachable(family: Family[Any], fixed: Mapping[str, Value], per_decade: float
     used. Cells that the family refuses, and cells whose N, D or C is unknown, are left out. The result is empty unless
     one integer main field determines N and another one determines D.
 
-    The values of an axis are chosen from at most about 30 values per decade of its field (``SPACING``). If the cells
-    would be more than ``COMBINATIONS``, both axes get fewer values per decade. At most about 2,000 sizes are computed,
-    not counting refused values.
+    The values of an axis are chosen from at most about 30 values per decade of its field (``SPACING``). If there
+    would be more than ``COMBINATIONS`` cells, both axes get fewer values per decade. At most about 2,000 sizes are
+    computed, not counting refused values.
     """
     axes = size_axes(family, fixed, SPACING)
     if len(axes) != len(NAMES):

@@ -136,7 +136,8 @@ def check_memory(takes: float, device: str, advice: str) -> None:
     there = memory_of(device)
     if takes > there:
         raise CellError(
-            f"This cell takes about {takes / 1e9:,.0f} GB of memory and there are {there / 1e9:,.0f} GB: {advice}."
+            f"This cell takes about {takes / 1e9:,.0f} GB of memory, but there are only {there / 1e9:,.0f} GB: "
+            f"{advice}."
         )
 
 

@@ -158,7 +158,7 @@ def test_ranges_of_numbers_have_round_values_and_go_straight_through_zero(root: 
         (HEAD + "cells = []", "has cells that are no sections"),
         (HEAD + "cells = [{ width = 8 }, 9]", "has cells that are no sections"),
         (HEAD + "[cells]\nwidth = 8", "has cells that are no sections"),
-        (HEAD + "[[cells]]\nwidth = 8\n[[cells]]", "Section 2 of [[cells]] is empty: give a field its value, or"),
+        (HEAD + "[[cells]]\nwidth = 8\n[[cells]]", "Section 2 of [[cells]] is empty: set at least one field, or"),
         (HEAD + "[[cells]]\ncolour = 1", "The family teacher-student has no field 'colour': use seed, threads"),
         (
             HEAD + "[cell]\nwidth = 8\n[[cells]]\nwidth = 8",

@@ -58,7 +58,7 @@ class AmplitudeCell(Cell):
             json_schema_extra={ZERO: "varies"},
             title="sqrt(s)",
             description="Fixed sqrt(s) of simulated and toy events in GeV. Varies: sqrt(s) varies between "
-            "events, so d is larger by one.",
+            "events, so the dimension d of phase space is larger by one.",
         ),
     ] = 0.0
     points: Annotated[
@@ -74,7 +74,7 @@ class AmplitudeCell(Cell):
         Literal["mlp", "lloca"],
         Field(
             title="Network",
-            description="mlp: an MLP on invariants. lloca: a LLoCa-Transformer on momenta (needs the extra lloca).",
+            description="mlp: an MLP on invariants. lloca: a LLoCa-Transformer on momenta (install isoplan[lloca]).",
         ),
     ] = "mlp"
     parameters: Annotated[
@@ -123,8 +123,7 @@ class AmplitudeCell(Cell):
             le=1e24,
             json_schema_extra={ZERO: "none"},
             title="Compute C",
-            description="Training FLOPs, from which the iterations are computed. If it is none, the field Iterations "
-            "is used.",
+            description="Training FLOPs, from which the iterations are computed. None: the field Iterations is used.",
         ),
     ] = 0.0
     batch: Annotated[
@@ -177,8 +176,8 @@ class AmplitudeCell(Cell):
         int,
         Field(
             ge=0, le=10**5, json_schema_extra={ZERO: "none"}, title="Dimension points",
-            description="Points in each random subset for the intrinsic dimension. If the number is "
-            "none, the dimension is not estimated.",
+            description="Number of points in each random subset from which the intrinsic dimension is estimated. "
+            "None: the dimension is not estimated.",
         ),
     ] = 5_000  # fmt: skip
     device: Device = "auto"

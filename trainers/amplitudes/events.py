@@ -96,7 +96,7 @@ def check_events(events: Events) -> None:
         check_own_momenta(events.momenta)
     _refuse("amplitude", events.amplitude, ~np.isfinite(events.amplitude), "not a finite number: remove such rows")
     not_above = ~(np.isfinite(events.weight) & (events.weight > 0))
-    _refuse("weight", events.weight, not_above, "not above zero: remove events without weight")
+    _refuse("weight", events.weight, not_above, "not above zero: remove such events")
 
 
 def _refuse(name: str, values: Floats, bad: NDArray[np.bool_], why: str) -> None:

@@ -48,9 +48,7 @@ def format_of(path: Path) -> str:
         raise PlannerError(f"{path} does not have the extension of an event file: use {', '.join(FORMATS)}.")
     kind = FORMATS[path.suffix.lower()]
     if kind == "hdf5" and find_spec("h5py") is None:
-        raise PlannerError(
-            "HDF5 files need the extra amplitudes (h5py): install it with pip install 'isoplan[amplitudes]'."
-        )
+        raise PlannerError("HDF5 files need the package h5py: install it with pip install 'isoplan[amplitudes]'.")
     return kind
 
 
@@ -152,7 +150,7 @@ def _read(path: Path, kind: str, process: str | None) -> Events:
     try:
         events = Events(real[MOMENTA], real[AMPLITUDE], weight, named if process is None else process)
         if not len(events):
-            raise PlannerError("there are no events in it: leave it out or make it again.")
+            raise PlannerError("The file contains no events: use another file, or make it again.")
         check_events(events)
     except PlannerError as error:
         raise PlannerError(f"{path}: {error}") from None
@@ -163,7 +161,7 @@ def _need(path: Path, names: set[str]) -> None:
     if missing := [name for name in (MOMENTA, AMPLITUDE) if name not in names]:
         held = ", ".join(sorted(names)) or "nothing"
         raise PlannerError(
-            f"{path} has no {' and no '.join(missing)} but {held}: name its arrays momenta and amplitude."
+            f"{path} has no {' and no '.join(missing)}, it contains {held}: name its arrays momenta and amplitude."
         )
 
 
@@ -252,7 +250,9 @@ def _stored(path: Path, file: Any, name: str, own: set[str]) -> Any:
         )
     found = file[name]
     if math.prod(found.chunks or ()) > max(found.size or 0, CHUNK):
-        raise PlannerError(f"{path}: {name} has chunks of the shape {found.chunks}: store it in smaller ones, or none.")
+        raise PlannerError(
+            f"{path}: {name} has chunks of the shape {found.chunks}: store it in smaller chunks, or without chunks."
+        )
     return found
 
 

@@ -133,7 +133,7 @@ Columns = dict[str, NDArray[np.float64]]
 STREAMS = {"train": 20_260_101, "validation": 20_260_102, "test": 20_260_103}
 """Seed of each stream of events. Users are unlikely to choose one of these numbers as a seed."""
 SEEDS = 100_000
-"""Maximum number of chunks of a stream. The seed of chunk i is the seed of the stream times SEEDS plus i."""
+"""Maximum number of chunks of a stream. The seed of chunk i is (seed of the stream) * SEEDS + i."""
 FIRST, CHUNK = 1_000, 8_000
 """Number of events of the first chunk, and maximum number of events of a chunk.
 

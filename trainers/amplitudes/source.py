@@ -131,8 +131,8 @@ def facts_of(root: Path, source: Source) -> Facts:
     path = source.path(root)
     if not path.is_file():
         raise PlannerError(
-            f"There are no events {source.data!r}: put a file of that name into {FOLDER} of the workspace, or use "
-            f"{SIMULATED}."
+            f"There is no event file {source.data!r}: put a file with this name into the folder {FOLDER} of the "
+            f"workspace, or set data to {SIMULATED}."
         )
     about = path.stat()
     return _facts(path, about.st_size, about.st_mtime_ns)
@@ -230,7 +230,7 @@ def import_file(root: Path, name: str, sent: bytes) -> None:
     if len(sent) > MOST_BYTES:
         raise PlannerError(
             f"{name} has {len(sent) / 1024**2:,.0f} MB, and at most {MOST_BYTES // 1024**2} MB can be uploaded: "
-            f"copy it into {FOLDER} of the workspace."
+            f"copy it into the folder {FOLDER} of the workspace."
         )
     folder = root / FOLDER
     with writing(root):

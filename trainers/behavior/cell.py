@@ -114,8 +114,8 @@ class BehaviorCell(Cell):
         float,
         Field(
             ge=0, le=1e24, json_schema_extra={ZERO: "none"}, title="Budget",
-            description="Compute of a stage in FLOPs, by eq. 1 of the paper. It sets the number of steps. If it is "
-            "none, the field Steps sets them.",
+            description="Compute of a stage in FLOPs, by eq. 1 of the paper. It sets the number of steps. None: the "
+            "field Steps sets this number.",
         ),
     ] = 0.0  # fmt: skip
     ratio: Annotated[
@@ -135,7 +135,11 @@ class BehaviorCell(Cell):
     h: Annotated[
         int,
         Field(
-            ge=0, le=4096, json_schema_extra=AUTOMATIC, title="Width h", description="Automatic: set by the share s."
+            ge=0,
+            le=4096,
+            json_schema_extra=AUTOMATIC,
+            title="Width h",
+            description="Width of the embedder. Automatic: set by the share s.",
         ),
     ] = 0
     width: Annotated[
@@ -198,8 +202,8 @@ class BehaviorCell(Cell):
         int,
         Field(
             ge=0, le=10**8, json_schema_extra={ZERO: "none"}, title="Buckets",
-            description="Number of rows of the table for item ids. If the number is none, ids are used only if "
-            "items have no other features.",
+            description="Number of rows of the table for item ids. None: ids are used only if items have no other "
+            "features.",
         ),
     ] = 0  # fmt: skip
     pool: Annotated[
@@ -226,8 +230,8 @@ class BehaviorCell(Cell):
             le=10_000,
             json_schema_extra={ZERO: "none"},
             title="Rivals",
-            description="Number of unseen items drawn per user, among which each true item is ranked for "
-            "hit@10/rivals. If the number is none, these metrics are not computed.",
+            description="Number of random unseen items per user. Each true item is ranked among these items for "
+            "hit@10/rivals and NDCG@10/rivals. None: these metrics are not computed.",
         ),
     ] = 0
     device: Device = "auto"

@@ -19,12 +19,12 @@ def check(root: Path, cell: BehaviorCell) -> None:
         raise PlannerError("The split last-one has no validation set: judge on test, or use the split last or time.")
     if cell.negatives and cell.stage == 1 and cell.budget:
         raise PlannerError(
-            f"The budget of stage 1 cannot be converted to steps with K = {cell.negatives:,} extra negatives: give "
+            f"With K = {cell.negatives:,} extra negatives, the budget of stage 1 cannot be converted to steps: give "
             "steps and no budget, or use stage 2."
         )
     if cell.data != SYNTHETIC and not (root / FOLDER / cell.data).is_dir():
         raise PlannerError(
-            f"There is no log {cell.data!r}: put its events into {FOLDER}/{cell.data} of the workspace, or use "
+            f"There is no log {cell.data!r}: put its events into {FOLDER}/{cell.data} of the workspace, or set data to "
             f"{SYNTHETIC}."
         )
     facts = facts_of(root, cell)
@@ -38,8 +38,8 @@ def check_batch(cell: BehaviorCell, windows: int) -> None:
     """Check that the log has at least one batch of training sequences (``windows``). Raises PlannerError otherwise."""
     if not windows:
         raise PlannerError(
-            f"{cell.data} has no training events: no user has two events that the split {cell.split} does not hold "
-            "out. Add users with more events, or use another split."
+            f"{cell.data} has no training events: the split {cell.split} leaves fewer than two events of each user for "
+            "training. Add users with more events, or use another split."
         )
     if windows < cell.batch:
         raise PlannerError(

@@ -84,6 +84,6 @@ def check_catalogue(cell: BehaviorCell, facts: Facts, there: float) -> None:
     takes = catalogue_bytes(facts.items, h)
     if takes > there:
         raise CellError(
-            f"The embeddings of {facts.items:,} items at h = {h} take {takes / 1e9:,.0f} GB of memory and there are "
-            f"{there / 1e9:,.0f} GB: make h smaller, or leave rare items out of the log."
+            f"The embeddings of {facts.items:,} items at h = {h} take {takes / 1e9:,.0f} GB of memory, but there are "
+            f"only {there / 1e9:,.0f} GB: make h smaller, or leave rare items out of the log."
         )

@@ -48,7 +48,7 @@ LEAST, MOST = 1e2, 1e14
 
 @dataclass(frozen=True)
 class Asked:
-    """Inputs of the sizing of a training run. A number that is 0 is not given.
+    """Inputs of the sizing of a training run. The value 0 means that a number is not given.
 
     ``budget`` is in FLOPs of stage 1, ``batch`` in sequences per step and ``t`` in tokens per event. Either ``share``
     (p_e / N, the fraction of parameters in the embedder) or the width ``h`` determines the embedder. Exactly one of

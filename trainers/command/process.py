@@ -168,7 +168,7 @@ def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
     found = said.result if said.result is not None else said.values
     if said.loss not in found:
         raise CellError(
-            f"The program {name} reported no {said.loss}: write it in the object result of the last JSON line."
+            f"The program {name} reported no {said.loss}: its last JSON line must contain it in the object result."
         )
     return found
 

@@ -197,16 +197,28 @@ class JetCell(Cell):
             description="Schedule of the learning rate: constant as in the paper, or warm-up and cosine to 0.",
         ),
     ] = "constant"
-    weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW.")] = 0.01
+    weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Weight decay of AdamW.")] = 0.01
     dropout: Annotated[float, Field(ge=0, lt=1, title="Dropout", description="Dropout rate in the Transformer.")] = 0.01
-    layers: Annotated[int, Field(ge=1, le=64, title="Layers", description="Of the Transformer.")] = 4
+    layers: Annotated[int, Field(ge=1, le=64, title="Layers", description="Number of layers of the Transformer.")] = 4
     heads: Annotated[
         int,
-        Field(ge=0, le=64, json_schema_extra=AUTOMATIC, title="Heads", description="Automatic: max(1, d // 64)."),
+        Field(
+            ge=0,
+            le=64,
+            json_schema_extra=AUTOMATIC,
+            title="Heads",
+            description="Number of attention heads. Automatic: max(1, d // 64).",
+        ),
     ] = 0
     hidden: Annotated[
         int,
-        Field(ge=0, le=65_536, json_schema_extra=AUTOMATIC, title="Hidden", description="Automatic: 4 d."),
+        Field(
+            ge=0,
+            le=65_536,
+            json_schema_extra=AUTOMATIC,
+            title="Hidden",
+            description="Width of the feed-forward layers. Automatic: 4 d.",
+        ),
     ] = 0
     validation: Annotated[
         int,
@@ -218,8 +230,8 @@ class JetCell(Cell):
         int,
         Field(
             ge=0, le=20_000_000, json_schema_extra={ZERO: "none"}, title="Test jets of QCD",
-            description="Number of QCD test jets for the rejections. Each signal class has 1 % of this number. If "
-            "the number is none, the validation jets are used.",
+            description="Number of QCD test jets for the rejections. Each signal class has 1 % of this number. None: "
+            "the validation jets are used.",
         ),
     ] = 0  # fmt: skip
     device: Device = "auto"
@@ -305,5 +317,5 @@ def check(root: Path, cell: JetCell) -> None:
     if cell.data not in (SIMULATED, TOY) and not (root / FOLDER / cell.data / "train").is_dir():
         raise PlannerError(
             f"There are no jets {cell.data!r}: put JetClass files into {FOLDER}/{cell.data}/train and "
-            f"{FOLDER}/{cell.data}/validation of the workspace, or use {SIMULATED}."
+            f"{FOLDER}/{cell.data}/validation of the workspace, or set data to {SIMULATED}."
         )

@@ -209,7 +209,7 @@ def _tree(path: Path) -> Iterator[Any]:
     try:
         import uproot
     except ImportError:
-        raise PlannerError("ROOT files need the extra jets: install it with pip install 'isoplan[jets]'.") from None
+        raise PlannerError("ROOT files need the package uproot: install it with pip install 'isoplan[jets]'.") from None
     try:
         with path.open("rb") as file:
             magic = file.read(4)
@@ -224,7 +224,9 @@ def _tree(path: Path) -> Iterator[Any]:
             kinds = file.classnames(recursive=False, cycle=False)
             if kinds.get(TREE) != "TTree":
                 held = ", ".join(f"{kind} {name}" for name, kind in kinds.items()) or "nothing"
-                raise PlannerError(f"{path} holds no TTree {TREE}, but {held}: give files with the JetClass tree.")
+                raise PlannerError(
+                    f"{path} contains no TTree {TREE}, it contains {held}: give files with the JetClass tree."
+                )
             yield file[TREE]
     except (PlannerError, MemoryError):
         raise

@@ -142,7 +142,7 @@ def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
     The values are loss, accuracy, rejections, and N, D, U and C. Raises CellError if the memory or the number of jets
     is not sufficient.
     """
-    check_memory(memory(cell), stream.device, "make its width, its batch or the particles of its inputs smaller")
+    check_memory(memory(cell), stream.device, "make its width or batch smaller, or use inputs with fewer particles")
     data = open_jets(root, cell, stream)
     set_determinism(cell)
     trainer = training_loop.make_or_resume(lambda: Trainer(cell, stream.device, data.train.fingerprint), stream)

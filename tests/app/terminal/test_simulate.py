@@ -60,7 +60,7 @@ def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, monkeypatch: pytest
     ask("old.root already exists: name another file", out="old.root")
     ask("There is no folder ", out="no/jets.root")
     monkeypatch.setattr(simulate, "find_spec", lambda name: None)
-    ask("needs the extra jets (pythia8mc, fastjet, awkward, vector, uproot): install it with pip install")
+    ask("The simulation of jets needs pythia8mc, fastjet, awkward, vector, uproot: install them with pip install")
     assert os.listdir(tmp_path) == ["old.root"]
 
 

@@ -223,7 +223,7 @@ def test_runners_that_end_again_and_again_end_the_waiting(root: Path, monkeypatc
     sweep = launch(root, make_grid(counter, {"size": 1}), counter)
     monkeypatch.setattr(following, "ensure_runner", lambda *_: True)
     monkeypatch.setattr(following, "LOOK", 0.0)
-    with pytest.raises(PlannerError, match=r"The runner ended 3 times \(it said nothing\)"):
+    with pytest.raises(PlannerError, match=r"The runner ended 3 times \(its log is empty\)"):
         following.follow(root, sweep)
 
 

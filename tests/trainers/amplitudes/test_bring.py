@@ -105,6 +105,6 @@ def test_one_file_at_a_time_and_none_too_large(tmp_path: Path, monkeypatch: pyte
             import_file(tmp_path, "mine.npz", whole)
     monkeypatch.setattr(source, "MOST_BYTES", 1024**2)
     with pytest.raises(
-        PlannerError, match=r"mine\.npz has 2 MB, and at most 1 MB can be uploaded: copy it into amplitudes of"
+        PlannerError, match=r"mine\.npz has 2 MB, and at most 1 MB can be uploaded: copy it into the folder amp"
     ):
         import_file(tmp_path, "mine.npz", bytes(2 * 1024**2))

@@ -54,7 +54,7 @@ def test_weights_are_positive_and_amplitudes_finite(value: float) -> None:
     bad = np.ones(6)
     bad[4] = value
     refused(
-        rf"Row 4 \(counted from 0\) has the weight {value:g}, which is not above zero: remove events without weight",
+        rf"Row 4 \(counted from 0\) has the weight {value:g}, which is not above zero: remove such events",
         weight=bad,
     )
     if np.isfinite(value):  # accepted here, although some targets refuse it later

@@ -92,11 +92,11 @@ def test_files_that_are_none(end: str, tmp_path: Path) -> None:
 def test_other_names_and_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(tmp_path / "events.csv", r"events.csv does not have the extension of an event file: use .npz, .h5")
     monkeypatch.setattr(files, "find_spec", lambda name: None)
-    refused(tmp_path / "events.h5", r"need the extra amplitudes \(h5py\): install it with pip install")
+    refused(tmp_path / "events.h5", r"need the package h5py: install it with pip install")
 
 
 def test_missing_columns(tmp_path: Path) -> None:
-    refused(save(tmp_path / "a.npz", amplitude=None), r"has no amplitude but momenta: name its arrays")
+    refused(save(tmp_path / "a.npz", amplitude=None), r"has no amplitude, it contains momenta: name its arrays")
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["p"] = some().momenta
     refused(tmp_path / "a.h5", r"has no momenta and no amplitude but p:")
@@ -123,7 +123,7 @@ def test_values_that_no_event_has(tmp_path: Path) -> None:
     path, good = tmp_path / "a.npz", some()
     refused(save(path, momenta=good.momenta[:, :, :3]), r"a.npz: The momenta have the shape \(20, 5, 3\)")
     refused(save(path, amplitude=good.amplitude[:19]), r"amplitude has the shape \(19,\) and the momenta contain 20")
-    refused(save(path, momenta=good.momenta[:0], amplitude=good.amplitude[:0]), r"there are no events in it")
+    refused(save(path, momenta=good.momenta[:0], amplitude=good.amplitude[:0]), r"The file contains no events")
     refused(
         save(path, amplitude=good.amplitude * np.inf),
         r"Row 0 \(counted from 0; 20 rows in all\) has the amplitude inf, which",
@@ -260,7 +260,7 @@ def test_a_link_that_leads_nowhere_and_a_group_are_one_sentence(tmp_path: Path) 
     refused(tmp_path / "a.h5", rf"amplitude {ELSEWHERE}")
     with stored(tmp_path / "a.h5", amplitude=None) as file:
         file["amplitude/kept"] = some().amplitude
-    refused(tmp_path / "a.h5", r"has no amplitude but momenta: name its arrays")
+    refused(tmp_path / "a.h5", r"has no amplitude, it contains momenta: name its arrays")
 
 
 def test_shapes_of_hdf5_are_read_before_anything_is_loaded(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_shapes_of_hdf5_are_read_before_anything_is_loaded(tmp_path: Path) -> No
         refused(path, rf"The {name} has the shape \(10000000000000,\) and the momenta contain 20 events")
     with stored(path, amplitude=None) as file:
         file.create_dataset("amplitude", (20,), "<f8", maxshape=(None,), chunks=(2**28,), compression="gzip")
-    refused(path, r"amplitude has chunks of the shape \(268435456,\): store it in smaller ones, or none")
+    refused(path, r"amplitude has chunks of the shape \(268435456,\): store it in smaller chunks, or without chunks")
     with stored(path) as file:
         file.attrs["process"] = np.full(1000, np.bytes_("Zgg"))
     refused(path, r"process holds \|S3 of the shape \(1000,\), not one text: write the name")

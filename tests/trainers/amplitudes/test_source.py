@@ -178,7 +178,7 @@ def test_raw_amplitudes_are_learned_in_any_unit(tmp_path: Path, power: int, obje
     [
         (
             {"data": "yours.h5"},
-            "There are no events 'yours.h5': put a file of that name into amplitudes of the workspace",
+            "There is no event file 'yours.h5': put a file with this name into the folder amplitudes of the workspace",
         ),
         (
             {"data": "mine.npz"},

@@ -95,7 +95,7 @@ def test_a_scheduler_that_goes_away_costs_no_cell(root: Path, tmp_path: Path) ->
 def test_a_scheduler_that_does_not_answer_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "WAIT", 1.0)
     address = f"tcp://127.0.0.1:{free_port()}"
-    said = f"The scheduler {address} does not answer: check that it runs, its address, and its certificates."
+    said = f"The scheduler {address} does not answer: start it, or check its address and certificates."
     with pytest.raises(ClusterError, match=re.escape(said)), open_pool(Address(scheduler=address), root):
         pass
 

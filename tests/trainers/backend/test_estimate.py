@@ -224,7 +224,7 @@ def test_cells_that_are_all_done_cost_nothing_and_nothing_is_measured(root: Path
     queue.end(name, 1, "done", "")
     found = estimate(root, family, cells, TWO, measured(family))
     assert (found.done, found.flops, found.seconds, found.hours, found.disk) == (1, 0.0, 0.0, 0.0, 0.0)
-    assert found.basis == "All of its cells are done."
+    assert found.basis == "All cells are done."
 
 
 def test_without_a_short_cell_the_finished_ones_tell_and_without_those_a_rough_default_does(root: Path) -> None:

@@ -44,5 +44,5 @@ def test_nothing_was_said_yet(tmp_path: Path) -> None:
 def test_of_a_long_log_the_end_is_shown(tmp_path: Path) -> None:
     log_of(tmp_path, 1).write_bytes(b"a" * 300_000 + b"\xff end")
     text = log_tail(tmp_path, 1)
-    assert text.startswith("(37,861 bytes before this are in the file)\naaa")
+    assert text.startswith("(not shown: the first 37,861 bytes of the file)\naaa")
     assert text.endswith("a\ufffd end")

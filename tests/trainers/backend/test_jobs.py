@@ -121,7 +121,7 @@ def test_jobs_that_end_without_a_worker_are_not_submitted_for_ever(
 
 def test_a_machine_without_slurm_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(root))
-    said = "There is no sbatch on this machine: run Isoplan where jobs are submitted"
+    said = "This machine has no command sbatch: run Isoplan on a machine that can submit jobs"
     with pytest.raises(ClusterError, match=said), open_pool(Slurm(cores=1, memory="100 MB"), root):
         pass
 

@@ -133,4 +133,4 @@ def test_without_what_runs_cells_it_says_how_to_install_it(root: Path, monkeypat
 
 
 def test_a_log_without_words(tmp_path: Path) -> None:
-    assert last_words(tmp_path) == "it said nothing"
+    assert last_words(tmp_path) == "its log is empty"

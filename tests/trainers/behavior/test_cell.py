@@ -125,7 +125,7 @@ def test_the_short_cell_is_the_same_model_on_a_small_log() -> None:
         ({"width": 0}, "Width d is 0, so it is computed from the budget, but there is no budget: give a"),
         (
             {"negatives": 5, "budget": 1e12},
-            "budget of stage 1 cannot be converted to steps with K = 5 extra negatives: give",
+            "With K = 5 extra negatives, the budget of stage 1 cannot be converted to steps: give",
         ),
         ({"stage": 2, "negatives": 3000}, "K = 3,000 extra negatives are more than the 2,000 items of the catalogue"),
         ({"split": "last-one"}, "The split last-one has no validation set: judge on test, or use the split last or"),

@@ -117,7 +117,7 @@ def test_folders_that_hold_no_log(folder: Path) -> None:
     (folder / "columns.toml").write_text("[events\nuser = 1\n")
     with pytest.raises(PlannerError, match=r"columns\.toml cannot be read .*line 1.*: save it as valid TOML in UTF-8"):
         open_log(folder)
-    with pytest.raises(PlannerError, match=r"holds no events: put events\.csv, \.parquet or \.txt there"):
+    with pytest.raises(PlannerError, match=r"contains no table events: put events\.csv, \.parquet or \.txt there"):
         open_log(folder / "prepared")
 
 

@@ -211,13 +211,13 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
             "events.csv has no column 'user': rename the column of the user, or say in columns.toml which of who, item "
             "it is.",
         ),
-        ("user,item\n1,2\n1\n", "Row 2 of events.csv has 1 cells and not 2: correct that row."),
+        ("user,item\n1,2\n1\n", "Row 2 of events.csv has 1 values, not 2: correct this row."),
         ("user,item\n1,2\n,3\n", "Column user of events.csv is empty in row 2: fill it in, or leave the row out."),
         ("user,item\n1,2\n1,\n", "Column item of events.csv is empty in row 2: fill it in, or leave the row out."),
         (
             "user,item\n1,2\n2,3\n",
-            "No user of events.csv has two events, so there is nothing to predict: name the column of the user "
-            "(user was read).",
+            "No user of events.csv has two events, so there is nothing to predict. Column user was read as the user: "
+            "name the correct column.",
         ),
         (
             "user,item,price\n1,2,3\n1,2,cheap\n",

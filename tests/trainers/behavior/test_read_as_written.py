@@ -33,7 +33,7 @@ def test_lines_that_begin_with_the_names_of_their_columns(tmp_path: Path) -> Non
     )
     assert fault(tmp_path, "user item\n", name="events.txt").startswith("events.txt has no rows")
     assert fault(tmp_path, "user item\n2 7\n2 9 5\n", name="events.txt") == (
-        "Row 2 of events.txt has 3 cells and not 2: correct that row."
+        "Row 2 of events.txt has 3 values, not 2: correct this row."
     )
 
 
@@ -52,7 +52,7 @@ def test_spaces_around_and_between_cells_do_not_count(
     (tmp_path / "events.txt.gz").write_bytes(gzip.compress(wide.encode()))
     assert events(read_log(tmp_path / "events.txt.gz")) == truth
     assert fault(tmp_path, "2 7\n2 \n", name="events.txt") == (
-        "Row 2 of events.txt has 1 cells and not 2: correct that row."
+        "Row 2 of events.txt has 1 values, not 2: correct this row."
     )
 
 

@@ -103,8 +103,8 @@ def test_three_events_of_every_user_are_too_few(tmp_path: Path) -> None:
     with pytest.raises(PlannerError) as caught:
         opened(tmp_path, rows, "events.txt")
     assert str(caught.value) == (
-        "shop has no training events: no user has two events that the split last does not hold out. Add users with "
-        "more events, or use another split."
+        "shop has no training events: the split last leaves fewer than two events of each user for training. Add users "
+        "with more events, or use another split."
     )
     assert len(opened(tmp_path, rows, "events.txt", split="last-one", judge="test").train) == 30
     assert len(opened(tmp_path, [*rows, "30 0", "30 1"], "events.txt").train) == 1

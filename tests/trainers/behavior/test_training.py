@@ -301,7 +301,7 @@ def counted(cell: BehaviorCell, folder: Path) -> list[Any]:
         (
             {"width": 16_384, "layers": 256},
             CellError,
-            r"takes about [\d,]+ GB of memory and there are",
+            r"takes about [\d,]+ GB of memory, but there are only",
         ),
         ({"h": 4096, "items": 10**8}, CellError, "embeddings of 100,000,000 items at h = 4096 take 1,638 GB"),
     ],

@@ -158,11 +158,13 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
         with pytest.raises(PlannerError, match=re.escape(f"{path} {said}")):
             next(read_jets([path], ALL))
     write_root(path, columns([1]), tree="Events")
-    with pytest.raises(PlannerError, match=r"x\.root holds no TTree tree, but TTree Events: give files with"):
+    with pytest.raises(
+        PlannerError, match=r"x\.root contains no TTree tree, it contains TTree Events: give files with"
+    ):
         next(read_jets([path], ALL))
     with uproot.recreate(path) as file:
         file["tree"] = "a note"
-    with pytest.raises(PlannerError, match=r"x\.root holds no TTree tree, but TObjString tree"):
+    with pytest.raises(PlannerError, match=r"x\.root contains no TTree tree, it contains TObjString tree"):
         next(read_jets([path], ALL))
     write_root(path, columns([]))
     with pytest.raises(PlannerError, match=r"x\.root contains no jets: leave it out or simulate it again"):
@@ -219,5 +221,5 @@ def test_labels_that_are_no_single_class(tmp_path: Path) -> None:
 
 def test_without_uproot_the_extra_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "uproot", None)
-    with pytest.raises(PlannerError, match=r"ROOT files need the extra jets: install it with pip install"):
+    with pytest.raises(PlannerError, match=r"ROOT files need the package uproot: install it with pip install"):
         next(read_jets([file], ALL))

@@ -126,7 +126,7 @@ def test_divergence_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_cell_larger_than_the_memory_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(CellError, match=r"takes about [\d,]+ GB of memory and there are [\d,]+ GB"):
+    with pytest.raises(CellError, match=r"takes about [\d,]+ GB of memory, but there are only [\d,]+ GB"):
         run(ONCE.model_copy(update={"width": 4096, "batch": 65_536}), tmp_path)
 
 

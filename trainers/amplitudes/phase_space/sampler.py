@@ -116,8 +116,7 @@ def need_vegas() -> None:
     """Check that vegas is installed. Raises PlannerError (one sentence) otherwise."""
     if find_spec("vegas") is None:
         raise PlannerError(
-            "Sampling phase space needs the extra amplitudes (vegas): install it with pip install "
-            "'isoplan[amplitudes]'."
+            "The sampling of phase space needs the package vegas: install it with pip install 'isoplan[amplitudes]'."
         )
 
 

@@ -109,7 +109,7 @@ def _lloca_check(parametrization: Parametrization) -> None:
         raise PlannerError("A LLoCa-Transformer has no muP: set parametrization to standard.")
     if find_spec("lloca") is None:
         raise PlannerError(
-            "A LLoCa-Transformer needs the extra lloca: install it with pip install 'isoplan[lloca]', or set network "
+            "A LLoCa-Transformer needs the package lloca: install it with pip install 'isoplan[lloca]', or set network "
             "to mlp."
         )
 

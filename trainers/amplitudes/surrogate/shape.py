@@ -97,7 +97,10 @@ HEAD = 16
 The amplitude models of the LLoCa authors use this head size.
 """
 FRAMES_LAYERS = 2
-"""Number of hidden layers in the network that predicts the local frames. They are as wide as the Transformer."""
+"""Number of hidden layers in the network that predicts the local frames.
+
+These layers are as wide as the Transformer.
+"""
 PRODUCTS = 96
 """Number of multiply-adds per particle to compute a local frame.
 

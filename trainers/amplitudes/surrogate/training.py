@@ -90,7 +90,8 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Data[Points], stream
     set_determinism(cell)
     with torch.no_grad():
         trainer = training_loop.make_or_resume(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
-        if trainer.state.done == total and math.isnan(trainer.state.trained):  # old checkpoints lack this value
+        # A finished checkpoint of an old version does not contain the training loss, so the training starts again.
+        if trainer.state.done == total and math.isnan(trainer.state.trained):
             trainer = Trainer(cell, shape, sets.train, stream.device)
         try:
             y, scale = sets.test.y[:, 0], unit(sets.test.y[:, 0])

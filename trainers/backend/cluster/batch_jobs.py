@@ -180,7 +180,7 @@ async def _settled(cluster: JobQueueCluster) -> None:
 def _refusal(cluster: Any, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         command = cluster.job_cls.submit_command
-        return f"There is no {command} on this machine: run Isoplan where jobs are submitted."
+        return f"This machine has no command {command}: run Isoplan on a machine that can submit jobs."
     match = re.search(r"stderr:\s*(.+)", str(error))
     return f"The batch system did not accept the job: {match[1].strip() if match else error}."
 

@@ -121,7 +121,7 @@ def connected(address: str, security: Security) -> Iterator[Client]:
         client = Client(address, security=security, timeout=WAIT, set_as_default=False)
     except OSError as error:
         raise ClusterError(
-            f"The scheduler {address} does not answer: check that it runs, its address, and its certificates."
+            f"The scheduler {address} does not answer: start it, or check its address and certificates."
         ) from error
     try:
         yield client

@@ -118,7 +118,7 @@ def estimate(
     flops = _sum(family.sizes(cell).C for cell in left)
     done = len(names) - len(left)
     if not left:
-        return Estimate(len(names), done, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done.")
+        return Estimate(len(names), done, 0.0, 0.0, 0.0, 0.0, 0.0, "All cells are done.")
     short = _short(root, family, left, machine, measure) if measure else []
     if earlier:
         speeds = _scaled(root, family, left, earlier, short, records)
@@ -350,7 +350,7 @@ def _basis(many: int, ran: str, here: int, scales: Sequence[tuple[float, float]]
     how = (
         f", multiplied by {times} according to {by} here."
         if by
-        else ", scaled by the speed of a core. It is rough: this machine may be several times faster or slower."
+        else ", scaled by the speed of a core. Rough estimate: this machine may be several times faster or slower."
     )
     return f"{source}{how}"
 

@@ -29,7 +29,7 @@ LONGEST_LOG = 5_000_000
 PATIENCE = 30.0
 """Maximum time in seconds until a new runner has acquired its lock."""
 NEEDED = ("distributed", "dask", "psutil", "threadpoolctl")
-INSTALL = "Cells need the extra cluster: install it with pip install 'isoplan[cluster]'."
+INSTALL = "Training needs Dask and other packages: install them with pip install 'isoplan[cluster]'."
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ def ensure_runner(root: Path, queue: Queue | None = None, options: Sequence[str]
 
 
 def last_words(root: Path) -> str:
-    """Return the last line of the runner's log, or "it said nothing" if the log is empty or missing."""
+    """Return the last line of the runner's log, or "its log is empty" if the log is empty or missing."""
     try:
         lines = (root / LOG).read_bytes()[-4096:].decode(errors="replace").split("\n")
     except OSError:
         lines = []
     said = [line.strip() for line in lines if line.strip()]
-    return said[-1].removesuffix(".") if said else "it said nothing"
+    return said[-1].removesuffix(".") if said else "its log is empty"
 
 
 def has_work(root: Path, records: Mapping[str, Record]) -> bool:

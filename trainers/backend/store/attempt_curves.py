@@ -76,7 +76,7 @@ def log_tail(folder: Path, number: int) -> str:
     """Return the last 256 kB of the output of attempt ``number``, or "" if it printed nothing."""
     data, skipped = _tail(log_of(folder, number), TAIL)
     text = data.decode(errors="replace")
-    return text if not skipped else f"({skipped:,} bytes before this are in the file)\n{text}"
+    return text if not skipped else f"(not shown: the first {skipped:,} bytes of the file)\n{text}"
 
 
 def _tail(place: Path, most: int | None = None) -> tuple[bytes, int]:

@@ -250,7 +250,7 @@ MOST_WORDS = 64
 VOCABULARY = 2**15
 """Upper limit of word numbers. All words whose number would reach this limit have the number ``RARE``."""
 RARE = 1
-"""Number that all words without their own number share."""
+"""The common number of all words that have no number of their own."""
 
 
 class Column:

@@ -136,7 +136,7 @@ def open_log(folder: Path) -> Log:
     """
     events, items, said = _file(folder, EVENTS), _file(folder, ITEMS), _columns(folder)
     if events is None:
-        raise PlannerError(f"{folder} holds no {EVENTS}: put {EVENTS}.csv, .parquet or .txt there.")
+        raise PlannerError(f"{folder} contains no table {EVENTS}: put {EVENTS}.csv, .parquet or .txt there.")
     there = [path for path in (events, items, folder / COLUMNS) if path is not None and path.exists()]
     files = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in there]
     place = folder / PREPARED / hashlib.sha256(repr((VERSION, files)).encode()).hexdigest()[:16]

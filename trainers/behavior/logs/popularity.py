@@ -155,8 +155,8 @@ def describe_equal_items(known: Known) -> list[str]:
 def describe_untrained(log: Log, train: Windows, judged: Windows, known: Known) -> list[str]:
     """Describe how many scored events have an item that does not occur in the training events.
 
-    If items differ only by their ids, an item without training events has an untrained embedding. Otherwise, the result
-    is empty.
+    If items differ only by their ids, an item without training events has an untrained embedding. If items also differ
+    by other features, the result is empty.
     """
     if known.ids.shape[1] != 1 or len(replace(known, ids=known.ids[:, :0]).groups) > 1:
         return []

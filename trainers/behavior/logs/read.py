@@ -210,8 +210,8 @@ def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequenc
     alone = np.flatnonzero(counts == 1)
     if len(alone) == len(counts):
         raise PlannerError(
-            f"No user of {table.name} has two events, so there is nothing to predict: name the column of the user "
-            f"({role.user} was read)."
+            f"No user of {table.name} has two events, so there is nothing to predict. Column {role.user} was read "
+            f"as the user: name the correct column."
         )
     if not len(alone):
         return []

@@ -269,7 +269,8 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
     )
     rows, last = 0, ""
     try:
-        file = _stream(table.path)  # No explicit close, because blocks are read ahead
+        # Do not close the file here: the CSV reader may still read later blocks.
+        file = _stream(table.path)
         source = file if quoted else Tidied(file, table.delimiter, BLOCK_BYTES)
         for batch in csv.open_csv(source, read, parse, convert):
             yield {name: batch.column(name) for name in names}, batch.num_rows
@@ -280,8 +281,8 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
     except (pa.ArrowException, OSError) as error:
         if wrong:
             raise PlannerError(
-                f"Row {wrong[0].number - table.header} of {table.name} has {wrong[0].actual_columns} cells and not "
-                f"{wrong[0].expected_columns}: correct that row."
+                f"Row {wrong[0].number - table.header} of {table.name} has {wrong[0].actual_columns} values, not "
+                f"{wrong[0].expected_columns}: correct this row."
             ) from None
         if "UTF8" in str(error):
             raise PlannerError(

@@ -133,7 +133,7 @@ def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> N
 
 
 def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: RunContext) -> None:
-    """Train the current stage until it has the number of steps in ``steps`` (stage 1, stage 2).
+    """Train the current stage to its end. ``steps`` contains the numbers of steps of stage 1 and stage 2.
 
     Raises Diverged if a loss or a weight is not finite.
     """

@@ -19,7 +19,10 @@ from isoplan.trainers.jets.simulate.processes import NEUTRINOS, RADIUS, SCALE, B
 SEEDS = 900_000_000
 """Largest seed of Pythia. Seeds start at 1, and each seed gives a different sequence of events."""
 FARTHEST = 3.2
-"""Maximum absolute pseudorapidity of particles. Particles beyond it cannot belong to a jet with an axis within 2."""
+"""Maximum absolute pseudorapidity of particles.
+
+Other particles cannot belong to a jet: the axis of a jet has at most 2, and its radius is 0.8.
+"""
 
 BOUNDS = Bounds()
 

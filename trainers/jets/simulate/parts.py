@@ -171,7 +171,7 @@ def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None
 def need_place(out: Path) -> None:
     """Check that jets can be simulated and written to ``out``.
 
-    Raises PlannerError if a package of the extra ``jets`` is missing, if ``out`` exists, or if its folder does not
+    Raises PlannerError if a package for the simulation is missing, if ``out`` exists, or if its folder does not
     exist.
     """
     need_extra()

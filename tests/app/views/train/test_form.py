@@ -277,7 +277,7 @@ def test_a_cap_is_kept_with_the_sweep_and_a_wrong_one_says_so(open_page: Open, r
         (Estimate(2, 0, 5e9, 380.0, 0.21, 6.6, None, "", "rough", 372.0), Cap(),
          "Estimate (rough): 6.3 min on this machine, 0.21 device hours. This includes 6.2 min of one core to simulate "
          "missing samples for training, validation and test. The longest cell takes 6.6 s."),
-        (Estimate(9, 9, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done."), Cap(),
+        (Estimate(9, 9, 0.0, 0.0, 0.0, 0.0, 0.0, "All cells are done."), Cap(),
          "All of these cells are finished already."),
         (Estimate(9, 0, None, None, None, None, None, "Not known."), Cap(), ""),
     ],

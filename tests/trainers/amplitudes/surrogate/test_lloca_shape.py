@@ -89,7 +89,7 @@ def test_a_cell_that_cannot_be_is_one_sentence(
 def test_the_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks, "find_spec", lambda name: None)
     with pytest.raises(
-        PlannerError, match=r"needs the extra lloca: install it with pip install 'isoplan\[lloca\]', or"
+        PlannerError, match=r"needs the package lloca: install it with pip install 'isoplan\[lloca\]', or"
     ):
         check(ROOT, cell(data="toy"))
     check(ROOT, cell(data="toy", network="mlp", dimension_points=0))
