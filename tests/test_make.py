@@ -32,7 +32,7 @@ def make(folder: Path, *arguments: str, path: str | None = None) -> subprocess.C
 
 
 def fake_python(folder: Path, script: str) -> str:
-    """Write a fake Python that runs ``script``, such as one without a required module, and return its path."""
+    """Write a fake Python that runs ``script`` (for example, a Python that lacks a module), and return its path."""
     path = folder / "fake-python"
     path.write_text("#!/bin/sh\n" + script)
     path.chmod(0o755)

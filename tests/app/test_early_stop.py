@@ -1,4 +1,4 @@
-"""Running cells that cannot change the answer are cancelled; the cell that tests the law and the others are not."""
+"""Running cells that cannot change the answer are cancelled. The cell that tests the law is never cancelled."""
 
 from __future__ import annotations
 

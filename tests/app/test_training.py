@@ -166,7 +166,7 @@ def test_a_runner_that_fails_is_started_again_after_a_while(
     def fails(*_: object) -> int:
         starts.append(time.monotonic())
         if len(starts) > 1:
-            # No process has this id. This is as if the runner had ended immediately after its start.
+            # No process has this id, as if the runner had ended immediately after its start.
             return 4_000_000
         raise PlannerError("The runner ended at once (no room): read logs/runner.log.")
 

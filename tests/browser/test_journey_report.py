@@ -23,7 +23,7 @@ def _saved(page: Page, name: str, folder: Path) -> Path:
 
 
 def test_a_plan_becomes_a_pdf_in_two_clicks(server: Server, page: Page, chromium: Browser, tmp_path: Path) -> None:
-    """From Home: the page Plan, then "Download PDF". The report has the sentence of the page."""
+    """From Home, open the page Plan and press "Download PDF". The report contains the sentence of the page."""
     visit(page, server)
     journey = Journey(page)
     go(page, "Plan")

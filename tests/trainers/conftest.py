@@ -82,7 +82,7 @@ def start(
     """Start a runner and return its process.
 
     The runner uses ``cores`` cores or, if ``cores`` is None, the workers of ``cluster.toml``. The first process that
-    reaches the point ``die_at`` is killed there. Modules in the folders ``before`` are imported first.
+    reaches the point ``die_at`` is killed there. The folders ``before`` come first in the import path.
     """
     death = {"ISOPLAN_DIE_AT": f"{die_at}:{root / ('died-' + die_at)}"} if die_at else {}
     command = [sys.executable, "-P", "-m", "isoplan.trainers.backend.runner.loop", "--workspace", str(root)]

@@ -121,7 +121,7 @@ def test_without_two_fields_that_determine_n_and_d_there_are_no_cells(name: str,
 
 
 def test_refused_combinations_are_left_out() -> None:
-    # A width above 128 must be a multiple of the number of heads, d // 64.
+    # A width d above 128 must be a multiple of the number of heads, which is d // 64.
     widths = {int(cell.fields["width"]) for cell in reachable(JETS, {})}
     assert all(width % max(1, width // 64) == 0 for width in widths)
     assert {width % 3 for width in map(int, size_axes(JETS, {"heads": 3})["N"].sizes)} == {0}

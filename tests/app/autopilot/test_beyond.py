@@ -81,7 +81,7 @@ def test_the_allowed_cells_are_added_to_the_grid_and_the_key_stays(tmp_path: Pat
     assert open_work(tmp_path, one.key).cells.names == more.cells.names
     assert one.task(order(one)).beyond is not None
     assert extend(one).cells.names == more.cells.names
-    assert extend(more).cells.names == more.cells.names  # no cell is beyond the grid and within the ranges any more
+    assert extend(more).cells.names == more.cells.names  # the grid already contains all cells within the ranges
 
 
 def test_cells_that_nobody_asked_for_cannot_be_allowed(tmp_path: Path, run: Run) -> None:

@@ -51,7 +51,7 @@ def test_it_trains_rounds_until_it_stops_and_continues_from_its_files(run: Run, 
     named = (DOCS / "autopilot.md").read_text()
     assert all(f"`{key}`" in named for key in (*found, *made[0]) if key != "schema")
 
-    # A command that was killed before the last cell of the last decision had ended trains this cell again.
+    # As after a kill, the last cell of the last round is missing. The same command trains only this cell again.
     (folder / "decisions.jsonl").write_text("\n".join(lines[:-1]) + "\n")
     Queue(root).delete([made[-2]["cells"][-1]])
     again = process(*asked, "--yes", "--json")

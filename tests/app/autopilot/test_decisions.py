@@ -126,7 +126,7 @@ def test_a_small_interval_is_checked_by_one_more_round() -> None:
     world.train(first)
     assert decide(asked, world.look(), (first,)).reason == "known"
     wide = first.model_copy(update={"width": 1.0})
-    for expected, kind in ((0.1, "stop"), (0.5, "round"), (None, "round")):  # ln 1.5 = 0.41
+    for expected, kind in ((0.1, "stop"), (0.5, "round"), (None, "round")):  # the wanted half width is ln 1.5 = 0.41
         promised = wide.model_copy(update={"promise": Promise(expected=expected)})
         assert decide(asked, world.look(), (promised,)).kind == kind
 

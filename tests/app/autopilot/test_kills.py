@@ -118,7 +118,7 @@ def test_a_real_process_is_killed_three_times(root: Path) -> None:
     assert sorted(name for one in made for name in one["cells"]) == sorted(records)
     assert all(record.number == 1 and record.state == "done" for record in records.values())
 
-    # The same losses without any kill: the decisions are equal.
+    # The file contains the printed decisions. Without this file, no decision is shown.
     kept = (folder / DECISIONS).read_text()
     (folder / DECISIONS).unlink()
     again = object_in(process(*asked, "--show", "--json").stdout)

@@ -159,7 +159,7 @@ def test_a_server_starts_each_autopilot_that_should_run_once(tmp_path: Path, mon
         look()
         look()
         assert len(made) == 1
-        made[0].returncode = -9  # killed: started again, but not at once
+        made[0].returncode = -9  # the process was killed; it is started again, but not immediately
         look()
         assert len(made) == 1
         now = time.monotonic()

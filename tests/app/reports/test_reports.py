@@ -144,7 +144,7 @@ def test_a_long_report_has_four_pages_and_says_what_is_missing() -> None:
 
 
 def test_the_template_reads_no_file(report: Report) -> None:
-    """The template needs no other file: a report without figures and numbers has one page."""
+    """The template needs no other file: it makes one page even if the report has no figures and no numbers."""
     numbers: dict[str, Any] = {"head": [], "rows": [], "widths": []}
     texts = dict.fromkeys(("title", "sentence", "standing", "assumed", "made", "missing"), "")
     empty = {**texts, "sections": [], "narrow": False, "numbers": numbers, "notes": [], "sources": [], "size": 9}

@@ -276,7 +276,7 @@ def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
 
 
 def test_one_anchor_and_the_bound_give_a_conservative_law() -> None:
-    """A law with the bound as its exponent equals the fitted law of ttH at D = 10^4, and is above it at larger D.
+    """At D = 10^4, a law with the bound as its exponent equals the fitted law of ttH. At larger D, it lies above.
 
     Source: the amplitudes paper, Table 2.
     """

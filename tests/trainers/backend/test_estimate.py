@@ -124,7 +124,10 @@ def ended(
 
 
 def test_the_speed_of_a_short_cell_is_that_between_its_first_and_its_last_point(root: Path) -> None:
-    """The cell has 600 FLOPs. It starts in 2 s and trains for 4 s; a stopped one trains half of the FLOPs in 3 s."""
+    """Two cells have 600 FLOPs each and start in 2 s.
+
+    One cell finishes after 4 s of training. The other cell is stopped after half of its FLOPs, which take 3 s.
+    """
     points = [{"step": 1, "total": 10, "at": 102.0}, {"step": 5, "total": 10, "at": 105.0}]
     done = _measured(*ended(root, {"size": 10, "steps": 10}, 6.0, points), root)
     stopped = _measured(*ended(root, {"size": 20, "steps": 5}, 9.0, points, "stopped"), root)
@@ -153,7 +156,7 @@ def test_a_short_cell_without_progress_has_no_speed(root: Path) -> None:
 def test_the_speed_of_a_core_is_relative_and_limited(
     monkeypatch: pytest.MonkeyPatch, slower: float, speed: float
 ) -> None:
-    """Ten products of 64 x 64 matrices, with two operations for each term, at 120 GFLOP/s are the unit."""
+    """A core has speed 1 if it multiplies matrices at 120 GFLOP/s. Ten products of 64 x 64 matrices are timed."""
     clock = itertools.count(0.0, slower * 10 * 2 * 64**3 / 120e9)
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
     assert core_speed.__wrapped__() == pytest.approx(speed, rel=1e-6)
@@ -162,7 +165,7 @@ def test_the_speed_of_a_core_is_relative_and_limited(
 def test_only_long_finished_cells_of_similar_size_scale_those_of_another_machine(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cell elsewhere ran at 1000 FLOP/s, and the finished cell that counts ran at 100 FLOP/s."""
+    """The bundled cell ran at 1000 FLOP/s. The only cell here that is large and long enough ran at 100 FLOP/s."""
     monkeypatch.setattr("isoplan.trainers.backend.estimate.forecast.core_speed", lambda: 2.0)
     earlier = [Earlier(100.0, 6000.0, 6.0)]
     family, (cell,) = counters(root, {"size": 100, "steps": 10})

@@ -94,7 +94,7 @@ def test_the_table_shows_the_predicted_final_loss_of_a_running_cell(root: Path, 
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
     assert dict(zip(table["width"], table["Final loss"], strict=True)) == {
         **dict.fromkeys((4, 8, 16, 32, 64), ""),
-        128: "1.909 (1.909 to 1.909)",  # 0.9 x 6 / sqrt(8)
+        128: "1.909 (1.909 to 1.909)",  # the sixth cell: 0.9 * 6 / sqrt(8) after 8 steps
     }
 
 

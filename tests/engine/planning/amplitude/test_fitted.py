@@ -119,7 +119,8 @@ def test_anchors_of_other_axes_keep_their_bound_beside_the_law() -> None:
     plan = plan_fitted("", 3, of_mse(1e-5), [budget, *two])
     assert plan.C.most == pytest.approx(1e14 * 100 ** (1 / 0.8))
     shown = {row[0]: row[1] for row in rows(plan)}
-    assert shown["Conservative exponent"] == "1.94"  # 2 - 0.061, not 4/d, because an anchor already reaches the target
+    # An anchor already reaches the target, so the exponent is 2 - 0.061 (law minus error) and not the bound 4/d.
+    assert shown["Conservative exponent"] == "1.94"
     assert shown["Conservative exponent of C"] == "0.8"
     assert plan_fitted("", 3, of_mse(1e-5), [budget]).C.most == plan.C.most
     with pytest.raises(PlannerError, match="The scale of the law is not known"):

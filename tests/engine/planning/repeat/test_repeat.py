@@ -286,7 +286,7 @@ FAR = {"N": (1e3, 1e4), "D": (1e3, 1e5), "C": (1e8, 1e11), "loss": (0.9, 2.0)}
 
 
 def test_beyond_three_decades_both_regimes_have_no_numbers() -> None:
-    """Like a plan, the answer states only which range of compute C the runs support. All its results are None."""
+    """As for a plan, the answer only states the range of compute C that the runs support. All its results are None."""
     one, repeated = (replace(fit, data=replace(fit.data, ranges=FAR)) for fit in fits())
     found = simulate_or_repeat(one, repeated, 0.45, COSTS, TEN)
     assert not found.answers

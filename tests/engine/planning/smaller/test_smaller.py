@@ -147,7 +147,7 @@ def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Questio
     allowed &= training_memory(N, 8) <= (limits.memory or np.inf)
     least, total = float(np.min(paid[allowed], initial=np.inf)), found.total.value or 0.0
     assert total <= least * (1 + 1e-9)
-    if allowed.any():  # the grid may contain no allowed model if the limits allow exactly one
+    if allowed.any():  # if the limits allow exactly one size, this size may lie between the points of the grid
         assert total == pytest.approx(least, rel=1e-3)
     # Only a target plan chooses N for the cost of training and inference.
     same = found.total if question.kind == "target" else found.training_alone
