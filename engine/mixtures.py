@@ -250,7 +250,7 @@ def _mixes(category: Category) -> bool:
 def _partition(category: Category) -> bytes:
     """Return a key for the division of the runs by a column.
 
-    Two columns have the same key if they divide the runs in the same way, whatever their values are called.
+    Two columns have the same key if they divide the runs in the same way, even if the names of their values differ.
     """
     _, first, inverse = np.unique(category.codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse].astype(np.int8).tobytes()

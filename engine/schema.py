@@ -186,8 +186,8 @@ NOT_TRAINED = "that did not train"
 class LeftOut:
     """Rows that no fit uses: their row ids, run names and reasons, each (k,).
 
-    ``names`` are empty texts if the table has no column of run names. ``total`` is the number of rows of which these
-    rows were left out. It counts each repeated run, also if a fit uses the mean of the repeats.
+    ``names`` are empty texts if the table has no column of run names. ``total`` is the number of rows before these rows
+    were left out. It counts each repeated run, even if a fit uses the mean of the repeats.
     """
 
     ids: Ints

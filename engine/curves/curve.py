@@ -11,7 +11,10 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 
 COMPLETE = 0.9
-"""A finished curve must reach this fraction of its schedule. A cell that stopped early has another schedule."""
+"""Fraction of its schedule that a finished curve must reach.
+
+A cell that stopped earlier has not completed its learning-rate schedule, so its final loss is not comparable.
+"""
 WINDOW = (0.8, 0.85, 0.9, 0.95, 1.0)
 """Positions, as fractions of the present position, over which the current loss is averaged."""
 
@@ -21,7 +24,8 @@ class TrainingCurve:
     """Losses ``y`` (n,) of one cell at increasing fractions ``x`` (n,) of its schedule, from 0 to 1.
 
     All numbers are positive. ``end`` is the final loss of a finished cell, and NaN for a running cell. Curves of equal
-    ``group``, such as cells of equally many samples, resemble each other; "" is a group of its own.
+    ``group``, such as cells with the same number of samples, resemble each other. "" means that the curve belongs to no
+    group.
     """
 
     x: Floats

@@ -44,7 +44,8 @@ def predict_end(curve: TrainingCurve, finished: Sequence[TrainingCurve], method:
     It is the current loss times a ratio that ``method`` gives. Each of the ``finished`` curves is predicted from the
     curves of other groups at the same position: the median error corrects the ratio, and the errors give the interval
     (jackknife; Barber et al., Ann. Statist. 49, 486, 2021). All curves must have the same learning-rate schedule. The
-    result is None before ``SEEN`` of the schedule, and with fewer than ``FEWEST`` complete curves.
+    result is None if the cell has completed less than the fraction ``SEEN`` of its schedule, if its curve has fewer
+    than ``POINTS`` points, or if fewer than ``FEWEST`` curves are complete.
     """
     complete = [one for one in finished if one.is_complete]
     if len(complete) < FEWEST or len(curve.x) < POINTS or not SEEN <= curve.x[-1] <= 1:
@@ -60,7 +61,8 @@ def predict_end(curve: TrainingCurve, finished: Sequence[TrainingCurve], method:
 def _errors(complete: Sequence[TrainingCurve], position: float, ratio: Method) -> Floats:
     """Return ln(final loss / predicted final loss) of each of the ``complete`` curves (n,) at ``position``.
 
-    A curve is predicted without its group, or without itself if fewer than ``FEWEST`` curves are in other groups.
+    To predict a curve, all curves of its group are excluded. If it has no group, or if fewer than ``FEWEST`` curves are
+    in other groups, only the curve itself is excluded.
     """
     predicted = np.array([one.level(position) for one in complete])
     groups = np.array([one.group for one in complete])
@@ -74,6 +76,6 @@ def _errors(complete: Sequence[TrainingCurve], position: float, ratio: Method) -
 
 
 def _half_width(errors: Floats) -> float:
-    """Return the smallest of the ``errors`` (n,) that is exceeded by a new error with a probability below 1 - LEVEL."""
+    """Return the smallest of the ``errors`` (n,) that a new error exceeds with a probability of at most 1 - LEVEL."""
     rank = math.ceil(LEVEL * (len(errors) + 1))
     return float(np.sort(errors)[min(rank, len(errors)) - 1])

@@ -21,10 +21,11 @@ FEWEST_NEAR = 3
 
 
 def continue_by_matching(curves: Sequence[TrainingCurve], finished: Sequence[TrainingCurve], position: float) -> Floats:
-    """Return ln(final loss / current loss) of each of the ``curves`` (m,) after their part up to ``position``.
+    """Predict ln(final loss / current loss) of each of the ``curves`` (m,) from its part up to ``position``.
 
-    It is the mean over the finished curves of nearest shape: the square root of their number, at least three. A curve
-    that is one of the ``finished`` curves is not compared with itself.
+    The prediction is the mean over the finished curves with the most similar shape. Their number is the square root of
+    the number of finished curves, but at least three. A curve that is one of the ``finished`` curves is not compared
+    with itself.
     """
     ratios = np.array([math.log(one.end) - one.level(position) for one in finished])
     far = np.mean((_shapes(curves, position)[:, None] - _shapes(finished, position)[None]) ** 2, axis=2)

@@ -22,7 +22,10 @@ SKIPPED = 0.1
 
 
 def continue_by_power_law(curves: Sequence[TrainingCurve], position: float) -> Floats:
-    """Return ln(final loss / current loss) of each of the ``curves`` (m,) by the power law of its part up to there."""
+    """Predict ln(final loss / current loss) of each of the ``curves`` (m,).
+
+    A power law is fitted to the part of each curve up to ``position``.
+    """
     return np.array([extrapolate(one.until(position)) - one.level(position) for one in curves])
 
 

@@ -118,7 +118,7 @@ class Parser:
                 size = abs(float(value(exponent, {})))
             if not size <= STEEPEST:
                 self.at = start
-                self._fail(f"an exponent that is a number lies between -{STEEPEST} and {STEEPEST}")
+                self._fail(f"an exponent that is a number must be between -{STEEPEST} and {STEEPEST}")
         return self._node("chain", (base, exponent), ("^",))
 
     def _atom(self, depth: int) -> Node:

@@ -70,11 +70,11 @@ class Formula:
             result = value(node, read, lambda below: self._refuse_zero(below, ids))
         missing = sum((np.isnan(read[name]) for name in names(node)), start=np.zeros((), bool))
         bad = ~np.isfinite(result) & ~missing
-        self._refuse(bad, "gives no finite number", "check logarithms, roots and powers there", ids)
+        self._refuse(bad, "gives no finite number", "check its logarithms, roots and powers", ids)
         return result
 
     def _refuse_zero(self, below: Floats, ids: Ints | None) -> None:
-        self._refuse(np.asarray(below == 0), "divides by zero", "change one of them", ids)
+        self._refuse(np.asarray(below == 0), "divides by zero", "correct the divisor or the values of its columns", ids)
 
     def _read(self, columns: Mapping[str, ArrayLike]) -> dict[str, Floats]:
         return {name: np.asarray(columns[name], float) for name in self.names if name in columns}

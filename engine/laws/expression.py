@@ -170,7 +170,7 @@ def named_law(
         made,
         summary=summary,
         reference=reference,
-        needs=f"{', '.join(made.axes)} and loss, and more runs than {len(made.params)}.",
+        needs=f"{', '.join(made.axes)} and loss, of more than {len(made.params)} runs.",
         params=tuple(replace(p, meaning=meanings[p.name]) for p in made.params),
         **_planned(formula, made.axes, 1.0),
     )
@@ -222,7 +222,8 @@ def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, 
     for name, low, high in bounds:
         if name not in ends:
             raise PlannerError(
-                f"{short(name)} has a bound but is not a parameter: the formula has {', '.join(parameters)}."
+                f"{short(name)} has a bound but is not a parameter: the parameters of the formula are "
+                f"{', '.join(parameters)}."
             )
         own = ends[name]
         ends[name] = own[0] if low is None else low, own[1] if high is None else high

@@ -47,7 +47,8 @@ def dimension_bound(axis: str) -> Law:
             Param("d", 4 / 5.0, 4 / SMALLEST, "", "intrinsic dimension: the exponent is 4/d", "d"),
         ),
         reference="Scaling laws for amplitude surrogates, eqs. 4, 6, 8 and Fig. 10",
-        needs=f"{axis} and loss: with d and K fixed two runs, with all free four runs at three values of {axis}.",
+        needs=f"{axis} and loss: at least two runs if d and K are fixed, or four runs at three values of {axis} if no "
+        "parameter is fixed.",
         least_compute=(lambda v, loss, rule: along_axis(axis, inverse(v, loss), loss)) if axis in AXIS_UNITS else None,
         axis=axis,
         axis_roles=("D", "N", "C", "hyperparameter"),

@@ -60,7 +60,8 @@ ISOFLOP = Law(
         Param("gamma", SMALLEST, 5.0, "", "exponent of the loss along the minima", r"\gamma"),
     ),
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural, eqs. 4, 5",
-    needs="N, D, loss and budgets: at least two budgets with four values of N each, the minimum inside the sweep.",
+    needs="N, D, loss and budgets: at least two budgets with four values of N each, and with the minimum inside each "
+    "sweep.",
     estimator="parabola",
     extra_columns=("N", "D", "C", "budget"),
     frontier=frontier,

@@ -75,7 +75,7 @@ def check_derived(columns: Sequence[Column], roles: Roles) -> None:
                 listed = cut(", ".join(list(known)[:12]), 200)
                 raise PlannerError(
                     f"{role}: the formula {short(text)} reads {short(name)}, which is no column of the table. "
-                    f'The columns are {listed}; quote unusual names, "Batch Size".'
+                    f'The columns are {listed}; quote unusual names, as in "Batch Size".'
                 )
             if known[name].kind not in ("number", "bool") and name not in roles.conversions:
                 raise PlannerError(

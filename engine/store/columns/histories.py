@@ -211,8 +211,8 @@ def one_row_each(
     by = f"column {roles.run!r}" if "run" in labels else "equal N and D"
     which = "with the smallest loss" if roles.rows == "best" and "loss" in cells else "that was logged last"
     return chosen, [
-        f"{n:,} rows are points of {len(names):,} runs ({by}): the row of each run {which} is its run, "
-        "the others are its curve. Choose other rows on the Data page (--rows in the terminal)."
+        f"{n:,} rows are points of {len(names):,} runs ({by}). Of each run, the row {which} is fitted; the other rows "
+        "are its curve. Choose other rows on the Data page (--rows in the terminal)."
     ]
 
 

@@ -328,7 +328,7 @@ def _in_unit(runs: Runs, role: str, unit: str) -> Iterator[str]:
         counts = read_conversion(unit, column).about.removeprefix("in ")
         yield (
             f"{_column(runs, role)} is at most {np.nanmax(runs[role]):.3g}: if it counts {counts}, "
-            f"{_convert(column, unit)}, or compute is wrong."
+            f"{_convert(column, unit)}. Without this conversion, compute is wrong."
         )
 
 
@@ -341,7 +341,10 @@ def _like_text(runs: Runs) -> bool:
 
 
 def _confirmed(runs: Runs) -> bool:
-    """Return whether C agrees with the compute rule for N and D, apart from a factor for the tokens per sample."""
+    """Return whether C agrees with the compute rule for N and D.
+
+    C may be up to 300 times larger than by the rule, because a sample may consist of many tokens.
+    """
     ratio = off_rule(runs)
     return len(ratio) > 0 and -_NEAR < float(np.median(ratio)) < 3 - _NEAR
 

@@ -92,7 +92,8 @@ def _store(
         raise PlannerError(f"{name} has a header and no rows: add at least one run.")
     if rows > most:
         raise PlannerError(
-            f"{name} has more than {most:,} rows of {len(fields):,} columns: keep those that a law needs."
+            f"{name} has more than {most:,} rows of {len(fields):,} columns: keep the rows and columns that a law "
+            "needs."
         )
     kinds = tuple(field.kind for field in fields)
     columns = with_guesses(profile(cursor, table, relation.names, kinds, relation.semicolons, relation.commas))

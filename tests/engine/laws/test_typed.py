@@ -75,7 +75,7 @@ def test_more_is_better_turns_the_law_around() -> None:
         ("A/N.__class__", "'.' has no meaning here"),
         ("A/N[0]", "has no meaning here"),
         ("(lambda: A)/N", "has no meaning here"),
-        ("A/N^1000", "an exponent that is a number lies between"),
+        ("A/N^1000", "an exponent that is a number must be between"),
         ("A+" * 1500 + "N", "3,001 characters: use at most 2,000"),
         ("(" * 31 + "A" + ")" * 31 + "/N", "nested more than 30 deep"),
     ],
@@ -88,7 +88,7 @@ def test_what_is_no_law_is_refused(text: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("bound", "why"),
     [
-        (("gamma", 0.0, 1.0), "'gamma' has a bound but is not a parameter: the formula has E, A"),
+        (("gamma", 0.0, 1.0), "'gamma' has a bound but is not a parameter: the parameters of the formula are E, A"),
         (("N", 0.0, 1.0), "'N' has a bound but is not a parameter"),
         (("alpha", 2.0, 1.0), "bounds of alpha are 2 to 1"),
         (("alpha", 1.0, 1.0), "bounds of alpha are 1 to 1"),

@@ -75,7 +75,7 @@ def test_rows_times_columns_are_bounded(add: Add, db: Database, monkeypatch: pyt
     assert (most_rows(1), most_rows(10), most_rows(1000)) == (MAX_ROWS, MAX_ROWS, MAX_CELLS // 1000)
     monkeypatch.setattr(loading, "most_rows", lambda _: 2)
     assert add("N,D,loss\n1,1,1\n2,2,2\n").rows == 2
-    with pytest.raises(PlannerError, match="has more than 2 rows of 3 columns: keep those that a law needs") as error:
+    with pytest.raises(PlannerError, match="has more than 2 rows of 3 columns: keep the rows and columns") as error:
         add("N,D,loss\n1,1,1\n2,2,2\n3,3,3\n")
     sentence(error)
     assert len(tables.all(db)) == 1
