@@ -219,7 +219,7 @@ class TrainedLaw:
 def along(axis: Axis, cells: Iterable[TrainedCell]) -> list[Along]:
     """Return the scans along ``axis`` (N or C), one for each process and D.
 
-    Apart from ``axis``, the cells of a scan may differ only in their seed.
+    The cells of a scan must be equal in everything except ``axis`` and their seed.
     """
     grouped: dict[tuple[str, bool, float], list[TrainedCell]] = defaultdict(list)
     for cell in cells:

@@ -184,8 +184,8 @@ def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]
     found = tuple(replace(cell, loss=error**2, spread=1.0) for cell, error in errors if math.isfinite(error))
     if every and not found:
         raise PlannerError(
-            f"{ERRORS[kind]}: the trained cells do not have this column. Ask for an RMS error, or train cells with "
-            "Isoplan, which measure it."
+            f"{ERRORS[kind]}: the trained cells do not have this column. Ask for an RMS error, or use cells trained "
+            "by Isoplan, which have this column."
         )
     return found
 
@@ -208,10 +208,9 @@ def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
     """Return one point per process, setting, N, D, batch size and seed, sorted in this order.
 
     The point is the longest-trained cell for which a cell of twice the compute exists; without such a cell, it is the
-    longest-trained cell. A cell that is trained longer
-    than needed is less informative, because its loss rises again if D is small. Cells with different batch sizes give
-    different points, because their training steps differ. A scan of D contains several batch sizes, because a batch
-    cannot have more than D samples.
+    longest-trained cell. A cell that is trained longer than needed is less informative, because its loss rises again if
+    D is small. Cells with different batch sizes give different points, because their training steps differ. A scan of D
+    contains several batch sizes, because a batch cannot have more than D samples.
     """
     alike: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
     for cell in dict.fromkeys(cells):

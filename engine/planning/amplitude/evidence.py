@@ -70,8 +70,8 @@ def _unconverged(axis: Axis, x: float, fell: float) -> str:
     others = " and ".join(name for name in "DNC" if name != axis)
     if not math.isfinite(fell):
         return (
-            f"doubled: {fell:g} is not a relative change of a loss. Give its decrease, such as 3 %, or -3 % for an "
-            "increase."
+            f"doubled: {fell:g} is not a relative change of a loss. Give the decrease of the loss, such as 3 %, or "
+            "-3 % for an increase."
         )
     if fell > 0:
         return (
@@ -119,11 +119,11 @@ class Line:
         return np.exp(middle + half), np.exp(middle - half)
 
     def solve(self, excess: float) -> Interval:
-        """Return the X at which the lower and the upper end of the 68 % band equal ``excess`` (Fieller's theorem).
+        """Return the two X at which first the lower and then the upper end of the 68 % band equals ``excess``.
 
-        If the exponent is compatible with 0, the upper end of the band rises again at large X. The second value is then
-        infinite. If, in addition, the lower end is already below ``excess`` at the middle of the anchors, the first
-        value is this middle.
+        They follow from Fieller's theorem. If the exponent is compatible with 0, the upper end of the band rises again
+        at large X. The second X is then infinite. If, in addition, the lower end is already below ``excess`` at the
+        middle of the anchors, the first X is this middle.
         """
         gap, square = self.height - math.log(excess), self.error**2
         a, b, c = self.alpha**2 - square / self.lever, self.alpha * gap, gap**2 - square / self.n
@@ -149,7 +149,7 @@ def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
     x, y = np.log([a.x for a in anchors]), np.log([a.loss - floor for a in anchors])
     if len(np.unique(x)) < 2:
         raise PlannerError(
-            f"All runs that {axis} limits have the same {axis}, but a law needs at least two values: train a run at "
+            f"All runs limited by {axis} have the same {axis}, but a law needs at least two values: train a run at "
             f"another {axis}."
         )
     lever = float(np.sum((x - x.mean()) ** 2))

@@ -35,13 +35,16 @@ SIGMA = Field("sigma", "Standard deviation of log A over the points; by default 
 LAW = (
     Field("process", "Published process instead of an anchor: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg."),
     Field("axis", "The axis of the published law: D (the usual one), C or N."),
-    Field("held", 'Value of the other axis in the published law, "N = 1e6".'),
-    Field("network", 'Network and loss of the published law, "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE".'),
+    Field("held", 'Value of the other axis in the published law, such as "N = 1e6".'),
+    Field(
+        "network",
+        'Network and loss of the published law, such as "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE".',
+    ),
 )
 FLOOR = Field(
     "floor", "Noise of the amplitudes [MSE].", "Floor of the loss [MSE]", start="0", default="0", said="floor",
-    tip="Noise of the amplitudes: zero at tree level, and the accuracy of the integrals for loops. You can enter the "
-    "limit of the loss for infinitely many points instead.",
+    tip="Noise of the amplitudes: zero at tree level, and the accuracy of the loop integrals at loop level. You can "
+    "enter the limit of the loss for infinitely many points instead.",
 )  # fmt: skip
 NEEDS = {"axis": "process", "held": "process", "network": "process", "cells": "trained"}
 """Options that require another option. Keys are the options, values the required options."""
@@ -121,7 +124,8 @@ def _check_evidence(texts: Texts, anchored: bool, fixed_energy: bool, place: Pla
     if trained and fixed_energy:
         energy, cells = option_name("fixed_energy", place), option_name("trained", place)
         raise PlannerError(
-            f"Option {energy} is not possible with {cells}, because the cells contain their energies. Leave it out."
+            f"Option {energy} is not possible with {cells}, because the cells determine whether the energy is fixed. "
+            f"Leave {energy} out."
         )
 
 

@@ -132,7 +132,7 @@ def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
     if mse <= law.floor:
         raise PlannerError(
             f"A target MSE of {mse:g} is below the floor {law.floor:.3g} that {law.process} reaches at {law.held}: ask "
-            "for a higher one, or choose a law with a larger fixed size."
+            "for a higher target, or choose a law with a larger fixed size."
         )
     first, end = max(law.measured[0], ONSET.get(law.axis, 0.0)), law.measured[1]
     slow, fast = (slow, own) if own.value >= slow.value else (own, own)

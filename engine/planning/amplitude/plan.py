@@ -188,9 +188,9 @@ NOT_STATED = "not stated: too far beyond the runs"
 def supported(plan: AmplitudePlan) -> AmplitudePlan:
     """Return ``plan`` with a check of its distance from the runs.
 
-    The distance of a range is measured at its conservative end, and the largest distance of all ranges counts. Beyond
-    one decade, a warning marks the plan. Beyond three decades, the ranges are removed and a sentence states what the
-    runs support.
+    The distance of a range is measured at its conservative end, and the largest distance of all ranges counts. A
+    warning states the distances. Beyond three decades, the ranges are removed and a sentence states what the runs
+    support.
     """
     if plan.stopped or not plan.needs:
         return plan

@@ -124,8 +124,8 @@ def only_rms(target: Precision, what: str) -> None:
     """
     if target.kind != "rms":
         raise PlannerError(
-            f"Kind of error: {what} have an MSE but no {target.name}. Ask for an RMS error, or scale from trained "
-            "cells, which measure the median and the 99 % error."
+            f"Kind of error: {what} have an MSE but no {target.name}. Ask for an RMS error, or use trained cells, "
+            "which contain the median and the 99 % error."
         )
 
 

@@ -20,7 +20,7 @@ from isoplan.engine.planning.amplitude.precision import Kind, Precision, number
 LEAST, MOST = 1e-16, 0.99
 """Range of the MSE that is searched. A constant prediction of the standardised log amplitude has an MSE of 1."""
 STEPS = 24
-"""Number of bisections in ln MSE: the result is exact to 3e-6 of its value."""
+"""Number of bisections in ln MSE. The relative error of the MSE is then below 3e-6."""
 SAME = 0.01
 """Largest relative difference at which the D of the plan counts as equal to the given number."""
 

@@ -166,7 +166,8 @@ def _notes(
     if law is not None and len(found) > 1:
         text = (
             f"{' and '.join(found)} are each computed from a separate published law, which was measured at large "
-            f"values of the other axes. If all axes have these values at once, the loss is higher than the target."
+            f"values of the other axes. If all axes have the computed values at once, the loss is higher than the "
+            f"target."
         )
         notes.append(FitWarning(ONE_BY_ONE, text))
     return [*notes, *unchecked(anchors), *said_of(n_f, found, anchors)]

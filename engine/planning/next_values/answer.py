@@ -23,13 +23,16 @@ MORE = 0.5
 logarithms.
 """
 MOST = 0.8
-"""Share of the resamples far beyond the same end of the range from which on there is no advice, because the optimum is
-then known to be outside. With 84 % of them at one value, the 68 % interval has no width.
+"""If at least this share of the resamples has its optimum far beyond the same end of the range, no advice is given,
+because the optimum is then known to be outside. The share is below 84 %: the 68 % interval has no width if 84 % of the
+resamples have the same value.
 """
 LARGEST_SHARE = 0.95
 """Largest candidate of the default range if all runs are below 1."""
 NEAR = 1.01
-"""Factor between an end of the range and two values near it, from which the slope of the curve at this end follows."""
+"""The slope of the curve at an end of the range is computed from two values: the end times this factor, and the end
+divided by it.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +86,10 @@ def next_values(fit: Fit, values: TypedValues | None = None, *, cells: int = 3, 
 def optimum_estimand(fit: Fit, axis: str, low: float, high: float) -> Estimand:
     """Return the optimum over ``axis`` as an estimand, for candidates from ``low`` to ``high``.
 
-    The range is extended by half of its width in logarithms at each end. An optimum beyond the extended range counts as
-    its end. The advice therefore narrows the place of the optimum and whether it is inside the range, and not the
-    distance of an optimum that is far outside. A curve without a minimum has its optimum at the end with the lower
-    prediction.
+    The range is extended by half of its width in logarithms at each end. An optimum beyond the extended range is
+    replaced by the nearest end of the extended range. The advised cells therefore determine whether the optimum is
+    inside the range and where it lies, but not how far away an optimum far outside the range is. A curve without a
+    minimum has its optimum at the end with the lower prediction.
     """
     step = (high / low) ** MORE
 
@@ -116,12 +119,14 @@ def slope_estimands(fit: Fit, axis: str, low: float, high: float) -> tuple[Estim
 
 
 def _beside_edge(fit: Fit, axis: str, place: OptimumLocation, offered: Candidates, cells: int) -> Candidates:
-    """Return the untrained candidates between the optimum and the end of the sweep, if the runs improve up to this end.
+    """Return the untrained candidates between the optimum and the end of the sweep up to which the runs improve.
 
-    If the runs improve up to an end, an optimum inside follows only from the form of the law. Runs between the optimum
-    and this end show it directly. If fewer than ``cells`` candidates are there, those nearest to the end are returned.
-    All ``offered`` candidates are returned if the runs do not improve up to an end or do not differ from a constant, if
-    the optimum is outside, if candidates are beyond this end, or if fewer than ``cells`` candidates are untrained.
+    If the runs improve up to an end of the sweep, only the form of the law shows that the optimum is inside. Runs
+    between the optimum and this end show it directly. If fewer than ``cells`` untrained candidates are there, the
+    ``cells`` untrained candidates nearest to this end are returned.
+
+    All ``offered`` candidates are returned in these cases: the runs do not improve up to an end, or do not differ from
+    a constant; the optimum is outside; candidates are beyond this end; fewer than ``cells`` candidates are untrained.
     """
     assert fit.runs is not None
     x, at = fit.runs.columns[axis], offered.columns[axis]
@@ -150,7 +155,7 @@ def _within(fit: Fit, axis: str, v: Values, low: float, high: float) -> Floats:
 
 
 def _check_reach(one: Estimand, fit: Fit, low: float, high: float) -> None:
-    """Raise PlannerError if most resamples have their optimum far beyond the same end of ``low`` to ``high``."""
+    """Raise PlannerError if most resamples have their optimum far beyond the same end of the range."""
     found = np.append(one.value(fit.draws), one.value(fit.values))
     narrow = half_width(fit.resampling, float(np.log(found[-1])), np.log(found[:-1])) < SAME
     step = (high / low) ** MORE
@@ -181,7 +186,10 @@ def _offered(fit: Fit, axis: str, place: OptimumLocation, values: TypedValues) -
 
 
 def _default(fit: Fit, axis: str, place: OptimumLocation) -> tuple[float, float]:
-    """Return the default range of candidates. It stays below 1 if all runs do, because the axis is often a share."""
+    """Return the default range of candidates.
+
+    If the values of all runs are below 1, the range ends below 1, because the axis is then often a share.
+    """
     assert fit.runs is not None
     low, high, x = place.low, place.high, fit.runs.columns[axis]
     best, edge = _within(fit, axis, fit.draws, low, high), monotone_edge(x, fit.runs.y)

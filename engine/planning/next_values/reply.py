@@ -60,7 +60,10 @@ def place_sentence(found: NextValues) -> str:
     text = f"At present, the best {found.axis} is {found.place.text}."
     if found.place.place == "inside":
         return text
-    return f"{text} The slopes at both ends of the range decide whether it is inside, so the cells determine them."
+    return (
+        f"{text} The slopes of the curve at both ends of the range show whether the optimum is inside. The cells are "
+        "chosen to determine these slopes."
+    )
 
 
 def sentence(found: NextValues) -> str:

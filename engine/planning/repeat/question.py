@@ -19,10 +19,10 @@ FITS = (
              "or choose another law of samples seen once.",
              unsure="The task of this law is not known. Choose the law of repeated samples that was fitted to runs of "
              "the same task.",
-             lacking="This question needs a second table of the same task, with the columns unique samples U and loss. "
-             "Each run repeats its U samples until the validation loss stops decreasing; loss is its smallest "
-             "validation loss. Example line: U = 500, loss = 1.399. Upload this table on Data and fit "
-             "the law 'repetition' to U.",
+             lacking="This question needs a second table of the same task, with two columns: U, the number of unique "
+             "samples, and the loss. Each run repeats its U samples until the validation loss stops decreasing; the "
+             "loss is the smallest validation loss of the run. Example line: U = 500, loss = 1.399. Upload this table "
+             "on Data and fit the law 'repetition' to U.",
              examples=("Jets, repeated, widths x numbers of jets (trained)",
                        "Jets, repeated data for four inputs (simulated)")),
     FitInput("Fit of the law 'threshold', for N and epochs of repeated training.", "threshold",

@@ -179,8 +179,8 @@ def worth_text(worth: Worth, unit: str) -> str:
     """Return a sentence on what loss the existing samples reach; ``unit`` is the name of a sample in the plural."""
     if not worth.answers:
         return (
-            f"Your {count(worth.U, 3)} {unit} lie {decades(worth.beyond)} beyond the runs, which support at most "
-            f"{decades(ANSWERED)}, so their loss is not stated."
+            f"Your {count(worth.U, 3)} {unit} lie {decades(worth.beyond)} beyond the runs. The runs support an "
+            f"extrapolation of at most {decades(ANSWERED)}, so the loss of these {unit} is not stated."
         )
     return (
         f"Your {count(worth.U, 3)} {unit} reach {worth.once.unit} {_spread(worth.once)} if each is seen once, and "

@@ -96,7 +96,10 @@ def test_a_law_of_an_unknown_task_is_not_compared_with_a_published_law(
     assert len(at.selectbox(key="one_pass_choice").options) > 1
     assert at.selectbox(key="repeated_choice").value is None
     assert not at.selectbox(key="repeated_choice").options
-    assert "This question needs a second table of the same task, with the columns unique samples U and loss" in said(at)
+    assert (
+        "This question needs a second table of the same task, with two columns: U, the number of unique samples"
+        in said(at)
+    )
     links = [str(one.proto.label) for one in cast(list[Any], at.get("page_link"))]
     assert "Open the example Jets, repeated, widths x numbers of jets (trained)" in links
     assert not at.table

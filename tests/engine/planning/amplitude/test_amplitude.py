@@ -321,7 +321,7 @@ def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None
         ),
         (
             lambda: Anchor("D", 1e4, 1e-3, doubled=math.nan),
-            "doubled: nan is not a relative change of a loss. Give its decrease",
+            "doubled: nan is not a relative change of a loss. Give the decrease of the loss",
         ),
         (lambda: of_mse(0.0), "The target MSE is 0: give a positive number, such as 1e-6"),
         (
