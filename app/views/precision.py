@@ -179,7 +179,7 @@ def _anchor(i: int) -> Anchor | None:
     grid = st.grid(7, min_column_width=120)
     axis = grid.selectbox("Limited by", AXES, key=f"axis{i}", bind="query-params")
     names = {"x": f"{axis} of the run", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs per point",
-             "doubled": "Fall if doubled"}  # fmt: skip
+             "doubled": "Decrease if doubled"}  # fmt: skip
     hints = {"x": "1e4", "loss": "1e-3", "N": "1e5", "epochs": "1000", "flops": "6 N", "doubled": "3 %"}
     typed = {
         name: grid.text_input(label, "", key=f"{name}{i}", bind="query-params", max_chars=100, placeholder=hints[name])
@@ -189,7 +189,7 @@ def _anchor(i: int) -> Anchor | None:
     if not typed["x"] or not typed["loss"]:
         return None
     said = {"x": f"number of {UNITS[axis]}", "loss": "MSE", "N": "N", "epochs": "number of epochs",
-            "flops": "number of FLOPs per point", "doubled": "fall if doubled"}  # fmt: skip
+            "flops": "number of FLOPs per point", "doubled": "decrease if doubled"}  # fmt: skip
     given = {name: parse_share(text or "", f"{said[name]} of run {i}") for name, text in typed.items() if text}
     return make_anchor(axis, given["x"], given)
 

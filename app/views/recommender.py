@@ -35,7 +35,7 @@ EXPERT = ("width", "length", "precision", "chunk", "rate", "rate_batch", "batch_
 """Names of the input fields in the expander "More", in the order of the page."""
 BOUNDS = {"width": (1, 1_000_000), "length": (1, 1_000_000), "chunk": (0, 100_000_000)}
 OTHERS = {"s": "0.06", "B": "2048", "K": ""}
-"""For each setting: initial text of its field "Cost of another ...", a value that is compared with the optimum."""
+"""Initial text of the field "Other ... to compare" of each setting: a value that is compared with the optimum."""
 
 
 def ask_metrics(own: Built, printed: Evidence, usual: str) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def settings(machine: dict[str, str]) -> Settings:
         texts = machine | {name: _widget(grid, SETTINGS[name]) for name in EXPERT}
         typed = {
             setting: grid.text_input(
-                f"Cost of another {setting}",
+                f"Other {setting} to compare",
                 OTHERS[setting],
                 key=f"other_{setting}",
                 bind="query-params",

@@ -86,7 +86,7 @@ def test_runs_that_are_selected_stay_until_one_asks_for_the_new_rows(server: Ser
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 5, box["y"] + box["height"] - 5, steps=5)
     page.mouse.up()
-    reason = page.get_by_role("textbox", name=re.compile("Why leave out"))
+    reason = page.get_by_role("textbox", name=re.compile("Reason for leaving out"))
     reason.fill("diverged")
     train(server.workspace, 2, 12)
     show = button(page, "Show 2 new rows")

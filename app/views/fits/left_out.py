@@ -13,11 +13,11 @@ from isoplan.engine.store.tables.tables import TableInfo
 
 
 def warn(db: Database, table: TableInfo, runs: Runs) -> None:
-    """Show how many ``runs`` of ``table`` no fit can use, and what to do.
+    """Show the number of ``runs`` of ``table`` that cannot be used in any fit, and what to do.
 
-    If a fit can use some of the ``runs``, no warning is shown here, because a note of the fit states how many are left
-    out. For a table of cells (training runs of Isoplan), a link opens the page Train. For a bundled table there is no
-    link, because its runs cannot be trained again.
+    For a bundled table with usable runs, nothing is shown, because a note of the fit states the number of left-out
+    runs. For a table of cells (training runs of Isoplan), a link opens the page Train. A bundled table has no link,
+    because its runs cannot be trained again.
     """
     if table.read_only and len(runs):
         return

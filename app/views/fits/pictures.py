@@ -96,7 +96,7 @@ def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
     if not views:
         st.info(
             f"This law has the axes {escape_markdown(' and '.join(fit.law.axes))}. Explore shows laws over N and D, or "
-            "over one column. The tab Runs and law of the Fit page shows this law over each of its axes.",
+            'over one column. On the Fit page, the tab "Runs and law" shows this law over each of its axes.',
             icon=":material/info:",
         )
         return

@@ -211,7 +211,9 @@ def _span(row: text.Row, level: int) -> str:
 
 
 def _about(fit: Fit) -> None:
-    objective = "" if fit.objective is None else f" Objective {fit.spec.objective}: {fit.objective:.6g}, summed."
+    objective = (
+        "" if fit.objective is None else f" Objective {fit.spec.objective}: {fit.objective:.6g} (sum over the runs)."
+    )
     refits = f"{plural(len(fit.resamples), 'resample')}, seed {fit.spec.seed}" if len(fit.resamples) else "No resamples"
     compute = _whole(f"{fit.compute.text}.") if {"N", "D", "C"} & {*fit.law.axes, *fit.law.extra_columns} else ""
     st.caption(f"{refits}. {fit.interval_source}{objective} {compute}")

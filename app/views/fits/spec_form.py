@@ -124,7 +124,7 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
         step=100,
         key="refits",
         bind="query-params",
-        help="Number of resamples of the runs to fit.",
+        help="Number of resamples of the runs. The law is fitted to each resample.",
     )
     seed = middle.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
     interval = right.selectbox(

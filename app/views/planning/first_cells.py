@@ -32,7 +32,7 @@ FIELDS = ("spend", "max_cells")
 
 
 def unfitted_runs(runs: Runs, law: str, y: str) -> UnfittedRuns | None:
-    """Return ``runs`` with the reason if they are too few for ``law`` over N and D, or if they hardly vary an axis.
+    """Return ``runs`` with the reason why they do not determine ``law``: too few runs, or N or D hardly varies.
 
     The result is None if the runs determine the law. It is also None if more runs would not help, because the table has
     no N, no D or no ``y``, or because the fit is impossible for another reason.

@@ -84,7 +84,7 @@ def _say_published(name: str) -> None:
     task = escape_markdown(name.partition(":")[0])
     st.info(
         f"No fit of yours answers this question. Shown: the published laws of {task}. "
-        "Fit laws to your runs to use them.",
+        "To use your own runs, fit laws to them.",
         icon=":material/info:",
     )
 

@@ -41,7 +41,10 @@ def nearer_cells(
 
 
 def family_of_table(db: Database, table_id: str | None) -> Family[Any] | None:
-    """Return the family that trains runs like those of a table; None for simulated and uploaded runs, or no table."""
+    """Return the family that trains runs like those of a table.
+
+    Returns None if the runs are simulated or uploaded, or if there is no such table.
+    """
     table = next((one for one in tables.all(db) if one.id == table_id), None)
     if table is None or not (family_of(table) or opening(table) in TRAINED):
         return None

@@ -87,7 +87,7 @@ def _next_cells_button(db: Database, fit: Fit, plan: Plan) -> None:
 
     label, icon = "Cells that narrow this answer", f":material/{NEXT.icon}:"
     if st.button(label, icon=icon, type="tertiary", on_click=open_section):
-        st.rerun()  # the whole page, because the button is inside a fragment
+        st.rerun()  # reruns the whole page; otherwise, only the fragment with the button would be rerun
 
 
 def _nearer(db: Database, fit: Fit, support: Support) -> dict[str, str]:

@@ -94,7 +94,7 @@ def _ask(db: Database, fit: Fit) -> None:
         prices = pricing.fields(near)
         measured = st.container()
         if lacking := missing_device(prices, "page"):
-            st.warning(escape_markdown(f"{lacking} The plan is shown without money."), icon=":material/warning:")
+            st.warning(escape_markdown(f"{lacking} The plan is shown without costs."), icon=":material/warning:")
             prices = {}
     with line:
         typed = _sentence(db, fit, names, chosen, notes)
@@ -207,7 +207,7 @@ def _compare(fit: Fit, plan: Plan) -> Plan:
             plan = replace(plan, saving=save_against(fit, plan, *ours))
             plan_answer.show_saving(plan)
         else:
-            st.caption("Enter N and D of your plan to see what the cheapest plan for its loss saves.")
+            st.caption("Enter N and D of your plan to compare it with the cheapest plan for the same loss.")
     return plan
 
 

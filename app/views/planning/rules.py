@@ -64,7 +64,7 @@ def widgets(fit: Fit, runs: Runs | None) -> tuple[Rule, Rule]:
     with st.popover(_short(fit), icon=":material/calculate:", key="compute_rule", help="How compute is counted."):
         st.caption(f"The fit counts compute by {escape_markdown(fit.compute.text)}.")
         rule = _ask("Count compute by the rule", "rule", [OWN, *options])
-        return rule, _ask("Also give the cost by", "second", [AUTOMATIC, NONE, *options])
+        return rule, _ask("Also count compute by the rule", "second", [AUTOMATIC, NONE, *options])
 
 
 def _short(fit: Fit) -> str:

@@ -100,7 +100,8 @@ def compare(answer: Recommendation) -> None:
         rows.append(row)
     show_hints(rows, "The recipe compared with runs trained by Isoplan.")
     st.caption(
-        "These runs are small and have other budgets and catalogues. Values that agree probably hold for your log."
+        "The runs trained by Isoplan are small and have other budgets and catalogues than the recipe. A value of the "
+        "recipe that agrees with them probably also holds for your log."
     )
     for one in ours:
         with st.expander(f"Evidence for each setting, {one.log}", icon=":material/info:"):

@@ -1,6 +1,6 @@
-"""Button that opens the page Plan for the cells that narrow a setting of the recipe.
+"""Button that opens the page Plan with a question about the cells that narrow the interval of a setting of the recipe.
 
-The embedder share and the negatives lead to "Next values", a surface over N and D to "Next cells".
+The question is "Next values" for the embedder share and for the extra negatives, and "Next cells" for N and D.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def show_button(db: Database, setting: Setting, own: Evidence, answer: Recommend
 def _fit_of(setting: Setting, own: Evidence, answer: Recommendation) -> Fit | None:
     """Return the user's fit that determines ``setting`` at the budget of ``answer``; None if there is none.
 
-    The source of the fit of a sweep names the budget. Such a fit has no hash of its rows. Its parameters identify it.
+    For a fit to a sweep, the name of the budget is appended to the source, and the hash of the rows is removed. The
+    parameters then distinguish the fits of the same table.
     """
     if setting == "N":
         return own.allocation.get(lender(own, answer.served))

@@ -132,7 +132,7 @@ def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles
     if column is None:
         return "This column is not in the table."
     guessed = "" if column.guess is not role or fixed else " Guessed from its name."
-    missing = f" {plural(column.missing, 'cell')} missing." if column.missing else ""
+    missing = f" {plural(column.missing, 'value')} missing." if column.missing else ""
     span = span_of(column, roles, role)
     unit = " Converted." if column.name in roles.conversions and column.kind == "number" else ""
     return f"{escape_markdown(span[:1].upper() + span[1:])}.{unit}{missing}{guessed}"

@@ -180,5 +180,5 @@ def _filter(condition: str) -> None:
 
 def _withdraw(db: Database, table: TableInfo, rows: list[int], reason: str) -> None:
     tables.withdraw(db, table.id, rows, reason)
-    st.toast(f"Left out {plural(len(rows), 'run')}: restore them on the Data page, under Runs.")
+    st.toast(f"Left out {plural(len(rows), 'run')}: restore them on the Data page, below the figure of the runs.")
     st.rerun()

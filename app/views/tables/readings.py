@@ -76,7 +76,7 @@ def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -
 
 
 def _words(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
-    """Ask whether to leave out the runs whose cell in ``column`` is a word such as "diverged" instead of a number."""
+    """Ask whether to leave out the runs whose value in ``column`` is a word such as "diverged" instead of a number."""
     assert column.conversion is not None
     count, kind, runs = column.words, column.conversion.kind, leaves_out_runs(column.guess, roles, table.kind)
     with st.container(border=True, key=f"words_{table.id}_{column.name}"):
@@ -318,8 +318,8 @@ def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
     st.session_state[key] = roles.rows
     with st.container(border=True):
         st.markdown(
-            f"**{table.rows:,} rows, about {run.distinct:,} runs.** Column {escape_markdown(run.name)} repeats: "
-            "rows are points of training curves."
+            f"**{table.rows:,} rows, about {run.distinct:,} runs.** Values in the column "
+            f"{escape_markdown(run.name)} repeat, so the rows are points of training curves."
         )
         st.segmented_control(
             "Row that represents the run", list(ROWS), format_func=ROWS.__getitem__, key=key, required=True,
@@ -355,7 +355,7 @@ def _compute_role(table: TableInfo, roles: Roles, save: Save) -> None:
         role = st.selectbox("Role", [r.value for r in NUMERIC_ROLES], index=1, key=f"derive_role_{table.id}")
         formula = st.text_input(
             "Formula", key=f"derive_formula_{table.id}", max_chars=500,
-            help='Columns, numbers, + - * / ^, log, exp, sqrt: steps * "Batch Size" * seq_len.',
+            help='Columns, numbers, + - * / ^, log, exp, sqrt; for example steps * "Batch Size" * seq_len.',
         )  # fmt: skip
         if st.form_submit_button("Compute role") and role:
             try:

@@ -83,7 +83,7 @@ def columns_table(columns: Sequence[Column]) -> None:
         ],
         hide_index=True,
         height=min(36 + 35 * len(columns), 420),
-        alt="Columns of the table with kind, range, missing cells and guessed role.",
+        alt="Columns of the table with kind, range, missing values and guessed role.",
     )
 
 
@@ -107,7 +107,9 @@ def active_filter(columns: Sequence[Column]) -> tuple[str, str]:
 def edit_filter(table: TableInfo, columns: Sequence[Column], problem: str) -> None:
     """Show the text box for an SQL condition, a form that adds a range, and the error message ``problem``."""
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    if st.session_state.get("where_box") != recall("where"):  # keep unsaved text
+    if st.session_state.get("where_box") != recall(
+        "where"
+    ):  # without this condition, text that is not submitted yet would be lost
         st.session_state["where_box"] = recall("where")
     left.text_input(
         "Only rows where",
@@ -147,7 +149,7 @@ def _example(columns: Sequence[Column]) -> str:
 def _ranges(table: TableInfo, numeric: Sequence[Column]) -> None:
     with st.form(f"range_{table.id}", border=False), sentences():
         name = st.selectbox("Column", [c.name for c in numeric][:500], key=f"range_column_{table.id}")
-        low = st.text_input("From", placeholder="no lower end; 1e8, 100M or 10^8", max_chars=100)
+        low = st.text_input("From", placeholder="no lower end; for example 1e8, 100M or 10^8", max_chars=100)
         high = st.text_input("To", placeholder="no upper end", max_chars=100)
         if st.form_submit_button("Add this range") and name:
             remember("where", with_range(recall("where"), name, low or "", high or ""))

@@ -45,7 +45,7 @@ def _withdraw(db: Database, table: TableInfo, rows: list[int]) -> None:
     with st.form(f"withdraw_{table.id}"):
         left, right = st.columns([4, 1], vertical_alignment="bottom")
         reason = left.text_input(
-            f"Why leave out {plural(len(rows), 'run')}?", placeholder="diverged, stopped early, wrong tokenizer"
+            f"Reason for leaving out {plural(len(rows), 'run')}", placeholder="diverged, stopped early, wrong tokenizer"
         )
         if right.form_submit_button(f"Leave out {plural(len(rows), 'run')}"):
             with sentences():

@@ -146,7 +146,7 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
     with right.container(horizontal=True, horizontal_alignment="right"):
         rename = lambda name: tables.rename(db, chosen.id, name)  # noqa: E731
         manage(chosen.id, chosen.name, rename, lambda: tables.delete(db, chosen.id))
-    with st.expander("Roles of its columns", icon=":material/table_chart:"):
+    with st.expander("Roles of the columns of this curve table", icon=":material/table_chart:"):
         ask_readings(db, chosen, tables.columns(db, chosen.id))
         edit_mapping(db, chosen, tables.columns(db, chosen.id))
     with sentences():

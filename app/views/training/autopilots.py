@@ -1,4 +1,4 @@
-"""Section "Autopilot" of the page Train: its start from the grid of the form, its picture, decisions and orders."""
+"""Section "Autopilot" of the page Train: start an autopilot, see its figure and decisions, pause, stop or extend it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ from isoplan.trainers.grid import Grid
 
 BUDGET, TARGET = "Budget", "Target loss"
 EARLY = 0.05
-"""Largest move of the answer by a cell that is stopped early, in half widths of its 68 % interval."""
+"""A cell is stopped early if it would move the answer by less than this fraction of the half width of the answer's
+68 % interval.
+"""
 OPENED = "autopilot"
 """Name of the key of the shown autopilot in the link."""
 
@@ -53,7 +55,7 @@ def start(root: Path, family: Family[Any], grid: Grid, cap: Cap, largest: float 
         else:
             value = st.text_input("Target loss", "0.5", key="pilot_target", max_chars=100)
     with row.cell():
-        text = "Half width of the 68 % interval of the answer at which it stops."
+        text = "The autopilot stops when the half width of the 68 % interval of the answer is at most this value."
         until = st.text_input("Until", "5 %", key="pilot_until", max_chars=100, help=text)
     with row.cell():
         most = st.number_input("Cells per round", 1, 100, 4, key="pilot_cells")
@@ -61,12 +63,12 @@ def start(root: Path, family: Family[Any], grid: Grid, cap: Cap, largest: float 
         "Stop cells that cannot change the answer",
         key="pilot_early",
         help=f"A running cell is stopped if its predicted final loss would move the answer by less than {EARLY:.0%} of "
-        "the half width of its 68 % interval. It stays in the table as unfinished, and is in no fit.",
+        "the half width of the answer's 68 % interval. The cell stays in the table as unfinished, and no fit uses it.",
     )
-    limit = f"at most {cap.text}" if cap.text else "without a cap"
+    limit = f"for at most {cap.text} in total" if cap.text else "without a cap"
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button("Start autopilot", icon=":material/rocket_launch:", key="pilot_start")
-        st.caption(escape_markdown(f"It trains cells of this grid in rounds, {limit}."))
+        st.caption(escape_markdown(f"The autopilot trains cells of this grid in rounds, {limit}."))
     if not pressed:
         return
     asked: dict[str, float | None] = {"budget": None, "target_loss": None}
@@ -81,7 +83,7 @@ def start(root: Path, family: Family[Any], grid: Grid, cap: Cap, largest: float 
 
 
 def show(root: Path, may: bool) -> None:
-    """Show one autopilot of the workspace; nothing if there is none. ``may`` allows orders."""
+    """Show one autopilot of the workspace; nothing if there is none. Orders are allowed if ``may`` is true."""
     keys = stored_keys(root)[::-1]
     if not keys:
         return
@@ -99,13 +101,14 @@ def show(root: Path, may: bool) -> None:
 
 
 def _title(spec: Specification) -> str:
-    return f"{spec.quantity[0].upper()}{spec.quantity[1:]} until ± {100 * spec.until:g} %"
+    return f"{spec.quantity[0].upper()}{spec.quantity[1:]}, to be known to ± {100 * spec.until:g} %"
 
 
 def _one(root: Path, spec: Specification, moving: bool, drawn: int, may: bool) -> None:
-    """Show an autopilot. The whole page is drawn again if its state is not ``moving``, or if a new sweep has begun.
+    """Show an autopilot. If ``moving`` or ``drawn`` is out of date, the whole page is drawn again.
 
-    ``drawn`` is the number of sweeps on the page.
+    ``moving`` states whether the autopilot worked when the page was drawn, and ``drawn`` is the number of sweeps at
+    that time.
     """
     orders, working, made = read_orders(root, spec.key), is_working(root, spec.key), read_decisions(root, spec.key)
     st.markdown(escape_markdown(f"{_title(spec)}. {state(orders, working)}"))
@@ -131,7 +134,7 @@ def _one(root: Path, spec: Specification, moving: bool, drawn: int, may: bool) -
 
 def state(orders: Orders, working: bool) -> str:
     """Return the state of an autopilot as a sentence."""
-    cap = f" At most {orders.cap.text}." if orders.cap.text else ""
+    cap = f" It may use at most {orders.cap.text}." if orders.cap.text else ""
     cap += " Cells that cannot change the answer are stopped." if orders.stop_early else ""
     if orders.wanted == "run":
         return f"{'It trains.' if working else 'It starts.'}{cap}"
@@ -156,7 +159,9 @@ def _buttons(root: Path, spec: Specification, orders: Orders, working: bool, ask
             order(extend(open_work(root, spec.key)), "run")
             st.rerun()
         if orders.wanted == "run":
-            pause = st.button("Pause", icon=":material/pause:", key="pilot_pause", help="Ends after this round.")
+            pause = st.button(
+                "Pause", icon=":material/pause:", key="pilot_pause", help="Pauses the autopilot after this round."
+            )
             if pause:
                 _order(root, spec, "pause")
         elif st.button("Continue", icon=":material/play_arrow:", key="pilot_continue", disabled=working):

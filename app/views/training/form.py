@@ -136,7 +136,9 @@ def _help(about: FieldInfo) -> str:
         about.description or "",
         f"One of {choices}." if choices else "",
         f"{span[:1].upper()}{span[1:]}.",
-        "For several values, enter 8, 16, 32, or 8..512 x 7 for seven values from 8 to 512." if span else "",
+        "Several values: enter a list such as 8, 16, 32, or a range such as 8..512 x 7 (seven values from 8 to 512)."
+        if span
+        else "",
     ]
     return escape_markdown(" ".join(part for part in parts_of_help if part.strip(" .")))
 

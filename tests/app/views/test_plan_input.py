@@ -121,7 +121,7 @@ def test_a_price_without_a_machine_is_one_sentence_and_the_plan_stays(
     assert told(at) == ""
     (warned,) = (str(w.value) for w in at.warning if "Prices require" in str(w.value))
     assert warned == (
-        "Prices require a device. Give the machine with the price of a device hour. The plan is shown without money."
+        "Prices require a device. Give the machine with the price of a device hour. The plan is shown without costs."
     )
     assert same(shown(at), plan_budget(results.fit(demo, jets), 1e14))
 

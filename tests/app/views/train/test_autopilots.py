@@ -36,7 +36,8 @@ def test_an_autopilot_starts_from_the_form_and_takes_orders(open_page: Open, roo
     assert (spec.budget, spec.until, len(spec.cells), spec.law) == (1e8, 0.9, 15, "chinchilla")
     assert read_orders(root, key) == Orders(cap=Cap(2.0, unit="hour"), stop_early=0.05)
     shown = (
-        "The loss at 10⁸ FLOPs until ± 90 %. It starts. At most 2 device hours. Cells that cannot change the answer are"
+        "The loss at 10⁸ FLOPs, to be known to ± 90 %. It starts. It may use at most 2 device hours. Cells that cannot "
+        "change the answer are"
     )
     assert f"{shown} stopped." in words(at)
     press(at, "Pause")
