@@ -1,4 +1,4 @@
-"""Predicted final losses: exact for curves that the methods can continue, and refused where they cannot."""
+"""Predicted final losses: exact for curves that the methods can continue, and refused for all other curves."""
 
 from __future__ import annotations
 

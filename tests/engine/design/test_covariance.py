@@ -95,7 +95,7 @@ def test_with_the_hedge_cells_near_the_answer_gain_more() -> None:
 
 
 def test_the_deviation_is_smooth_and_has_the_wanted_size() -> None:
-    """The covariance of the deviation from the law is (2 noise)^2 exp(-distance^2 / (2 REACH^2))."""
+    """The covariance of the deviation from the law is 4 * noise variance * exp(-distance^2 / (2 REACH^2))."""
     made, target = fitted(), loss_at()
     cells = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.2 * BUDGET, 3)
     plain, hedged = (covariance(made, cells, [target], hedge) for hedge in (False, True))

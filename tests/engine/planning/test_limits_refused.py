@@ -113,7 +113,7 @@ def test_limits_that_leave_less_than_one_sample_are_named(epoch: Fit) -> None:
 
 
 def test_a_target_in_a_metric_that_limits_forbid_speaks_of_the_metric() -> None:
-    """1e10 samples allow at best the loss E + B D^-beta = 2.274, which the map R = 4e4 e^(-4 L) + 20 takes to 24.5."""
+    """1e10 samples allow at best the loss E + B D^-beta = 2.274. By the map R = 4e4 e^(-4 L) + 20, this is R = 24.5."""
     bare = make_fit(EPOCH)
     best = EPOCH[0] + EPOCH[2] * 1e10 ** -EPOCH[4]
     allowed = f"R {4e4 * math.exp(-4 * best) + 20:.1f} at"

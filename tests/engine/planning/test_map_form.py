@@ -25,7 +25,7 @@ SPEC = FitSpec(law="metric-map", y="rejection", axis="loss")
 
 
 def runs_of(form: str) -> Runs:
-    """Return 30 runs of 15 sizes whose rejection is a power or an exponential of the loss, with 5 % noise."""
+    """Return 2 runs at each of 15 (N, D). The rejection is a power or an exponential of the loss, with 5 % noise."""
     rng = np.random.default_rng(3)
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(300, 5e4, 5), [1e4, 5e4, 2.5e5], indexing="ij"))
     N, D = np.repeat(N, 2), np.repeat(D, 2)

@@ -262,7 +262,7 @@ def test_the_ratio_has_no_interval_where_some_resamples_never_get_there() -> Non
 
 
 def test_a_metric_where_larger_is_better_keeps_its_direction() -> None:
-    """The law is fitted to the negative metric. The largest value of the metric is therefore minus the floor: 0.95."""
+    """The law is fitted to the negative metric, whose floor is -0.95. The metric is therefore at most 0.95."""
     theta = (-0.95, 20.0, 60.0, 0.3, 0.3)
     fit = make_fit(theta, scattered(theta, spread=0.005), direction="max")
     ceiling = floor_of(fit)

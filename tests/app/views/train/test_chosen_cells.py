@@ -30,7 +30,7 @@ FAR = {"question": "Next cells", "budget": "3e13", "spend": "20 %", "max_cells":
 
 @pytest.fixture
 def law(db: Database) -> Fit:
-    """Fit the smallest runs of the trained jets, so that more cells pay, and save the fit."""
+    """Fit the smallest runs of the trained jets, so that further cells are worth their cost, and save the fit."""
     demo = TRAINED[0]
     table = tables.add(db, Path(str(path(demo.file))), demo.name, read_only=True)
     tables.set_roles(db, table.id, demo.roles)

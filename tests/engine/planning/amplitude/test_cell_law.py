@@ -66,7 +66,7 @@ def test_exponents_of_all_processes_beside_the_published() -> None:
 
 
 def test_losses_that_scatter_by_more_than_a_tenth_widen_the_interval_by_as_much() -> None:
-    """If the losses scatter by 40 %, the interval equals NumPy's. NumPy estimates the error from the residuals."""
+    """If the losses scatter by 40 %, the interval equals that of a NumPy fit with errors from the residuals."""
     rng = np.random.default_rng(5)
     D = np.repeat(POINTS, 3).astype(float)
     loss = (10 / D) ** 1.3 * np.exp(0.4 * rng.standard_normal(len(D)))

@@ -103,7 +103,7 @@ def test_no_headline_within_the_interval_of_where_the_cells_level_off(mse: float
 
 
 def test_the_conservative_end_is_never_below_the_bound_from_the_largest_anchor() -> None:
-    """The bound 4/d extrapolates the geometric mean of the losses at the largest converged D to the target."""
+    """The extrapolation with the bound 4/d starts at the largest converged D, from the geometric mean of its losses."""
     for name, n_f, bound in (("Zgg", 3, 0.8), ("Zggg", 4, 0.5)):
         found = bundled(name)
         anchors = anchors_of(found)

@@ -53,7 +53,7 @@ def timed(seconds: list[float], **columns: list[float]) -> Runs:
 
 
 def test_the_utilisation_of_the_largest_runs_is_measured() -> None:
-    """Eight runs of 6 N D FLOPs. The quarter with the most compute reaches 2 % and 4 % of the peak."""
+    """Eight runs cost 6 N D FLOPs each. The two runs with the most compute reach 2 % and 4 % of the peak."""
     machine = Machine(find_device("A100 80GB"), devices=8)
     N, D = [1e6 * 2.0**k for k in range(8)], [1e9] * 8
     C = 6 * np.array(N) * np.array(D)

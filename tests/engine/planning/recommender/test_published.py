@@ -174,7 +174,10 @@ def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offere
 
 
 def test_a_share_has_no_interval_beyond_all_of_n() -> None:
-    """coverage@10 has optima at only two budgets. With Student's t, the 95 % interval of s would be 0 to 1152 %."""
+    """coverage@10 has optima at only two budgets. By Student's t, the 95 % interval of s would be 0 to 1152 %.
+
+    No 95 % interval is stated, because a share above 100 % is impossible.
+    """
     share = recommend(published_evidence(), 1e18, "coverage@10").recipe.choices["s"]
     assert share.value.ci95 is None
     assert share.value.ci68 is not None
