@@ -156,7 +156,11 @@ def _opened(ends: Interval | None, span: Interval | None) -> Interval | None:
 
 
 def _impossible(value: float, within: Interval) -> str:
-    end = f"the least is {within[0]:g}" if value < within[0] else f"the most is {within[1]:g}"
+    end = (
+        f"the smallest possible value is {within[0]:g}"
+        if value < within[0]
+        else f"the largest possible value is {within[1]:g}"
+    )
     return f"{IMPOSSIBLE}: the law gives {value:.3g}, {end}"
 
 

@@ -133,10 +133,10 @@ def _unsupported_sentence(plan: Plan) -> str:
     name, far = farthest(plan.placed)
     asked = plan.question
     what = asked.budget(plan.prices) if asked.kind == "budget" else f"{asked.metric or plan.y} {asked.value:g}"
-    where = f"{decades(far)} beyond them in {plan.y if name == 'loss' else name}"
+    where = f"{decades(far)} beyond the runs in {plan.y if name == 'loss' else name}"
     away = f"A plan for {what} lies {where}."
     if plan.fails:
-        away = f"{_not_reached(plan, what)} The refits that do reach it lie {where}, or farther."
+        away = f"{_not_reached(plan, what)} The refits that reach it lie {where}, or farther."
     if plan.support is None:
         return f"The runs do not support this plan. {away}"
     chance = reach_text(plan) if asked.kind == "target" else ""
@@ -258,7 +258,7 @@ def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -
 def better_run(fit: Fit, loss: Quantity) -> tuple[FitWarning, ...]:
     """Return a warning if a run of the table is better than the planned ``loss``.
 
-    Only a fit with a floor above the loss of some of its runs is checked.
+    Only a fit whose floor is above the loss of some of its runs is checked.
     """
     best, planned = fit.best_run, loss.value
     if best is None or planned is None or not any(w.code == BELOW_FLOOR for w in fit.warnings):

@@ -135,7 +135,7 @@ def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
         raise PlannerError(f"A budget of {count(asked.value, 3)} FLOPs buys {shown}, {less}: give a larger budget.")
     harder = "a harder" if asked.metric else "a higher" if fit.larger_is_better else "a lower"
     what = f"A target {asked.metric or fit.spec.y} of {asked.value:g}"
-    raise PlannerError(f"{what} takes {shown}, {less}: ask for {harder} one.")
+    raise PlannerError(f"{what} takes {shown}, {less}: ask for {harder} target.")
 
 
 def _whole(fit: Fit, at: Point) -> bool:

@@ -93,12 +93,12 @@ def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | 
         most = f"{map.map.spec.y} {rounded(map.at(fit.sign * value))} at best"
         return (
             f"{wanted} is out of reach: {whose}, because the {bound(fit)} of the {fit.spec.y}, "
-            f"{rounded(value, limit.ci95)}{spread}, allows {most}; ask for an easier one."
+            f"{rounded(value, limit.ci95)}{spread}, allows {most}; ask for an easier target."
         )
     easier = "a lower" if fit.larger_is_better else "a higher"
     return (
         f"{wanted} is out of reach: {whose}, because the {bound(fit)} is {rounded(value, limit.ci95)}{spread}; "
-        f"ask for {easier} one."
+        f"ask for {easier} target."
     )
 
 

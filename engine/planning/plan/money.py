@@ -39,10 +39,10 @@ def spendable(
 ) -> tuple[float, Limits]:
     """Return the budget in FLOPs and the limits of a plan that spends at most ``money``, in the currency of ``prices``.
 
-    If samples or queries have a price, the plan for the money is not the plan of least loss for its compute. For a law
-    over N and D, the result is therefore the largest compute that the money can buy, and ``limits`` with the money as a
-    further limit. Otherwise the result is the budget of ``flops_for_money``, and ``limits``. Raises PlannerError under
-    the conditions of ``flops_for_money``.
+    If samples or queries have a price, the best plan for the money can differ from the compute-optimal plan. For a law
+    over N and D, the result is then the largest compute that the money can buy, and ``limits`` with the money as a
+    further limit. In all other cases the result is the budget of ``flops_for_money``, and ``limits``. Raises
+    PlannerError under the conditions of ``flops_for_money``.
     """
     rates = prices.rates
     if not fit.law.is_surface or not (rates.weighs or rates.fixed):
@@ -79,7 +79,7 @@ def flops_for_money(
 def in_compute(
     fit: Fit, question: Question, prices: Prices | None, rule: ComputeRule | None = None
 ) -> tuple[Question, Prices | None]:
-    """Return a budget in money as the budget in FLOPs of ``flops_for_money``, and the prices of this budget.
+    """Convert a budget in money to a budget in FLOPs by ``flops_for_money``, and return it with its prices.
 
     The money pays for training and samples, not for queries. If the user gave no utilisation, the prices have the
     utilisation that the compute-optimal model of the budget reaches. Any other question is returned unchanged, with

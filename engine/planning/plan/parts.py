@@ -27,10 +27,10 @@ class Flat:
     """Range of N around the optimum in which the loss is worse than the best loss by at most ``tolerance`` (relative).
 
     The budget and the limits are the same in the whole range. ``N`` contains the lower and the upper end of the range,
-    and ``D`` the number of samples at each end. If the loss at every smaller N is within
-    ``tolerance``, the lower end is 0. If the loss at every larger N is within ``tolerance``, the upper end is infinite.
-    ``low`` and ``high`` are the 68 % intervals of the two ends of N. An interval is None if the fit has no resamples or
-    if the interval is unbounded.
+    and ``D`` the number of samples at each end. If the loss at every smaller N is within ``tolerance``, the lower end
+    is 0. If the loss at every larger N is within ``tolerance``, the upper end is infinite. ``low`` and ``high`` are the
+    68 % intervals of the two ends of N. An interval is None if the fit has no resamples or if the interval is
+    unbounded.
     """
 
     tolerance: float

@@ -14,7 +14,7 @@ number, for which the words are used.
 """
 UNSURE = "an uncertain estimate"
 GOOD = ("a precise estimate", "a good estimate")
-"""Words that do not apply to an extrapolated answer, because its interval assumes that the law is correct there."""
+"""Words that do not apply to an extrapolated answer: its interval assumes that the law is correct beyond the runs."""
 
 
 def sureness(value: Quantity, cost: Quantity | None = None) -> str:

@@ -44,8 +44,8 @@ class FitInput:
     and no fit is suitable, ``unsure`` if some fits are suitable but the user must choose one. ``examples`` are the
     names of bundled tables from which the fit can be made.
 
-    If ``law`` is not empty, the terminal also accepts a table of runs, and fits this law to it. The question then also
-    answers for runs that do not determine the law.
+    If ``law`` is not empty, the terminal also accepts a table of runs, and fits this law to it. The question can then
+    also be answered for runs that do not determine the law.
     """
 
     help: str

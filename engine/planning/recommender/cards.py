@@ -99,7 +99,7 @@ class Card:
 
     @property
     def interval(self) -> str:
-        """68 % interval, or else the range of the optima of all swept budgets; "-" if neither is known."""
+        """68 % interval; if it is not known, the range of the optima of all swept budgets; "-" if neither is known."""
         if self.sure.ci68 is not None:
             return f"68 %: {between(self.value, self.sure.ci68)}"
         if self.sweeps is not None and self.value.value is not None and not self.least:

@@ -31,7 +31,7 @@ _PRINTED = {
 }
 
 Field = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
-"""Columns that a recipe uses from a run table, apart from metrics."""
+"""Columns of a run table that a recipe uses, in addition to the columns of metrics."""
 FIELDS: tuple[Field, ...] = get_args(Field)
 SIZES: tuple[Field, ...] = ("N", "D", "C", "budget")
 _EMBEDDER = r"emb(?:ed(?:d(?:er|ing))?)?s?"
@@ -138,7 +138,7 @@ class Columns:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Columns of the metrics that the table spells in another way than the printed name, by printed name."""
+        """Columns of metrics whose column name differs from the printed name, by printed name."""
         return {name: metric.column for name, metric in self.metrics.items() if metric.column != name}
 
     def metric(self, name: str) -> Metric | None:

@@ -114,7 +114,7 @@ def _lines(answer: Recommendation) -> tuple[Line, ...]:
     return (
         *setting_lines(recipe),
         *((cost.label, cost.amount) for cost in rank_costs(recipe)),
-        ("Most extra negatives", cap),
+        ("Maximum number of extra negatives", cap),
         ("K is limited by", recipe.binds),
         *others,
     )

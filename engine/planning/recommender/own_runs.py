@@ -177,7 +177,7 @@ def left_out(sweeps: Table) -> list[str]:
         question, used = sweeps.rivals.question, sweeps.rivals.used
         other = next(value for value in question.counts if value != used)
         ways = f"{option(question.only(other))}, or --pool {shlex.quote(question.column)} to use all datasets together"
-        said.append(f"{sweeps.rivals.sentence} Choose another with {ways}.")
+        said.append(f"{sweeps.rivals.sentence} Choose another dataset with {ways}.")
     return said + [f"{question.text} All runs are used: {ways_of(question)}." for question in sweeps.questions]
 
 

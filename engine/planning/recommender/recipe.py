@@ -91,7 +91,7 @@ class Recipe:
 class Recommendation:
     """Answer: the recipe of the metric ``served``, and those of all metrics in ``recipes``.
 
-    ``settings`` are the inputs apart from the evidence. ``rule`` is the compute rule; None means the rules of the fits.
+    ``settings`` are all inputs except the evidence. ``rule`` is the compute rule; None means the rules of the fits.
     """
 
     budget: float
@@ -126,7 +126,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Settings:
-    """Inputs apart from the evidence: rule for the learning rate, devices of stage 2, and other values of settings.
+    """All inputs except the evidence: rule for the learning rate, devices of stage 2, and other values of settings.
 
     ``batch`` is a batch size that replaces the critical one. ``otherwise`` contains the values of s (fractions), B and
     K for which costs are shown.
@@ -210,17 +210,18 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
 
 
 def lender(evidence: Evidence, metric: str) -> str:
-    """Return the metric that provides the law of N and D for ``metric``: ``metric`` itself or else the loss.
+    """Return the metric that provides the law of N and D for ``metric``.
 
-    The result is empty if neither has a law.
+    It is ``metric`` itself, or the loss if ``metric`` has no law. The result is empty if the loss has no law either.
     """
     return next((name for name in (metric, *LENDERS) if name in evidence.allocation), "")
 
 
 def swept_lender(evidence: Evidence, setting: Setting, metric: str) -> str:
-    """Return the metric that provides the sweeps of s, B or K for ``metric``: ``metric`` itself or else the loss.
+    """Return the metric that provides the sweeps of s, B or K for ``metric``.
 
-    If neither has sweeps, the result is ``metric``.
+    It is ``metric`` itself, or the loss if ``metric`` has no sweeps. If the loss has no sweeps either, the result is
+    ``metric``.
     """
     optima = {"s": evidence.share, "K": evidence.negatives}.get(setting, ())
     measured = {one.metric for one in optima} if setting != "B" else set(evidence.batch)
@@ -319,7 +320,7 @@ def _used(evidence: Evidence, choices: Mapping[Setting, Choice]) -> list[FitWarn
     advised = {setting: choices[setting].value.value for setting in evidence.used}
     if not any(x and abs(math.log(evidence.used[setting] / x)) > math.log(DIFFERS) for setting, x in advised.items()):
         return []
-    named = {"B": "batch", "lr": "rate"}
+    named = {"B": "batch size", "lr": "learning rate"}
     form = {"B": "{:,.0f}", "lr": "{:.3g}"}
     said = " and ".join(f"{named[setting]} {form[setting].format(x)}" for setting, x in evidence.used.items())
     return [FitWarning(USED, f"Your runs used {said}.")]

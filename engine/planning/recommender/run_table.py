@@ -37,12 +37,12 @@ from isoplan.engine.schema import Role, Roles, Runs
 Reader = Callable[[Roles], Runs]
 """Function that reads a run table with a given column mapping. The ids of the runs identify the rows of the table."""
 SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
-"""Settings that a sweep can vary, apart from N."""
+"""Settings other than N that a sweep can vary."""
 ASKED: tuple[Kind, ...] = ("split", "flag")
 """Kinds of columns about which the page asks the user. Sweeps of different settings are separated without asking."""
 MOST = 0.5
-"""If more than this fraction of the runs at a budget are untrained, the other runs at this budget are not fitted,
-because they would be a selection by result.
+"""If more than this fraction of the runs at a budget are untrained, the other runs at this budget are not fitted
+either, because they are selected by their results, which biases a fit.
 """
 
 

@@ -114,7 +114,7 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
     lost = [one for one in own if one not in inside]
     adrift = sum(one.place == "not located" for one in lost)
     note = f"mean of {_count(len(inside), 'sweep')}"
-    note += f", {_count(len(lost) - adrift, 'sweep')} outside" if len(lost) > adrift else ""
+    note += f", {_count(len(lost) - adrift, 'sweep')} with the optimum outside" if len(lost) > adrift else ""
     note += f", {_count(adrift, 'sweep')} without an optimum" if adrift else ""
     nearest = at_budget(tuple(own), metric, C)
     far = off_budgets(own, C)
@@ -185,7 +185,7 @@ def negatives(
     the sweep and memory allows this K. The result is then this K.
 
     ``others`` are other K for which a cost is reported; by default a quarter of the result and four times the result.
-    If memory limits K, a larger K has no cost, because it does not fit.
+    If memory limits K, no cost is reported for a larger K, because a larger K does not fit into memory.
     """
     quoted = evidence.quoted.get("K", "")
     own = tuple(one for one in evidence.negatives if one.metric == metric)

@@ -309,7 +309,7 @@ def sort_each(
         used.add(having[0])
         if len(having) > 1:
             rivals = rivals or Rivals(question, having[0])
-            said = f"Only runs with {question.column} = {having[0] or 'empty'}"
+            said = f"Only runs with {question.column} = {having[0] or 'empty'} are used"
             sweep = replace(sweep, remarks=(said, *sweep.remarks))
         sweeps[swept] = sweep
     return sweeps, rivals, ~np.isin(labels, list(used))

@@ -32,8 +32,8 @@ of behavioural, Table 8, at 1e18 FLOPs.
 TRAINING = (
     Field("batch_size", "Batch size in sequences, instead of the critical batch size.", "Batch size B",
           hint="the critical one", said="batch size"),
-    Field("rate", "Learning rate at --rate-batch; it increases as the square root of the batch.", "Learning rate",
-          start="2e-3"),
+    Field("rate", "Learning rate at the batch size --rate-batch; it increases as the square root of the batch size.",
+          "Learning rate", start="2e-3"),
     Field("rate_batch", "Batch size at which --rate applies.", "at a batch of", start="512", said="batch of the rate",
           tip="The learning rate scales with the square root of the batch size."),
 )  # fmt: skip

@@ -23,7 +23,7 @@ SAMPLE = ("sample_price", "sample_seconds", "cpu_price")
 UNPRICED = "A simulated sample has no price. Give one to compare simulating with repeating."
 NO_HOUR = {
     "terminal": "--device requires the price of a device hour: add --hour-price, for example --hour-price 3.",
-    "python": "Option hour_price: the price of an hour of the device is missing. Add it, for example hour_price=3.",
+    "python": "Option hour_price: the price of a device hour is missing. Add it, for example hour_price='3 EUR'.",
 }
 POINTS = 61
 DECADES = 2.5

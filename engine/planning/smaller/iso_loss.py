@@ -160,7 +160,7 @@ def _known(fit: Fit, question: Question, models: IsoLoss) -> None:
             raise PlannerError(unreachable(fit, task, task.goal, question.value))
         raise PlannerError(
             f"A target {fit.spec.y} of {question.value:g} is out of reach, because the {bound(fit)} of the best fit is "
-            f"{rounded(limit)}: ask for an easier one."
+            f"{rounded(limit)}: ask for an easier target."
         )
     if np.isnan(best.N):
         raise PlannerError(nothing(fit, task, question.value))

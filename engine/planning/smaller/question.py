@@ -18,7 +18,7 @@ QUESTION = PlannerQuestion(
     fields=(
         replace(
             BUDGET,
-            help="Budget, such as 1e20, 3 ZFLOP or '500 EUR'. The target is the lowest loss that it reaches.",
+            help="Budget, such as 1e20, 3 ZFLOP or '500 EUR'. The target is the lowest loss that the budget reaches.",
             after="in FLOPs, device hours or money",
         ),
         replace(TARGET, help="Target loss, instead of a budget."),

@@ -129,7 +129,7 @@ def test_data_sets_are_never_pooled_and_the_one_that_is_read_is_named(run: Run, 
     answer = run(*ASKED, "--runs", tmp_path / "sets.csv", "--json")
     assert "63 runs: 20 vary N and D, 12 vary K, 31 are of another dataset." in answer.err
     assert (
-        f"Column '{column}' has 2 values: books 31, games 32 runs. Only games is used. Choose another with "
+        f"Column '{column}' has 2 values: books 31, games 32 runs. Only games is used. Choose another dataset with "
         f"--where \"{column} = 'books'\", or --pool {column} to use all datasets together." in answer.err
     )
     found = object_in(answer.out)["recipes"]["recall@10"]["choices"]
@@ -137,7 +137,7 @@ def test_data_sets_are_never_pooled_and_the_one_that_is_read_is_named(run: Run, 
     for setting in ("N", "D", "K"):
         assert found[setting]["value"] == alone[setting]["value"]
         assert found[setting]["ci68"] == alone[setting]["ci68"]
-    assert found["K"]["remarks"][0] == f"Only runs with {column} = games"
+    assert found["K"]["remarks"][0] == f"Only runs with {column} = games are used"
     books = run(*ASKED, "--runs", tmp_path / "sets.csv", "--where", f"{column} = 'books'", "--json")
     assert "another dataset" not in books.err
     K = object_in(books.out)["recipes"]["recall@10"]["choices"]["K"]["value"]

@@ -172,7 +172,7 @@ def test_one_of_several_data_sets_is_read_and_can_be_changed(demo: Database, ope
     text = " ".join(shown(m.value) for m in at.markdown)
     assert f"63 runs: 20 determine N and D, 12 determine K, 31 are of another dataset, {NONE_OF}" in text
     assert number_on(at, "K") == pytest.approx(own_runs.K_STAR / 1e3, rel=0.1)
-    assert f"Only runs with {column} = games" in text
+    assert f"Only runs with {column} = games are used" in text
     assert at.selectbox(key="data_set_choice").value == "games"
     at.selectbox(key="data_set_choice").select("books").run()
     assert at.query_params["data_set"] == "books"

@@ -43,11 +43,11 @@ def test_a_budget_below_one_parameter_or_one_sample_is_one_sentence(epoch: Fit, 
 
 
 def test_a_target_below_one_parameter_or_one_sample_is_one_sentence(epoch: Fit) -> None:
-    shown = "A target loss of 1e\\+09 takes .* less than one parameter and less than one token: ask for a lower one"
+    shown = "A target loss of 1e\\+09 takes .* less than one parameter and less than one token: ask for a lower target"
     with pytest.raises(PlannerError, match=shown):
         plan_target(epoch, 1e9)
     one_axis = make_fit((2.0, 100.0, 0.5), law="power", axis="D")
-    with pytest.raises(PlannerError, match=r"takes .* less than one token: ask for a lower one"):
+    with pytest.raises(PlannerError, match=r"takes .* less than one token: ask for a lower target"):
         plan_target(one_axis, 1e6)
 
 

@@ -272,7 +272,7 @@ def test_a_metric_where_larger_is_better_keeps_its_direction() -> None:
     poor, rich = (plan_budget(fit, C).allocation["loss"].value or 0 for C in (1e18, 1e21))
     assert 0 < poor < rich < 0.95
     assert plan_target(fit, rich).allocation["C"].value == pytest.approx(1e21, rel=1e-8)
-    with pytest.raises(PlannerError, match=r"the ceiling is 0\.95.*ask for a lower one"):
+    with pytest.raises(PlannerError, match=r"the ceiling is 0\.95.*ask for a lower target"):
         plan_target(fit, 1.2)
 
 

@@ -54,7 +54,7 @@ def test_beyond_one_decade_the_sentence_says_so() -> None:
 def test_beyond_three_decades_there_is_no_answer() -> None:
     plan = plan_budget(FIT, 6e26)
     assert plan.sentence.startswith("These runs support plans from C = ")
-    assert "A plan for 6 × 10²⁶ FLOPs lies 4 decades beyond them in C." in plan.sentence.replace("6.00", "6")
+    assert "A plan for 6 × 10²⁶ FLOPs lies 4 decades beyond the runs in C." in plan.sentence.replace("6.00", "6")
     assert " first." in plan.sentence
     assert stops(plan) == ["unsupported"]
     assert plan.support is not None

@@ -193,7 +193,7 @@ def test_a_sweep_without_an_optimum_leaves_the_published_value_and_a_line(flat_k
 def test_the_answer_notes_the_batch_and_the_rate_of_own_runs(flat_k: Evidence) -> None:
     warnings = recommend(with_fallback(flat_k, PAPERS), 1e18, "recall@10").recipe.warnings
     assert [(str(w.level), w.text) for w in warnings if w.code == "own-settings"] == [
-        ("note", "Your runs used batch 1,024 and rate 0.001.")
+        ("note", "Your runs used batch size 1,024 and learning rate 0.001.")
     ]
     same = replace(flat_k, used={"B": 540.0})
     assert not [
