@@ -11,8 +11,9 @@ from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import script
 from isoplan.engine.planning.next_cells.answer import AXES
+from isoplan.engine.planning.next_cells.document import HOMES, listing
 from isoplan.engine.planning.next_cells.first import FirstCells
-from isoplan.engine.planning.next_cells.text import HOMES, listing, place
+from isoplan.engine.planning.next_cells.text import place
 from isoplan.engine.planning.questions.answer import Answer, Part, Table
 from isoplan.engine.quantities import count, number, power10
 

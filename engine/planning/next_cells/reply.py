@@ -9,6 +9,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.unfitted import UnfittedRuns
 from isoplan.engine.planning.next_cells.answer import next_cells
+from isoplan.engine.planning.next_cells.document import document
 from isoplan.engine.planning.next_cells.first import choose_first
 from isoplan.engine.planning.next_cells.first_text import first_answer
 from isoplan.engine.planning.next_cells.picture import chart_ladder, chart_map
@@ -16,7 +17,6 @@ from isoplan.engine.planning.next_cells.text import (
     as_text,
     asked,
     cell_rows,
-    document,
     ladder_rows,
     remarks,
     round_rows,

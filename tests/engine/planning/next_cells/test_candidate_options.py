@@ -12,9 +12,9 @@ from isoplan.engine.design.candidates import Candidates, grid_candidates, repeat
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, to_json
 from isoplan.engine.planning.next_cells.answer import near_optimum, next_cells
+from isoplan.engine.planning.next_cells.document import to_json as answer_json
 from isoplan.engine.planning.next_cells.picture import chart_map
 from isoplan.engine.planning.next_cells.text import as_text, cell_rows
-from isoplan.engine.planning.next_cells.text import to_json as answer_json
 from isoplan.engine.planning.next_cells.typed import TypedSpend
 from isoplan.engine.planning.optimum.frontier import frontier
 from isoplan.engine.planning.scenario.limits import Question
