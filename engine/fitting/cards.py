@@ -290,7 +290,7 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
     Raises PlannerError if a field is missing or invalid; the message names the field.
     """
     if isinstance(version := raw.get("schema"), int) and version != SCHEMA:
-        raise PlannerError(f"The fit has schema {version}, this version reads schema {SCHEMA}.")
+        raise PlannerError(f"The fit has schema {version}, but this version of Isoplan reads schema {SCHEMA}.")
     try:
         card = _Card.model_validate(raw)
         spec = FitSpec.model_validate({**card.spec, "law": card.law})

@@ -213,7 +213,7 @@ def _samples(spec: FitSpec, runs: Runs) -> tuple[list[str], list[Sample]]:
     names = _names(runs)
     if len(names) < 2:
         raise PlannerError(
-            f"All runs are of one group, {names[0] or 'without a name'}: shared parameters need at least two."
+            f"All runs are of one group, {names[0] or 'without a name'}: shared parameters need at least two groups."
         )
     samples = []
     for name in names:

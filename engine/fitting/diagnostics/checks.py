@@ -231,7 +231,7 @@ def _unplaced(s: Sample) -> Iterator[FitWarning]:
         yield FitWarning(
             "at-zero",
             f"{s.unplaced} {runs} {s.law.axis} = 0, which this law does not allow. Such runs are shown but not "
-            f"fitted. To fit them, give their effective {s.law.axis}.",
+            f"fitted. To fit them, give a value of {s.law.axis} to use instead of zero.",
         )
 
 
@@ -301,9 +301,7 @@ def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
     with np.errstate(all="ignore"):
         for d in s.law.derived:
             if not np.isfinite(d.value(values)):
-                yield FitWarning(
-                    "not-defined", f"{d.name} is not defined here: {d.absent} within these runs ({d.meaning})."
-                )
+                yield FitWarning("not-defined", f"{d.name} has no value for these runs: {d.absent} ({d.meaning}).")
 
 
 def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:

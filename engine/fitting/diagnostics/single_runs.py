@@ -37,8 +37,9 @@ def scatter(fit: Fit) -> float | None:
     corrected for the number of fitted parameters. For iso-FLOP curves only the parameters of the law are counted. The
     result is therefore somewhat too small if each budget has few sizes.
 
-    It is not known in these cases: a published law; no more runs than parameters; a law fitted to the best points of
-    curves; the objective ``asymmetric``, which follows the lower edge of the runs; a separate error for each run.
+    The scatter is not known for a published law, for a law fitted to the best points of curves, and for the objective
+    ``asymmetric``, which follows the lower edge of the runs. It is also not known if the runs are not more than the
+    parameters, or if each run has its own error.
     """
     error = fit.spec.relative_error
     known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0

@@ -34,7 +34,7 @@ NEAR, KEPT = 1.25, 2
 The objective of the other minima is at most ``NEAR`` times the best objective.
 """
 LEADING, AGAIN = 16, 4
-"""LEADING: number of best starts that are continued. AGAIN: number of their further descents.
+"""LEADING: number of starts with the lowest objectives that get further descents. AGAIN: number of these descents.
 
 In a narrow valley, several descents are needed.
 """

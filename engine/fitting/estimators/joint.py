@@ -104,7 +104,10 @@ class Joint:
         return replace(self, parts=tuple(posed(p, q, noise) for p, q in zip(self.parts, self.priors, strict=True)))
 
     def redrawn(self, normal: Floats) -> Joint:
-        """Return the joint problem with random prior means for each resample; ``normal`` (r, k) are standard normal."""
+        """Return the joint problem with random prior means for each resample.
+
+        The means are computed from the standard normal numbers ``normal`` (r, k).
+        """
         ends = np.cumsum([len(q) for q in self.priors])[:-1]
         own = np.split(normal, ends, axis=1)
         return replace(self, parts=tuple(map(redrawn, self.parts, self.priors, own)))

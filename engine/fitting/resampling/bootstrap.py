@@ -125,8 +125,8 @@ def noise(residual: Floats, clusters: Ints, parameters: int) -> Noise:
 def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: Ints, free: int, which: slice) -> Floats:
     """Return losses (r, n) of the residual bootstrap: ``fitted`` (n,) plus noise that is drawn from the residuals.
 
-    ``free`` is the number of fitted parameters. ``member`` (n,) is the cluster of each run. ``which`` selects the
-    numbers of the resamples.
+    ``free`` is the number of fitted parameters. ``member`` (n,) is the cluster of each run. ``which`` is the slice of
+    the resamples.
     """
     scale = expected_scatter(spec, weight)
     residual = (np.log(y / fitted) if spec.log_residuals else y - fitted) / scale

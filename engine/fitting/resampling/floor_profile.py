@@ -8,11 +8,11 @@ is the confidence that the floor is below t (Schweder & Hjort 2016, "Confidence,
 curve does not depend on how many resamples have no floor.
 
 If there are few runs and the floor is near zero, the distribution of r is not centred at zero and its width differs
-from one. Tables are then simulated from the law with floor t, with the best other parameters and with normal noise as
-large as the noise of the runs. The median of r and its 10 % and 90 % quantiles in these tables determine a shift and a
-scale for r (a parametric bootstrap of the signed root, DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). The upper
-width (above the median) is never set to less than the lower width. docs/coverage.md shows the measured coverage of the
-curve.
+from one. Tables are then simulated from the law with floor t, with the best values of the other parameters and with
+normal noise as large as the noise of the runs. The median of r and its 10 % and 90 % quantiles in these tables
+determine a shift and a scale for r (a parametric bootstrap of the signed root, DiCiccio & Efron 1996, Stat. Sci. 11,
+189, sec. 7). The upper width (above the median) is never set to less than the lower width. docs/coverage.md shows the
+measured coverage of the curve.
 
 In a table with outliers, the lowest run determines a further upper limit of the floor. Least squares estimates one
 scatter from all runs. A few diverged runs increase this scatter, and the confidence curve then allows floors far above
@@ -50,7 +50,7 @@ TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
 TAIL: tail probability of the quantiles that define the width of r.
 """
 INFLATED = 2.0
-"""The lowest run limits the floor if (standard deviation) / (robust standard deviation) of the residuals is above this.
+"""The lowest run limits the floor if (standard deviation) / (robust standard deviation) of the residuals exceeds this.
 
 For comparison: the ratio is 1.5 if one run in twenty has five times the noise of the other runs.
 """

@@ -155,7 +155,7 @@ def _drawn(low: float, high: float, size: tuple[float, float], total: int, rando
 
 
 def magnitudes(tree: Node, columns: Mapping[str, Floats], parameters: set[str]) -> dict[str, tuple[float, float]]:
-    """Estimate the range of magnitudes of each parameter that the formula combines with an expression of columns only.
+    """Estimate the magnitude range of each parameter that the formula combines with an expression without parameters.
 
     If the parameter and the expression are multiplied or divided, their product or ratio is assumed to be about one. If
     they are added or subtracted, they are assumed to have similar magnitudes. The result omits all other parameters.

@@ -197,6 +197,6 @@ def folds(law: Law, resamples: Floats) -> Iterator[FitWarning]:
         if left * right < 0 and min(abs(left), abs(right)) > CLEAR:
             yield FitWarning(
                 "fold",
-                f"{term.amplitude} is not monotone in {term.exponent} within its interval, so the interval of "
+                f"{term.amplitude} is not monotone in {term.exponent} over the resamples, so the interval of "
                 f"{term.amplitude} is too narrow. Use predicted losses instead.",
             )

@@ -119,7 +119,8 @@ def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
 def floors(law: Law) -> list[str]:
     """Return the names of the floors of ``law``.
 
-    A law bounds its floor by zero. The fit ignores this bound if a y is zero or negative and residuals are not logs.
+    The lower bound of a floor is zero. The fit ignores this bound if a y is zero or negative and residuals are not
+    logs.
     """
     return [t.amplitude for t in law.terms if isinstance(t, Const)]
 

@@ -32,7 +32,7 @@ class FitSpec(BaseModel):
     - ``fixed`` contains parameters with a fixed value. ``prior`` contains a Gaussian prior (mean, sd) for parameters.
       ``share`` names the parameters that all groups of runs have in common (``fit_groups``).
 
-    How the runs count:
+    How the runs are used:
 
     - ``delta`` is the Huber threshold in units of ln(loss). ``skew`` is the weight of a run below the law, relative to
       a run above it (objective ``asymmetric``).

@@ -157,8 +157,8 @@ class Comparison:
         if self.validation is None:
             return f"{best.title} has the best AIC. No law was tested on excluded runs."
         second = self.ranked[1] if len(self.ranked) > 1 and self.ranks[1] else None
-        then = f", {second.title} by {second.error:.2%}" if second else ""
-        parts = [f"{best.title} predicts the largest runs best: off by {best.error:.2%}{then}."]
+        then = f", that of {second.title} is {second.error:.2%}" if second else ""
+        parts = [f"{best.title} predicts the largest runs best: its mean error is {best.error:.2%}{then}."]
         errors = {name: self.validation.error(name, self.targets) for name in BASELINES}
         simple = min(errors, key=lambda name: _order_by(errors[name]))
         if errors[simple] < best.error:
@@ -182,8 +182,8 @@ class Comparison:
         what = "largest runs" if self.targets == "runs" else "best runs of the largest budgets"
         counts = ", ".join(str(len(c.held) if self.targets == "runs" else int(c.best.sum())) for c in v.cuts)
         return (
-            f"Error: mean relative error of {v.y} on the {what}, predicted by fits without these runs (in turn "
-            f"{counts} of {len(v.runs)} runs, up to {v.furthest:.1f} decades beyond the fitted runs)."
+            f"Error: mean relative error of {v.y} on the {what}, predicted by fits without these runs. In turn, "
+            f"{counts} of {len(v.runs)} runs are excluded, up to {v.furthest:.1f} decades beyond the fitted runs."
         )
 
 

@@ -100,8 +100,8 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
     if np.median(D) >= 1 and (stated or (PER_PARAMETER[0] <= low and high <= PER_PARAMETER[1])):
         return ""
     return (
-        f"it cannot be computed from C (column {name!r}) because the unit of C is not known: FLOPs would give D = "
-        f"{D.min():.2g} to {D.max():.2g} samples; {_may_be(name, unit)}, or map a column to D"
+        f"it cannot be computed from C (column {name!r}) because the unit of C is not known: if C were in FLOPs, "
+        f"D would be {D.min():.2g} to {D.max():.2g} samples; {_may_be(name, unit)}, or map a column to D"
     )
 
 

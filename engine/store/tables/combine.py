@@ -319,9 +319,10 @@ def _numbers(part: _Part, role: str) -> Floats:
 def _category(part: _Part, parts: Sequence[_Part], old: str, new: str) -> NDArray[Any]:
     """Return the values (n,) of the category ``old`` in the column ``new``.
 
-    They are the numbers 0 and 1 for a flag, and texts for any other category. If the name of a flag would not identify
-    it as a flag with the values 0 and 1 (for example "notes"), its values are the texts "ok" and "outlier" instead. If
-    the table does not have the flag, all its runs are kept. A missing category that is not a flag is empty.
+    They are the numbers 0 and 1 for a flag, and texts for any other category. If the values 0 and 1 would not be
+    recognised as a flag in a column of this name (for example "notes"), the values of the flag are the texts "ok" and
+    "outlier". If the table does not have the flag, all its runs are kept. A missing category that is not a flag is
+    empty.
     """
     n, category = len(part.rows.ids), part.rows.categories.get(old)
     kinds = {one.rows.categories[old].kind for one in parts if old in one.rows.categories}

@@ -350,8 +350,8 @@ def _duplicates(runs: Runs) -> list[str]:
         return []
     repeat = "repeats" if extra == 1 else "repeat"
     return [
-        f"{_rows(extra)} {repeat} {COPIED}; each counts as a run. If they are copies and not repeats, leave them out "
-        "on the Data page (--repeats once in the terminal). Otherwise, intervals are too narrow."
+        f"{_rows(extra)} {repeat} {COPIED}; each counts as a run. If they are copies of a run and not separate runs, "
+        "leave them out on the Data page (--repeats once in the terminal). Otherwise, intervals are too narrow."
     ]
 
 

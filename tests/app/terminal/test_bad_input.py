@@ -101,7 +101,7 @@ def test_a_bad_plan_is_one_sentence(
 @pytest.mark.parametrize(
     ("place", "value", "why"),
     [
-        (("schema",), 7, "The fit has schema 7, this version reads schema 1"),
+        (("schema",), 7, "The fit has schema 7, but this version of Isoplan reads schema 1"),
         (("law",), "hoffmann", "Law 'hoffmann' is unknown"),
         (("parameters", "E"), None, "parameters.E"),
         (("parameters", "E", "value"), "low", "parameters.E.value"),

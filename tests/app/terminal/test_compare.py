@@ -17,10 +17,10 @@ def test_laws_are_ranked_beside_baselines(run: Run) -> None:
     shown = run("compare", SWEEP)
     assert shown.code == 0
     verdict, _, head, *_ = shown.out.splitlines()
-    assert " predicts the largest runs best: off by " in verdict
+    assert " predicts the largest runs best: its mean error is " in verdict
     assert head.split() == ["law", "error", "AIC", "BIC", "parameters"]
     assert all(name in shown.out for name in ("isoflop", "chinchilla", "power-C", "last point", "nearest cell"))
-    said = "best runs of the largest budgets, predicted by fits without these runs (in turn 1, 2 of 45 runs, up to 2.0"
+    said = "best runs of the largest budgets, predicted by fits without these runs. In turn, 1, 2 of 45 runs are"
     assert said in shown.out
 
 

@@ -157,5 +157,5 @@ def test_too_few_refits_for_an_interval_are_said() -> None:
 
 
 def test_a_later_schema_is_named_before_anything_else() -> None:
-    with pytest.raises(PlannerError, match="The fit has schema 2, this version reads schema 1"):
+    with pytest.raises(PlannerError, match="The fit has schema 2, but this version of Isoplan reads schema 1"):
         read_fit({"schema": 2})

@@ -177,8 +177,8 @@ def test_comparison_finds_the_law_that_made_the_runs() -> None:
     second = found.ranked[1]
     assert found.best is found.ranked[0]
     assert found.verdict == (
-        f"Loss over size and data (Chinchilla) predicts the largest runs best: off by {errors[0]:.2%}, "
-        f"{second.title} by {errors[1]:.2%}."
+        f"Loss over size and data (Chinchilla) predicts the largest runs best: its mean error is "
+        f"{errors[0]:.2%}, that of {second.title} is {errors[1]:.2%}."
     )
 
 
