@@ -24,7 +24,7 @@ MOST_FINISHED = 60
 
 
 def forecast_ends(queue: Queue, family: Family[Any], records: Iterable[Record]) -> dict[str, End]:
-    """Return the predicted final loss of the running cells of ``records``, cells of ``family``, by name.
+    """Return the predicted final losses of the running cells of ``family`` in ``records``, by the name of the cell.
 
     A running cell is compared with the finished cells that have the same values in all fields that are not numbers,
     such as the schedule. Fields that are numbers, such as the width, may differ. Cells whose final loss cannot be

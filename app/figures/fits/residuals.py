@@ -151,7 +151,8 @@ def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: t
     """Return dots for the runs that are not outliers.
 
     If there are more than ``MOST_DOTS`` runs, the result depends on the number of datasets. For one dataset, it is the
-    density of all runs. For several datasets, it is the dots of a sample, because a density has only one colour.
+    density of all runs. For several datasets, it contains the dots of a random sample of runs, because a density has
+    only one colour.
     """
     usual = np.flatnonzero(~found.outlier)
     if len(runs) > MOST_DOTS:

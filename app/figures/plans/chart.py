@@ -59,7 +59,7 @@ def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
         notes.append(_beside(theme, chart, x, text if small else text + rest))
     named = [(curve.key, COLOURS[curve.colour]) for curve in chart.curves if curve.key]
     above = bool(named) and small
-    if named:  # in the lower right corner; if the plot is small, above the plot
+    if named:  # the note is in the lower right corner, or above the plot if the plot is small
         place: Part = {"y": 1, "yshift": 4, "xshift": 0} if above else {"x": 1, "xanchor": "right", "xshift": -14}
         notes.append(lines.note(theme, lines.keyed(*named, between="<br>"), **place))
     figure = compose(

@@ -42,7 +42,7 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
     hover = f"%{{x:.3~g}} {curve.unit}<br>{_name(curve)}  %{{y:.4~g}}<extra>law</extra>"
     law = [*_band(curve, values), *_law(theme, curve, hover)] if curve.law else []
     known = [*law, *_runs(theme, curve)]
-    if curve.others:  # the legend has one line: it names only the points that are compared
+    if curve.others:  # the legend has space for one line, so it names only the compared points
         known = [part | {"showlegend": False} for part in known]
     traces = [*known, *_plan(theme, curve, curve.plan), *_others(theme, curve)]
     above = legend(theme)

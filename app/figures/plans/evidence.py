@@ -301,5 +301,5 @@ def _frontier_alt(path: Frontier, y: str) -> str:
     first, last = ((power10(float(path.C[i])), count(float(path.N[i])), count(float(path.D[i]))) for i in (0, -1))
     return (
         f"Compute-optimal model and data for {y}: from N* = {first[1]} on {first[2]} samples at {first[0]} FLOPs to "
-        f"N* = {last[1]} on {last[2]} at {last[0]}."
+        f"N* = {last[1]} on {last[2]} samples at {last[0]} FLOPs."
     )

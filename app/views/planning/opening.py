@@ -38,8 +38,9 @@ def best_fit(db: Database) -> str | None:
     """Return the hash of the initial fit of the page Plan; None if the open table has no law yet.
 
     If a table is open, the result is its newest law. If no table is open, the result is the newest law of the user's
-    tables, else the newest law of a bundled table, else the law of the demo. The law of the demo is fitted if it is
-    missing. Laws with a compute-optimal frontier are preferred to newer laws.
+    tables. If they have no law, it is the newest law of a bundled table. If these tables have no law either, it is the
+    law of the demo, which is fitted now if it is missing. Laws with a compute-optimal frontier are preferred to newer
+    laws.
     """
     fits, table = metrics.plannable(db), opened_table(db)
     if table is not None:
@@ -91,7 +92,10 @@ def offer_fit(db: Database) -> None:
 
 
 def usual_quantity(runs: Runs) -> str:
-    """Return the quantity to which a law is fitted: the chosen one, the loss, or the first metric; "" without any."""
+    """Return the quantity that a law describes: the first that ``runs`` contain of the chosen column, loss and metrics.
+
+    Returns "" if ``runs`` contain none of them.
+    """
     measured = [m.column for m in runs.roles.metrics]
     return next((name for name in (recall("y"), "loss", *measured) if name and not runs.lacks(name)), "")
 

@@ -107,9 +107,8 @@ def active_filter(columns: Sequence[Column]) -> tuple[str, str]:
 def edit_filter(table: TableInfo, columns: Sequence[Column], problem: str) -> None:
     """Show the text box for an SQL condition, a form that adds a range, and the error message ``problem``."""
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    if st.session_state.get("where_box") != recall(
-        "where"
-    ):  # without this condition, text that is not submitted yet would be lost
+    # Without this condition, a rerun of the page would delete text that is not submitted yet.
+    if st.session_state.get("where_box") != recall("where"):
         st.session_state["where_box"] = recall("where")
     left.text_input(
         "Only rows where",

@@ -70,7 +70,7 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
         key=f"file_{key}",
         max_upload_size=limit,
         help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB. The original file is kept. At most "
-        f"{limit} MB, {MAX_ROWS // 10**6} million rows, {MAX_CELLS // 10**6} million cells.",
+        f"{limit} MB, {MAX_ROWS // 10**6} million rows, {MAX_CELLS // 10**6} million values.",
     )
     if sent is None:
         return

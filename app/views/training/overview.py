@@ -152,7 +152,7 @@ def fit_button(queue: Queue, family: Family[Any]) -> None:
     """
     db, table = workspace.current(), table_of(family.name)
     ready = any(known.id == table for known in tables.all(db))
-    help_text = "Opens the Fit page on all finished cells of this model."
+    help_text = "Opens the Fit page with all finished cells of this model."
     if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=help_text):
         with sentences():
             ingest(db, queue)

@@ -183,9 +183,10 @@ def enter_table(table_id: str) -> None:
 
 
 def _usual(db: Database, known: dict[str, TableInfo]) -> str:
-    """Return the id of the default table: table of the open fit, else the table that was used last, else the first.
+    """Return the id of the default table: the table of the open fit.
 
-    The table that was used last is the table of the newest fit or the newest upload.
+    Without an open fit, it is the table that was used last, which is the table of the newest fit or the newest upload.
+    If no table was used yet, it is the first table.
     """
     fits = [f for f in results.fits(db) if f.table_id in known]
     opened = [f.table_id for f in fits if f.hash == recall("fit")]
