@@ -150,8 +150,10 @@ def _open(root: Path, grid: Path, question: tuple[str, str, str], law: str, seed
 
 def _about(work: Work, made: tuple[Decision, ...], cap: Cap) -> str:
     spec, cells = work.spec, len(work.cells.names)
-    text = f"Autopilot {spec.key[:8]} trains cells until {spec.quantity} is known to ± {100 * spec.until:g} %. "
-    text += f"It chooses from {cells:,} cells"
+    text = (
+        f"Autopilot {spec.key[:8]} trains cells until {spec.quantity} is known to ± {100 * spec.until:g} %. It chooses "
+        f"from {cells:,} cells"
+    )
     text += f" and uses at most {cap.text}." if cap.text else " and has no cap."
     return f"{text} It continues after {len(made)} decision{'s' * (len(made) > 1)}." if made else text
 
