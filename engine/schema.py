@@ -68,7 +68,7 @@ NUMERIC_ROLES = (Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BU
 LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN, Role.STATUS)
 SINGLE_ROLES = (*NUMERIC_ROLES, *LABEL_ROLES)
 OVERFITS = "overfits"
-"""Name of a column of a run table: 1 if the run overfits, else 0. The value describes the whole run, not one step."""
+"""Column of a run table: 1 if the run overfits, otherwise 0. The value describes the whole run, not one step."""
 
 
 _TEXT = ("suffix", "comma", "thousands")

@@ -43,7 +43,7 @@ class TrainingCurve:
         return np.asarray(np.interp(np.log(at), np.log(self.x), np.log(self.y)))
 
     def level(self, position: float) -> float:
-        """Return ln(current loss) at ``position``: the mean over the last fifth of the curve up to there."""
+        """Return ln(current loss) at ``position``: the mean over the last fifth of the curve before it."""
         return float(np.mean(self.logs(position * np.array(WINDOW))))
 
     def until(self, position: float) -> TrainingCurve:

@@ -289,7 +289,7 @@ def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
         yield FitWarning(
             RISES,
             f"The values of the runs rise with {law.axis}, from {middles[least]:.4g} at {places[least]:.4g} to "
-            f"{middles[last]:.4g} at the largest {law.axis}, but the law falls there: do not use the floor or "
+            f"{middles[last]:.4g} at the largest {law.axis}, but the law falls in this range: do not use the floor or "
             f"plateau of the law. Check the runs beyond {places[least]:.4g}.",
         )
 

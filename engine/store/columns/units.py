@@ -67,7 +67,7 @@ def unit_notes(runs: Runs) -> tuple[str, ...]:
 
 
 def percent_note(runs: Runs, y: str) -> list[str]:
-    """Return a note if the target ``y`` is an accuracy or an error rate in percent that is not converted; else []."""
+    """Return a note if ``y`` is an accuracy or an error rate in percent that is not converted; otherwise []."""
     finite = runs[y][np.isfinite(runs[y])] if y in runs else np.empty(0)
     name = (runs.roles.loss or y) if y == "loss" else y
     if not len(finite) or name in runs.roles.conversions or "loss" in runs.roles.derived:
@@ -159,7 +159,7 @@ def _unit_in_name(column: str, role: str, x: Floats) -> str:
 
 
 def _few_flops(runs: Runs) -> list[str]:
-    """Return a note if C is too small to be in FLOPs and the table has no D to compare it with; else []."""
+    """Return a note if C is too small to be in FLOPs and the table has no D to compare it with; otherwise []."""
     name = runs.roles.C
     if name is None or "D" in runs or name in runs.roles.conversions:
         return []

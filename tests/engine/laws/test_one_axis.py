@@ -334,7 +334,7 @@ def test_runs_that_rise_where_the_law_falls_are_said(name: str) -> None:
     least = values[axis][values["score"].argmin()]
     ends = f"{values['score'].min():.4g} at {least:.4g} to {values['score'][-1]:.4g} at the largest"
     assert said == [
-        f"The values of the runs rise with {axis}, from {ends} {axis}, but the law falls there: do not use the "
+        f"The values of the runs rise with {axis}, from {ends} {axis}, but the law falls in this range: do not use the "
         f"floor or plateau of the law. Check the runs beyond {least:.4g}."
     ]
 
