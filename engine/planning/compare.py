@@ -219,7 +219,7 @@ def sentence(found: Comparison) -> str:
     if len(known) < 2:
         return ""
     (_, first, least), (_, last, most) = known[0], known[-1]
-    return f"{first} costs least, {with_interval(least)}, and {last} most, {with_interval(most)}."
+    return f"{first} costs least: {with_interval(least)}; {last} costs most: {with_interval(most)}."
 
 
 def as_text(found: Comparison) -> str:

@@ -117,7 +117,7 @@ def test_wrong_options_of_other_answers_are_one_sentence(folder: Path, one_pass:
         ip.smaller(one_pass)
     with pytest.raises(ip.PlannerError, match=r"Options kappa, curves: give exactly one of them"):
         ip.repeat(one_pass, repeated, target_loss=2.1)
-    with pytest.raises(ip.PlannerError, match=r"Option hour_price: the price of an hour of the device is missing"):
+    with pytest.raises(ip.PlannerError, match=r"Option hour_price: the price of a device hour is missing"):
         ip.repeat(one_pass, repeated, target_loss=2.1, kappa=10, device="H100")
     with pytest.raises(ip.PlannerError, match=r"Option width requires device. Add it, or leave width out"):
         ip.recipe(1e18, "recall@10", width=3)

@@ -11,7 +11,7 @@ from isoplan.engine.quantities import parse_flops
 def read_question(budget: str, target_loss: str) -> tuple[float | None, float | None]:
     """Return the budget in FLOPs and the target loss; one of them is None."""
     if bool(budget) == bool(target_loss):
-        raise PlannerError("Ask for one loss: give either --budget or --target-loss.")
+        raise PlannerError("Give exactly one of --budget and --target-loss.")
     if budget:
         reading = parse_flops(budget, "option --budget")
         note(reading.notes(budget))

@@ -193,7 +193,7 @@ def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]
 def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
     """Return the value of the column ``name`` in a row as text.
 
-    Numbers in ``HELD`` columns always have the same format, whatever the source of the table.
+    Numbers in ``HELD`` columns have the same format for every source of the table.
     """
     value = row.get(name, "")
     if value is None or value == "" or value != value:
@@ -270,7 +270,10 @@ def most_anchors(cells: Iterable[TrainedCell], process: str, target: str = "log"
     own = series(points(cell for cell in every if cell.process == process))
     if not own:
         known = ", ".join(sorted({cell.process for cell in every})) or "none yet"
-        raise PlannerError(f"There are no trained cells of {process!r}: choose one of {known}, or train some.")
+        raise PlannerError(
+            f"There are no trained cells of {process!r}. Processes with cells: {known}. Choose another process, or "
+            "train cells."
+        )
     return max(own.values(), key=lambda some: (sum(one.limited for one in some), max(one.cell.D for one in some)))
 
 

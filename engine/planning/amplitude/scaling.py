@@ -130,8 +130,8 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
         )
     if law is not None and law.n_f != n_f:
         raise PlannerError(
-            f"{law.process} has {law.n_f} final-state particles and the plan is for {n_f}: choose a law of the same "
-            "number, or give an anchor."
+            f"{law.process} has {law.n_f} final-state particles and the plan is for {n_f}: choose a law for "
+            "this number of particles, or give an anchor."
         )
     if law is not None and law.raw and target.sigma is not None:
         raise PlannerError(

@@ -42,8 +42,8 @@ def plan_trained(
     cell, anchors = found[0].cell, anchors_of(found)
     if cell.n_f != n_f:
         raise PlannerError(
-            f"{cell.process} has {cell.n_f} final-state particles and the plan is for {n_f}: choose cells of the same "
-            "number, or give an anchor."
+            f"{cell.process} has {cell.n_f} final-state particles and the plan is for {n_f}: choose cells with "
+            "this number of particles, or give an anchor."
         )
     left, reached = _left_out(found), reached_by(found, target.mse)
     if not reached and (why := stopped(found, target, floor)):
@@ -100,7 +100,7 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
 def _bare(
     n_f: int, target: Precision, found: Sequence[Point], floor: float, notes: Sequence[FitWarning]
 ) -> AmplitudePlan:
-    """Return a plan without D, N and C for the cells ``found``. Its notes state that the law levels off."""
+    """Return a plan without D, N and C for the cells ``found``. The notes of D, N and C state why they are unknown."""
     cell = found[0].cell
     fixed, why = cell.fixed_energy, "not known: the law of the cells levels off above the target or near it"
     d = phase_space_dimension(n_f, fixed_energy=fixed)

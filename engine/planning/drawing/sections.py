@@ -26,9 +26,7 @@ from isoplan.engine.schema import Runs
 UNKNOWN = (1e6, 1e12)
 """Range of an axis if the range of the runs is not known."""
 ROOM = 1.5
-"""Factor by which the curve extends at each end beyond a range. This range contains B_crit and the batch sizes of the
-runs.
-"""
+"""Factor by which the curve extends beyond each end of the range that contains B_crit and all batch sizes of runs."""
 STEPS = 80
 """Number of batch sizes at which the curve is computed."""
 

@@ -51,7 +51,7 @@ class NextValues:
 
 
 def can_locate(fit: Fit) -> bool:
-    """Return whether ``fit`` has an optimum over one axis, resamples, and keeps its runs."""
+    """Return whether ``fit`` contains resamples and its runs, and whether its law has an optimum over one axis."""
     return fit.law.optimum is not None and bool(len(fit.resamples)) and fit.runs is not None
 
 
@@ -74,7 +74,9 @@ def next_values(fit: Fit, values: TypedValues | None = None, *, cells: int = 3, 
     offered = possible(fit, _offered(fit, axis, place, values or TypedValues()))
     at = offered.columns[axis]
     if not len(at):
-        raise PlannerError(f"The values of {axis}: the law predicts no positive {fit.spec.y} there. Give other values.")
+        raise PlannerError(
+            f"The values of {axis}: the law predicts no positive {fit.spec.y} at these values. Give other values."
+        )
     low, high = min(place.low, float(at.min())), max(place.high, float(at.max()))
     one = optimum_estimand(fit, axis, low, high)
     _check_reach(one, fit, low, high)

@@ -31,7 +31,7 @@ def parse_values(text: str, what: str) -> TypedValues:
     values = tuple(parse_number(part, what) for part in text.split(".." if ranged else ","))
     if not all(value > 0 for value in values) or (ranged and not (len(values) == 2 and values[0] < values[1])):
         raise PlannerError(
-            f"The {what}: {text.strip()} are not positive values. Write a range such as 0.01..0.5, or a list such as "
-            "0.02, 0.05, 0.1."
+            f"The {what}: {text.strip()} is not valid. Values must be positive, and a range must increase. Write a "
+            "range such as 0.01..0.5, or a list such as 0.02, 0.05, 0.1."
         )
     return TypedValues(values[:2]) if ranged else TypedValues(listed=values)  # type: ignore[arg-type]

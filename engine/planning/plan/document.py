@@ -365,7 +365,7 @@ def _question(raw: Mapping[str, Any]) -> Question:
     ((kind, value),) = asked.items()
     known = next((name for name in KINDS if name == kind), None)
     if known is None:
-        raise PlannerError(f"The plan asks for {kind!r}: this version knows {' and '.join(KINDS)}.")
+        raise PlannerError(f"The plan asks for {kind!r}: this version supports only {' and '.join(KINDS)}.")
     return Question(known, float(value), limits, metric, None if money is None else float(money))
 
 

@@ -45,7 +45,7 @@ def choose_form(spec: FitSpec, runs: Runs, forms: Comparison) -> FitSpec:
 
 
 def usual_spec(map: Fit) -> FitSpec:
-    """Return the specification with which the forms of ``map`` are compared, whatever its own options are."""
+    """Return the specification for comparing the forms of ``map``. It does not depend on the options of ``map``."""
     return FitSpec(law="metric-map", y=map.spec.y, axis=map.spec.axis)
 
 
@@ -82,7 +82,7 @@ def form_text(map: Fit, forms: Comparison) -> str:
     ordered = sorted(errors.items(), key=lambda item: item[0] != map.law.name)  # the form of the map comes first
     listed = [f"{FORMS[name]} {f'{error:.1%}' if np.isfinite(error) else 'fails'}" for name, error in ordered]
     best = next((name for name, error in errors.items() if np.isfinite(error)), map.law.name)
-    advice = "" if best == map.law.name else f" The {FORMS[best]} predicts them better: fit the law {best}."
+    advice = "" if best == map.law.name else f" The {FORMS[best]} predicts these runs better: fit the law {best}."
     return f"Form: {own}. Error on the largest runs, which are left out of the fit: {', '.join(listed)}.{advice}"
 
 

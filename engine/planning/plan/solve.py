@@ -141,7 +141,7 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
 
 
 def either(at: Point, other: Point, better: Bools) -> Point:
-    """Return ``other`` where it is ``better``, else ``at``."""
+    """Return the points of ``other`` where ``better`` is true, and the points of ``at`` where it is false."""
     names = ("N", "D", "C", "loss", "U")
     return Point(*(np.where(better, getattr(other, name), getattr(at, name)) for name in names))
 

@@ -209,7 +209,7 @@ def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, fa
         text += "." if far else ": they count as infinite cost in the intervals."
         return (FitWarning(plans.UNCERTAIN_FLOOR, text), *_of_minima(fit))
     text = f"The best fit does not reach {target:g}{within}"
-    text += "." if far else ": the intervals are those of the resamples that do."
+    text += "." if far else ": the intervals are those of the resamples that reach it."
     return (FitWarning(plans.BEST_FIT_FAILS, text), *_of_minima(fit))
 
 

@@ -76,5 +76,5 @@ def _which(question: PlannerQuestion, place: Place) -> str:
     if len(names) == 1:
         return f"Option {names[0]}: it is missing. Give it."
     if place == "terminal":
-        return f"Ask for one loss: give either {' or '.join(names)}."
+        return f"Give exactly one of {' and '.join(names)}."
     return f"Options {', '.join(names)}: give exactly one of them."

@@ -20,7 +20,7 @@ from isoplan.engine.planning.scenario.typed_prices import read_prices, read_simu
 
 MACHINE = ("device", "hour_price", "utilisation", "precision")
 SAMPLE = ("sample_price", "sample_seconds", "cpu_price")
-UNPRICED = "A simulated sample has no price. Give one to compare simulating with repeating."
+UNPRICED = "A simulated sample has no price. Give its price to compare simulating with repeating."
 NO_HOUR = {
     "terminal": "--device requires the price of a device hour: add --hour-price, for example --hour-price 3.",
     "python": "Option hour_price: the price of a device hour is missing. Add it, for example hour_price='3 EUR'.",

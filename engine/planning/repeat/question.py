@@ -56,6 +56,6 @@ QUESTION = PlannerQuestion(
     grouped="repeated",
     curves=CurveInput("kappa", "Training curves that determine kappa, instead of --kappa.", "Source of kappa",
                       "kappa_from", "Computed from training curves with repeated samples."),
-    more="More inputs: training curves for kappa; threshold for model size and epochs; a few epochs",
+    more="More inputs: training curves for kappa, overfitting threshold, law for a few epochs",
     costs=f"{__package__}.costs",
 )  # fmt: skip

@@ -85,8 +85,8 @@ def test_nothing_is_shown_before_the_first_decision(run: Run, root: Path) -> Non
     [
         (GRID, ("--budget", "1e8", "--until", "120 %"), "Option --until: '120 %' is not between 0 and 100 %."),
         (GRID, ("--budget", "1e8", "--until", "narrow"), "option --until"),
-        (GRID, (), "Ask for one loss: give either --budget or --target-loss."),
-        (GRID, ("--budget", "1e8", "--target-loss", "1"), "Ask for one loss: give either --budget or --target-loss."),
+        (GRID, (), "Give exactly one of --budget and --target-loss."),
+        (GRID, ("--budget", "1e8", "--target-loss", "1"), "Give exactly one of --budget and --target-loss."),
         (GRID, ("--budget", "0"), "Option --budget: 0 is not positive."),
         (GRID, ("--target-loss", "-1"), "Option --target-loss: -1 is not positive."),
         (GRID, ("--budget", "1e8", "--cap", "5 EUR"), "give the option --hour-price too"),

@@ -277,7 +277,7 @@ def test_smaller_models_of_the_same_loss(run: Run, fitted: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ((), "Ask for one loss: give either --budget or --target-loss"),
+        ((), "Give exactly one of --budget and --target-loss"),
         (("--budget", "0"), "The budget of 0 FLOPs is not positive"),
         (("--target-loss", "1.0"), "A target loss of 1 is out of reach"),
         (("--budget", "1e20", "--queries", "9", "--query-tokens", "0"), "The number of tokens in a query is 0"),

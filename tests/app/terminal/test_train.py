@@ -334,7 +334,7 @@ def test_a_listing_makes_no_folder(run: Run, tmp_path: Path, monkeypatch: pytest
             ("--budget", "1e14"),
             "`--budget` and `--target-loss` require `--stop-early`. Add it, for example `--stop-early 5%`.",
         ),
-        (("--stop-early", "5%"), "Ask for one loss: give either --budget or --target-loss."),
+        (("--stop-early", "5%"), "Give exactly one of --budget and --target-loss."),
         (("--stop-early", "200%", "--budget", "1e14"), "Option --stop-early: '200%' is not between 0 and 100 %."),
         (("--stop-early", "5%", "--budget", "1e14", "--no-wait"), "`--stop-early` works only while the command waits."),
         (("--stop-early", "5%", "--budget", "1e14"), "Grid: all its cells have the same N."),

@@ -38,7 +38,7 @@ def test_the_law_of_a_table_answers(run: Run, cells: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--trained", "Zgg"), "no trained cells of 'Zgg': choose one of none yet"),
+        (("--trained", "Zgg"), "no trained cells of 'Zgg'. Processes with cells: none yet"),
         (("--cells", "CELLS"), "--cells requires --trained"),
         (("--trained", "Zgg", "--process", "Zgg"), "because each fixes the scale. Give one of them"),
         (("--trained", "Zgg", "--fixed-energy"), "--fixed-energy is not possible with --trained"),

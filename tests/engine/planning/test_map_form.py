@@ -67,7 +67,9 @@ def test_a_form_without_a_finite_error_fails() -> None:
     best, worst = forms.ranked
     for error in (np.inf, np.nan):
         failed = replace(forms, ranked=(best, replace(worst, error=error)))
-        text = "which are left out of the fit: {}. The power-law map predicts them better: fit the law metric-power."
+        text = (
+            "which are left out of the fit: {}. The power-law map predicts these runs better: fit the law metric-power."
+        )
         listed = f"exponential map fails, power-law map {best.error:.1%}"
         assert form_text(worst.fit, failed).endswith(text.format(listed))
 
@@ -93,8 +95,8 @@ def test_a_fitted_map_names_the_better_form_and_a_plan_repeats_it() -> None:
     assert note.text.startswith(
         "Form: exponential map. Error on the largest runs, which are left out of the fit: exponential map "
     )
-    assert note.text.endswith(" The power-law map predicts them better: fit the law metric-power.")
-    assert "predicts them better" not in form_notes([better])[0].text
+    assert note.text.endswith(" The power-law map predicts these runs better: fit the law metric-power.")
+    assert "predicts these runs better" not in form_notes([better])[0].text
     law = fit(FitSpec(law="chinchilla", bootstrap=0), runs)
     assert with_form(law, runs) is law
     plan = answer_question(law, read_question({"budget": "1e9"}, "python"), maps=(through(law, own),))

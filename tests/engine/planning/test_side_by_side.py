@@ -241,7 +241,7 @@ def test_sentence_table_and_figure_say_money_alike(value: float, said: str) -> N
     found = side_by_side([Saved("one", plan), Saved("two", plan)], dear)
     total = {line[0]: line[1] for line in table(found)}["Total, money"]
     assert total == said
-    assert sentence(found) == f"one costs least, {said}, and two most, {said}."
+    assert sentence(found) == f"one costs least: {said}; two costs most: {said}."
     assert figure_said(found.sides[0].money["total"]) == said
 
 

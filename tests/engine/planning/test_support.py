@@ -181,7 +181,7 @@ def test_a_target_that_the_best_fit_misses_is_refused_by_what_the_refits_cost() 
     assert C.ci68 is not None
     assert C.beyond == pytest.approx(math.log10(C.ci68[0] / SPANS["C"][1]))
     assert C.beyond > 3
-    assert "The best fit does not reach loss 1.81 at any cost. The refits that do reach it lie " in plan.sentence
+    assert "The best fit does not reach loss 1.81 at any cost. The refits that reach it lie " in plan.sentence
     assert [w.code for w in plan.warnings if w.code == "best-fit-fails"] == ["best-fit-fails"]
     assert read_plan(to_json(plan)).sentence == plan.sentence
 

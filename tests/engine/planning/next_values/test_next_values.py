@@ -151,7 +151,7 @@ def test_wrong_requests_are_one_sentence(law: Fit, tmp_path: Path, run: Run) -> 
     assert not can_locate(surface)
     assert not can_locate(replace(law, runs=None))
     for text in ("0.5..0.1", "0, 1", "0.1..0.2..0.3"):
-        with pytest.raises(PlannerError, match=r"are not positive values\. Write a range such as"):
+        with pytest.raises(PlannerError, match=r"a range must increase\. Write a range such as"):
             parse_values(text, "values")
     path = tmp_path / "fit.json"
     path.write_text(json.dumps(to_json(law)))
