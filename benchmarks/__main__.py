@@ -77,20 +77,20 @@ DOCS = Path(__file__).parents[1] / "docs"
 HEADS = {
     "benchmarks": """# Benchmarks
 
-How fast pages, fits and commands are, and how well laws and plans do on tables that they have not seen. Each section
-states its goal. Times depend on the machine, so compare ratios to a peer in the same run. Measured by `make bench` (one
-measure: `make bench ARGS=slider`).
+This page shows the speed of pages, fits and commands, and the errors of laws and plans on tables that were not used in
+their fits. Each section states its goal. Times depend on the machine. Therefore compare only the ratios of Isoplan to
+other programs in the same run. `make bench` measures all sections, and `make bench ARGS=slider` measures one.
 """,
     "pages": """# Size of the pages
 
-How much a visitor must read before the first result of a page, and whether everybody can use the page. Measured by
-`make bench ARGS=pages`; `tests/browser/test_pages.py` checks the limits.
+This page shows how many words a visitor reads before the first result of a page, and whether pages are accessible.
+`make bench ARGS=pages` measures the numbers, and `tests/browser/test_pages.py` checks the limits.
 """,
     "reliability": """# Reliability
 
-What was tried to break Isoplan, and what happened: hostile files, killed processes, full disks, many users. The
-goal is that no data are lost and no error is unexpected. Each section is made by one script of `benchmarks/reliability`
-(`make bench ARGS=reliability.files`). The fast ones are also tests.
+This page contains deliberate attempts to break Isoplan, and their results: hostile files, killed processes, full disks,
+many users. The goal is that no data are lost and that no error is unexpected. One script of `benchmarks/reliability`
+writes each section (`make bench ARGS=reliability.files`). The fast scripts are also tests.
 """,
 }
 
@@ -105,7 +105,7 @@ def main() -> None:
     names = given.names or NAMES
     unknown = [n for n in names if n not in (*NAMES, *LONG, *RELIABILITY)]
     if unknown:
-        parser.error(f"no measure is called {unknown[0]}: use {', '.join((*NAMES, *LONG, *RELIABILITY))}")
+        parser.error(f"no benchmark is called {unknown[0]}: use {', '.join((*NAMES, *LONG, *RELIABILITY))}")
     if given.task or given.laws:
         _replay(parser, given)
         return
@@ -118,9 +118,7 @@ def main() -> None:
 def _replay(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
     """Print the report of the task of ScaleBench that the command line names. The report is not written into docs."""
     if given.names != ["scalebench"] or not (given.task and given.laws):
-        parser.error(
-            "--task and --laws belong together, to scalebench: use scalebench --task TABLE.csv --laws LAWS.json"
-        )
+        parser.error("--task and --laws must be given together: use scalebench --task TABLE.csv --laws LAWS.json")
     try:
         print(importlib.import_module("benchmarks.scalebench").run(given.task, given.laws).text(), flush=True)
     except PlannerError as error:

@@ -24,11 +24,12 @@ def run() -> Report:
     """Measure all built-in processes at 13 TeV, with the parton luminosity, and report one row per process."""
     return Report(
         "Events of amplitudes",
-        "Simulation with the parton luminosity at 13 TeV and the cuts, processor time of one thread. Adapting: time "
-        "to adapt the grid, once. Points: points that pass the cuts, with their squared amplitudes. Efficiency: "
-        f"fraction of these points that become events. Against flat: the difference from {POINTS:,} points of RAMBO "
-        "in combined errors. Overweights: share of the cross section above the cap, and the largest weight. "
-        "Goal: 100 events/s for Zggg.",
+        "The events are simulated at 13 TeV with the parton luminosity and the cuts. Times are processor times of one "
+        "thread. Adapting: time to adapt the grid, needed once. Points/s: points that pass the cuts, with the "
+        "computation of their squared amplitudes. Efficiency: fraction of these points that become events. Against "
+        f"flat: difference from the cross section of {POINTS:,} points of RAMBO, divided by the combined error. "
+        "Overweights: contribution of points with weights above the cap to the cross section. Largest: largest weight "
+        "of an event. Goal: 100 events/s for Zggg.",
         (
             "process",
             "sigma, pb",

@@ -89,12 +89,11 @@ def run() -> Report:
     return Report(
         "Plans of amplitude surrogates, held against trained cells",
         f"The anchor is the cheapest cell of D = {POINTS:,} whose loss falls by less than {100 * LIMITED:.0f} % when "
-        f"either its iterations or N are doubled, from {LADDER[0]:,} iterations and N = {SIZES[0]:,} on. "
-        "`isoplan amplitude` scales it to "
-        f"targets {RATIOS[0]:g} and {RATIOS[1]:g} times below its loss, and cells with the plan's conservative D, N "
-        f"and C are trained. All losses are means over {len(SEEDS)} seeds. Overspend: D and C of the plan over those "
-        f"that the line through the anchor and these cells takes to the target. Goals: a loss of at most {GOAL:g} "
-        f"targets, an overspend below {MOST:g}.",
+        f"either its iterations or N are doubled. The search starts at {LADDER[0]:,} iterations and N = {SIZES[0]:,}. "
+        f"`isoplan amplitude` plans targets {RATIOS[0]:g} and {RATIOS[1]:g} times below its loss, and cells with the "
+        f"conservative D, N and C of the plan are trained. All losses are means over {len(SEEDS)} seeds. Overspend: D "
+        "of the plan, divided by the D that the power law through the anchor and these cells needs for the target; the "
+        f"ratio of C is the same. Goals: a loss of at most {GOAL:g} times the target, an overspend below {MOST:g}.",
         ("process", "anchor's N", "C", "loss", "falls by", "target", "exponent", "D", "C", "loss / target",
          "overspend"),
         tuple(_row(one) for one in held),
@@ -173,7 +172,7 @@ def _cells(process: str, plan: AmplitudePlan) -> dict[str, object]:
 
 def _end(x: float | None) -> float:
     if x is None:
-        raise PlannerError("The plan leaves a size open: an anchor with N and epochs gives all three.")
+        raise PlannerError("The plan does not determine N, D and C: use an anchor with N and epochs.")
     return x
 
 

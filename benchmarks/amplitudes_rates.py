@@ -19,7 +19,7 @@ def run() -> Report:
     """Measure all built-in processes at points of flat phase space, and report one row per process."""
     return Report(
         "Squared amplitudes",
-        f"Flat phase space at {ENERGY:g} GeV, all helicities and colours, one thread, the process's own time, best of "
+        f"Flat phase space at {ENERGY:g} GeV, all helicities and colours. Processor time of one thread, best of "
         f"{TURNS}. Currents: off-shell lines and external legs of the recursion, shared by all colour orders. "
         "Rounding: the change of |M|^2 under a rotation, median and largest. Goal: 20,000 points/s for Zgg and ttH.",
         ("process", "currents", "colour orders", "points/s", "rounding, median", "largest"),

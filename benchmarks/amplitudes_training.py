@@ -26,9 +26,9 @@ def run() -> Report:
     torch.set_num_threads(1)
     return Report(
         "Training of amplitude surrogates",
-        f"10 invariants, batches of {BATCH} by index, one thread, the process's own time, best of {ROUNDS}. Torch: "
-        "nn.Sequential, autograd, fused Adam in two groups. Goal: twice as fast at N = 10^3, never slower by a "
-        "quarter.",
+        f"10 invariants, batches of {BATCH} by index. Processor time of one thread, best of {ROUNDS}. Torch: "
+        "nn.Sequential, autograd, fused Adam in two groups. Goal: twice as fast at N = 10^3, and never slower by more "
+        "than a quarter.",
         ("N", "width x layers", "iterations/s", "torch, iterations/s", "ratio", "GFLOP/s"),
         tuple(_row(shape) for shape in SHAPES),
     )

@@ -44,8 +44,8 @@ def run() -> Report:
     rows = [(name, _least(answer)) for name, answer in answers.items()]
     return Report(
         "Answers from a fit",
-        f"A fit with {RESAMPLES:,} resamples, least of {TRIES} tries. The floor is the compute-optimal N and D of one "
-        "budget for every resample.",
+        f"The fit has {RESAMPLES:,} resamples. Times are the shortest of {TRIES} tries. The floor is the time to "
+        "compute the optimal N and D of one budget for every resample.",
         COLUMNS,
         (("floor", ms(floor), "1.0"), *((name, ms(took), f"{took / floor:.1f}") for name, took in rows)),
     )

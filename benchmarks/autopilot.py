@@ -56,7 +56,7 @@ def simulate(truth: Truth, until: float, seed: int) -> Loop:
     spec = Specification(family="simulated", cells=names, budget=truth.budget, until=until, seed=seed)
     grid = GridCells(names, (0,) * len(names), cells)
     task = Task(spec, grid, CELLS, CAP)
-    made, seen = replay(task, loss, cells.cost / truth.budget)  # an hour trains the target run
+    made, seen = replay(task, loss, cells.cost / truth.budget)  # the target run takes one device hour
     share = float(cells.cost[grid.rows(seen.losses)].sum() / cells.cost.sum())
     if made[-1].width is None:
         return Loop(made[-1].reason, None, None, len(made) - 1, len(seen.losses), share)

@@ -36,7 +36,7 @@ class Loop:
     """Result of one loop. ``share`` is the compute as a fraction of the full grid.
 
     ``widths`` are the half widths of the full grid and of the loop, ``difference`` the answer of the loop minus that of
-    the full grid, and ``ends`` the 95 % interval of this difference if both are right. All are in logarithms.
+    the full grid, and ``ends`` the 95 % interval of this difference if the law is right. All are in logarithms.
     """
 
     reason: Reason
@@ -109,10 +109,10 @@ def run() -> Report:
     with ProcessPoolExecutor(initializer=kernels.load) as pool:
         loops = list(pool.map(simulate, *zip(*asked, strict=True)))
     sentence = (
-        "An autopilot chooses cells of a bundled grid, whose losses are stored, for the loss at ten times the largest "
-        "budget. It stops at the half width of the 68 % interval that all cells give. Goal: at most a third "
-        "of the FLOPs of the grid, and an answer that differs from that of all cells by no more than the 95 % interval "
-        "of the difference, which assumes that the law is right."
+        "An autopilot chooses cells of a bundled grid to determine the loss at ten times the largest budget. The "
+        "losses of the cells are stored. It stops at the half width of the 68 % interval that all cells give. Goals: "
+        "at most a third of the FLOPs of the grid, and a difference from the answer of all cells that is inside its 95 "
+        "% interval. This interval is computed under the assumption that the law is right."
     )
     columns = ("grid", "seed", "stop", "rounds", "cells", "FLOPs", "half width of the grid", "reached", "difference",
                "95 % interval of the difference")  # fmt: skip

@@ -27,7 +27,7 @@ POSITIONS = (0.25, 0.5, 0.75)
 class Source:
     """A bundled grid: its table and its curves, the setting that is left out, and the column of the final loss.
 
-    The curves that predict a cell have its value of ``equal``, if this is the name of a column.
+    If ``equal`` is the name of a column, only curves with the same value in this column predict a cell.
     """
 
     title: str
@@ -64,10 +64,11 @@ def run() -> Report:
     """Predict each cell of each source by each method."""
     return Report(
         "Predicted final losses",
-        "Cells with one value of a setting are left out; the curves of the others predict their final losses. Median "
-        "relative error, median half width of the 68 % interval, and its coverage with a 95 % binomial interval. Cells "
-        "of a grid are not independent, so the binomial interval is too narrow. "
-        "*current loss*: change of the loss until the end.",
+        "Cells with one value of a setting are left out; the curves of the other cells predict their final losses. "
+        "The table contains the median relative error, the median half width of the 68 % interval, and the coverage "
+        "of this interval with a 95 % binomial interval. Cells of a grid are not independent, so the binomial "
+        "interval is too narrow. *current loss*: median relative change of the loss from this point of the schedule "
+        "to the end.",
         ("cells left out", "schedule", "method", "cells", "current loss", "error", "half width", "coverage"),
         tuple(row for source in SOURCES for row in _rows(source)),
     )

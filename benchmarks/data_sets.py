@@ -19,8 +19,8 @@ TABLES = 500
 DESIGNS = ((36, True), (60, True), (60, False), (258, False))
 """Designs as (number of runs, spread). If spread is false, the runs are at seven iso-FLOP budgets."""
 COLUMNS = (
-    *("runs", "design", "raised falsely, worst label", "false warnings a table"),
-    *("found, 2 values", "found, 3 values", "time a column"),
+    *("runs", "design", "raised falsely, worst label", "false warnings per table"),
+    *("found, 2 values", "found, 3 values", "time per column"),
 )
 
 
@@ -39,11 +39,12 @@ def run() -> Report:
         rows.append((f"{n}", "spread" if cloud else "iso-FLOP", *shares, f"{1e3 * _seconds(n):.1f} ms"))
     return Report(
         "Residuals that differ by a column",
-        f"{TABLES} tables a design; each is fitted, and each label is tested alone. Labels without an effect: random "
-        "with 2, 3 and up to 8 values, seed-like, halves of the rows, N above its median, thirds of D, and mostly "
-        f"larger C; noise {NOISE:.1%}, in every second table with the tails of Student's t(4). With an effect: values "
-        f"of equal size, each {SHIFT:.0%} above the one before, noise {NOISE:.1%}. Goals: each label without an effect "
-        "raises the warning in at most 1 % of the tables, an effect is found in at least 95 %.",
+        f"{TABLES} tables per design are simulated. Each table is fitted, and each label is tested separately. Labels "
+        "without an effect: random with 2, 3 and up to 8 values, like seeds, halves of the rows, N above its median, "
+        f"thirds of D, and mostly larger C. Their noise is {NOISE:.1%}, in every second table with the tails of "
+        f"Student's t(4). Labels with an effect: values of equal size, each with a loss {SHIFT:.0%} above that of the "
+        f"value before, noise {NOISE:.1%}. Goals: each label without an effect raises the warning in at most 1 % of "
+        "the tables, and an effect is found in at least 95 %.",
         COLUMNS,
         tuple(rows),
     )

@@ -85,10 +85,11 @@ def run() -> Report:
     kernels.load()
     return Report(
         "Early stopping of cells",
-        "Cells of a grid in the order of their compute, one after the other. The answer is the loss at "
-        f"{BEYOND:g} times the largest budget (jets), C (recommender) or D (amplitudes) of the cells. Move of the "
-        "answer, in units of the half width of its 68 % interval with all cells, and width of the interval compared "
-        "with all cells: without the stopped cells, and with their predicted final losses.",
+        "The cells of a grid are trained one after the other in the order of their compute. The answer is the loss at "
+        f"{BEYOND:g} times the largest budget (jets), C (recommender) or D (amplitudes) of the cells. Move: change of "
+        "the answer compared with a fit to all cells, divided by the half width of the 68 % interval of that fit. "
+        "Width: width of the interval, divided by its width with all cells. Both are computed without the stopped "
+        "cells and, in the last two columns, with their predicted final losses.",
         ("cells", "--stop-early", "stopped", "FLOPs saved", "move", "width", "predicted: move", "predicted: width"),
         tuple(row for grid in _grids() for row in _rows(grid)),
     )

@@ -14,7 +14,7 @@ SURFACE = {"E": 1.7, "A": 400.0, "B": 2000.0, "alpha": 0.34, "beta": 0.37}
 TRUTH = SURFACE["beta"] / (SURFACE["alpha"] + SURFACE["beta"])
 CASES = ((12, 0.003, 0.003), (12, 0.01, 0.003), (16, 0.01, 0.005), (24, 0.01, 0.003))
 """Cases as (number of training curves, noise of log loss of a whole curve, noise of log loss of each point)."""
-WAYS = {"auto": "luck taken off", "percentile": "resampled curves"}
+WAYS = {"auto": "selection bias corrected", "percentile": "not corrected"}
 
 
 def simulated(sizes: int, between: float, within: float, seed: int) -> Curves:
@@ -47,14 +47,14 @@ def run() -> Report:
             values = np.array([p.value for p in found])
             sizes, between, within = case
             rows.append(
-                (f"{sizes} curves, {between:.1%} between, {within:.1%} along", words, f"{values.mean():.4f}",
-                 f"{values.std():.4f}", *(f"{share:.0%}" for share in held))
+                (f"{sizes} curves, noise {between:.1%} between, {within:.1%} within curves", words,
+                 f"{values.mean():.4f}", f"{values.std():.4f}", *(f"{share:.0%}" for share in held))
             )  # fmt: skip
     return Report(
         "Intervals of a lower envelope",
-        f"The exponent a of N* from {TABLES} simulated tables a case, whose surface has a = {TRUTH:.4f}; curves of "
-        f"{POINTS} points over 4.6 decades of D, smoothed as by default. Goal: 68 % (95 %) intervals "
-        "contain the true value in 68 (95) of 100 tables.",
-        ("curves", "intervals", "mean of a", "its spread", "68 % hold", "95 % hold"),
+        f"The exponent a of N* is fitted to {TABLES} simulated tables per case. The true value is a = {TRUTH:.4f}. "
+        f"Each curve has {POINTS} points over 4.6 decades of D and is smoothed as by default. Goal: 68 % (95 %) "
+        "intervals contain the true value in 68 (95) of 100 tables.",
+        ("curves", "intervals", "mean of a", "spread of a", "68 % coverage", "95 % coverage"),
         tuple(rows),
     )

@@ -37,7 +37,7 @@ def run() -> Report:
         "The largest budgets are left out in turn (without budgets: the top 15, 30 and 45 % of the range of log C). "
         "Laws are fitted to the other runs by the Huber loss of log residuals and predict the runs that were left out. "
         "The error is the mean relative error. The bundled tables are simulated.",
-        ("table", "left out", "method", "error", "of each cut", "AIC", "parameters"),
+        ("table", "left out", "method", "error", "error of each cut", "AIC", "parameters"),
         tuple(rows),
     )
 

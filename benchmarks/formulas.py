@@ -57,11 +57,12 @@ def run() -> Report:
     nine = _nine()
     return Report(
         f"Typed formulas on {ROWS} runs",
-        f"The best of 64 starts and {REFITS:,} refits in numpy, checks, warnings and intervals included. Goal: "
-        f"{REFITS:,} refits of five parameters in 3 s on two idle cores. Refits of the surface that end more than 1e-6 "
-        f"(relative) above the optimum of the law chinchilla for the same resample: {missed} of {REFITS:,}. Nine "
-        "parameters, none linear, on 411 simulated runs, for which no global optimum is claimed: the best of 64 starts "
-        f"has {nine:.2f} times the objective of the truth.",
+        f"Times of fits with the best of 64 starts, without and with {REFITS:,} refits, in numpy. They include "
+        f"checks, warnings and intervals. Goal: {REFITS:,} refits of five parameters in 3 s on two idle cores. Number "
+        "of refits of the surface that end more than 1e-6 (relative) above the optimum of the law chinchilla for the "
+        f"same resample: {missed} of {REFITS:,}. A formula with nine nonlinear parameters is fitted to 411 simulated "
+        f"runs. Its global optimum is not known. The objective of the best of 64 starts is {nine:.2f} times the "
+        "objective at the true parameters.",
         ("what", "64 starts, wall", f"with {REFITS:,} refits, wall", "processor"),
         (*rows, ("scipy least_squares, five parameters, one start", f"{wall * 1e3:.0f} ms", "", f"{took} evaluations")),
     )

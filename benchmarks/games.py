@@ -25,9 +25,9 @@ CELL = BehaviorCell(
     log_q=True, batch=256, steps=2500, rate=2e-3, rivals=100, looks=0,
 )  # fmt: skip
 JUDGED: dict[str, dict[str, str]] = {
-    "last but one, to choose by": {"judge": "validation"},
+    "last but one (validation)": {"judge": "validation"},
     "last": {"split": "last-one", "judge": "test"},
-    "last, two left out": {"judge": "test"},
+    "last, without the last but one in training": {"judge": "test"},
 }
 """Settings of the training run, by the name of the scored events. The settings determine which events are held out."""
 PUBLISHED = {HIT: 0.741, NDCG: 0.536}
@@ -53,13 +53,14 @@ def run() -> Report:
     rows += [(f"{n.removeprefix('full_')}, all items", *(f"{one[n]:.4f}" for one in found), "", "") for n in FULL]
     return Report(
         "The games log",
-        f"Amazon video games: {found[0]['events']:,.0f} events of {found[0]['catalogue']:,.0f} items. An event of "
-        "every user is judged beside 100 items that the user never had. By the one before the last the cell was "
-        "chosen. The last is judged twice: with everything before it trained on, and without the event that the "
-        "choice was made by, which is read then but not trained on. h and d are 50, two blocks, length 50 as SASRec "
-        f"has them, ids alone; {CELL.steps:,} steps of {CELL.batch} users, dropout {CELL.dropout:g}, one softmax "
-        f"over the unique targets of the batch and {CELL.negatives:,} uniform negatives, corrected by log q; "
-        f"{took / 60:.0f} minutes of one core each, judging included.",
+        f"Amazon video games: {found[0]['events']:,.0f} events of {found[0]['catalogue']:,.0f} items. For each user, "
+        "one event is scored among 100 items that the user never had. The settings were selected by the scores of the "
+        "last but one event. The last event is scored twice: after training on all earlier events, and after training "
+        "without the last but one event, which is then still part of the history. As in SASRec, h and d are 50, with "
+        f"two blocks and a length of 50, and items have only ids. The training has {CELL.steps:,} steps of "
+        f"{CELL.batch} users, dropout {CELL.dropout:g}, and one softmax over the unique targets of the batch and "
+        f"{CELL.negatives:,} uniform negatives, with log q subtracted. It takes {took / 60:.0f} minutes of one core "
+        "each, including the evaluation.",
         ("metric", *JUDGED, "goal", "SASRec, published"),
         tuple(rows),
     )

@@ -25,10 +25,10 @@ def run() -> Report:
     """Measure batches with the same seed alternately: with Pythia alone, and with the whole simulation."""
     return Report(
         "The chain of simulated jets",
-        f"{BATCH * BATCHES} events of each class on one core, in batches of {BATCH}, the process's own time. Bare: "
-        "nextBatch with the same settings and seed, in turn with the chain: generation, detector, clustering, "
-        "matching, substructure, branches, and in the end a ROOT file and the 21 features of 128 particles read from "
-        "it. Goal: at least 0.75 of the events/s of bare nextBatch.",
+        f"{BATCH * BATCHES} events of each class in batches of {BATCH}. Times are processor times of one core. Bare: "
+        "Pythia's nextBatch alone, with the same settings and seed. Chain: generation, detector, clustering, matching, "
+        "substructure and branches, then writing a ROOT file and reading the 21 features of 128 particles from it. "
+        "Both are measured alternately. Goal: at least 0.75 of the events/s of bare nextBatch.",
         ("class", "bare events/s", "chain events/s", "ratio", "jets per event", "jets/s"),
         tuple(_row(kind) for kind in NAMES),
     )

@@ -56,12 +56,12 @@ def run() -> Report:
     return Report(
         "Simulated jets",
         f"{JETS:,} jets of each class, {multiplicity:.1f} particles on average (goal: 40 ± 5). Goals for the mode of "
-        "the soft-drop mass: within 4 GeV of 80.4, 91.2 and 125, within 8 GeV of 173; for Hqql and Tbl broad and below "
-        f"125 and 173; for QCD falling ({fall} jets in steps of 40 GeV). Gluons are {gluons:.1%} of the QCD jets (17 % "
-        f"of the process). Displaced: tracks with a transverse impact parameter above {DISPLACED:g} errors. Lost: of "
-        f"jets made with wider bounds ({EVENTS:,} events with pT of at least {WIDE.pt_hat:g} GeV in the hard process "
-        f"and {WIDE.hope:g} GeV in what becomes a jet), the share that the bounds in use pass over "
-        f"({BOUNDS.pt_hat:g} and {BOUNDS.hope:g} GeV, none from above), in all and at both ends of the window.",
+        "the soft-drop mass: within 4 GeV of 80.4, 91.2 and 125, within 8 GeV of 173; for Hqql and Tbl broad and "
+        f"below 125 and 173; for QCD falling ({fall} jets in steps of 40 GeV). Gluons are {gluons:.1%} of the QCD "
+        f"jets (17 % of the process). Displaced: tracks with a transverse impact parameter above {DISPLACED:g} "
+        f"errors. Lost: share of the jets that the pT bounds in use ({BOUNDS.pt_hat:g} GeV in the hard process and "
+        f"{BOUNDS.hope:g} GeV of the jet candidate, no upper bounds) reject, of all jets and at both ends of the pT "
+        f"window. It is measured with {EVENTS:,} events with wider bounds ({WIDE.pt_hat:g} and {WIDE.hope:g} GeV).",
         COLUMNS,
         tuple(_row(kind, jets[kind]) for kind in NAMES),
     )

@@ -119,9 +119,11 @@ def run() -> Report:
                 rows.append((f"{floor:g}", name, f"{truth[name]:.3g}", *_counted(found[:, i], truth[name])))
     return Report(
         "One floor in two tables",
-        f"{TABLES} pairs a floor: the N and D of the bundled jets seen once and the U of the repeated ones, their laws "
-        f"refitted at the floor, log-normal noise of their own scatter; default fits with {REFITS} refits, target loss "
-        f"{TARGET:g}. Share of pairs whose interval contains the truth; a share scatters by 3 points at 68 %.",
+        f"{TABLES} pairs of tables are simulated per floor, with N and D of the bundled one-pass jets and U of the "
+        "repeated jets. The true losses are those of laws that were refitted with this floor, with log-normal noise "
+        f"that scatters like the bundled tables. Default fits with {REFITS} refits, target loss {TARGET:g}. The last "
+        "columns are the percentage of pairs whose interval contains the truth; their statistical error is 3 "
+        "percentage points at 68 %.",
         ("floor", "number", "truth", "median", "68 %", "95 %"),
         tuple(rows),
     )

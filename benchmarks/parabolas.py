@@ -44,9 +44,10 @@ def run() -> Report:
     widths = ", ".join(f"{w} x" for w in WIDTHS)
     return Report(
         "Bias of parabolas (approach 2)",
-        f"Five budgets from 1e17 to 1e21 FLOPs, fifteen sizes each from N*/w to N* w for w = {widths}; parabolas of "
-        "the loss, no noise. Error of D* at 1e24 FLOPs in %, against arXiv:2603.22339, and bias of the exponent a.",
-        ("design", "surface", "D* off by [%]", "published [%]", "bias of a"),
+        "Each design has five budgets from 1e17 to 1e21 FLOPs and fifteen sizes per budget, from N*/w to N* w for w = "
+        f"{widths}. Parabolas are fitted to the loss without noise. The table contains the error of D* at 1e24 FLOPs "
+        "in %, next to that in arXiv:2603.22339, and the bias of the exponent a.",
+        ("design", "surface", "error of D* [%]", "published [%]", "bias of a"),
         tuple(rows),
     )
 

@@ -26,8 +26,9 @@ def run() -> Report:
         rows.append((f"{option} games/behavior_{sweep}.csv", *least))
     return Report(
         "Recipes from own runs",
-        f"`isoplan recipe --metric {METRIC}` on the bundled sweeps of the games log with {REFITS} refits, least of "
-        f"{TRIES} tries, the start included; on a busy machine read the processor time. Goal on two idle cores: 5 s.",
+        f"Time of `isoplan recipe --metric {METRIC}` on the bundled sweeps of the games log with {REFITS} refits, "
+        f"including the start of the program. Shortest of {TRIES} tries. On a busy machine, use the processor time. "
+        "Goal on two idle cores: 5 s.",
         ("what", "wall", "processor"),
         tuple(rows),
     )

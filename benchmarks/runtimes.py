@@ -15,16 +15,26 @@ from isoplan.engine.fitting.types.runtime import fit_runtime
 GRIDS = Path(__file__).parents[1] / "data" / "grids"
 FEWEST = 12
 """Minimum number of runs of a table. Smaller tables are not tested."""
-COLUMNS = ("table", "runs", "one left out", "90 %", "largest fifth", "90 %", "FLOP/s, small to large N", "over sqrt(N)")
+COLUMNS = (
+    "table",
+    "runs",
+    "one left out",
+    "90 %",
+    "largest fifth",
+    "90 %",
+    "FLOP/s, small to large N",
+    "ratio / sqrt(N)",
+)
 
 
 def run() -> Report:
     """Report one row for each bundled table that has N, D, C and seconds."""
     return Report(
         "Training time from the runs",
-        "Each bundled table with the seconds of its runs. The factor by which the prediction from all other runs is "
-        "off (median and 90 %), and the same for the fifth of the runs with the most compute, predicted from the rest. "
-        "Then the rate at the smallest and the largest tenth of N, and its growth over that of the square root of N.",
+        "The bundled tables contain the training time of each run. The table shows the factor by which a prediction "
+        "from all other runs is wrong (median and 90 % quantile), and the same factor for the fifth of the runs with "
+        "the most compute, predicted from the other runs. The next columns are the FLOP/s for the smallest and the "
+        "largest tenth of N, and their ratio divided by the ratio of the square roots of N.",
         COLUMNS,
         tuple(_line(name, *found) for name, found in _tables().items()),
     )

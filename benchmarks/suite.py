@@ -32,7 +32,7 @@ def run() -> Report:
         rows += [(f"`{name}`", f"{float(seconds):.0f} s", "") for seconds, name in SLOWEST.findall(done.stdout)]
     return Report(
         "Test suite",
-        f"Both parts of the tests, checks included, and the {SHOWN} slowest tests of each.",
+        f"Both parts of the tests, including the checks, and the {SHOWN} slowest tests of each part.",
         ("what", "time", "result"),
         tuple(rows),
     )

@@ -36,11 +36,11 @@ def run() -> Report:
             rows.append((design.name, design.text, *shares))
     return Report(
         "Cost of a target on designs that tuned no rule",
-        f"The measure is that of [calibration.md](calibration.md), but each design has one true floor: {TABLES} tables "
-        f"per design, {REFITS} refits per fit. The held-out designs were drawn from the seed {HELD_OUT_SEED} after the "
-        "rules were frozen. Goal: the 68 % interval of the compute for a far target contains the true value in 68 % of "
-        f"the tables, within {100 * COVERS:g} points and two binomial standard errors (7). With few runs or no floor a "
-        "larger share is allowed, a smaller one is not.",
+        "The intervals are tested as in [calibration.md](calibration.md), but each design has one true floor. There "
+        f"are {TABLES} tables per design and {REFITS} refits per fit. The held-out designs were drawn from the seed "
+        f"{HELD_OUT_SEED} after the rules were frozen. Goal: the 68 % interval of the compute for a far target "
+        f"contains the true value in 68 % of the tables, within {100 * COVERS:g} percentage points plus two binomial "
+        "standard errors (7 points). With few runs or no floor, a larger share is allowed, but not a smaller one.",
         ("design", "runs", "C of a far target, 68 / 95 %", "one more run, 68 / 95 %", "the law alone, 68 / 95 %"),
         tuple(rows),
     )

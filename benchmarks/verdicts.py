@@ -67,9 +67,9 @@ def run() -> Report:
         rows.append((case, f"{at:.3g}", right, *shares))
     return Report(
         "Verdicts on an optimum",
-        f"{CURVES} sweeps a case: {RUNS} runs from x = {SWEEP[0]:g} to {SWEEP[1]:g} on E + a x^alpha + b x^-beta with "
-        f"E = {TRUTH['E']:g}, alpha = {TRUTH['alpha']:g}, beta = {TRUTH['beta']:g}, noise {NOISE:.1%} of their range. "
-        "Goal: the right verdict in 90 % of each.",
+        f"{CURVES} simulated sweeps per case, each with {RUNS} runs from x = {SWEEP[0]:g} to {SWEEP[1]:g}. The loss is "
+        f"E + a x^alpha + b x^-beta with E = {TRUTH['E']:g}, alpha = {TRUTH['alpha']:g}, beta = {TRUTH['beta']:g}. The "
+        f"noise is {NOISE:.1%} of the range of the loss. Goal: the right verdict in 90 % of the sweeps of each case.",
         ("case", "true x*", "right verdict", *PLACES),
         tuple(rows),
     )

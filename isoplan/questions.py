@@ -66,7 +66,7 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
         given = replace(given, rule=used, fits=chosen, files=files, curves=curves)
         if values.get("candidates") is None:
             if values.get("map_candidates"):
-                raise PlannerError("Option map_candidates: it needs the option candidates. Add it.")
+                raise PlannerError("Option map_candidates: this option needs the option candidates. Add candidates.")
             answer = question.answer(fit, given)
             return replace(answer, notes=(*notes, *answer.notes))
         from isoplan.engine.design.candidates import candidates_of, left_out
@@ -113,10 +113,10 @@ def _keyword(name: str, annotation: str, default: object) -> inspect.Parameter:
 
 
 def _read_fit(one: FitInput, values: Mapping[str, Any]) -> tuple[Fit | UnfittedRuns, tuple[str, ...]]:
-    """Return the input ``one``, a fit or the fit to a table of runs, and notes on how the table was read.
+    """Return the fit of the input ``one``, and notes on how its table was read.
 
-    If the runs of a table do not determine the law, the first result is the runs. Raises PlannerError if the input is
-    neither a fit nor a table, and if a law is given for a fit.
+    If the input is a table of runs, a law is fitted to the runs. If the runs do not determine the law, the first result
+    is the runs. Raises PlannerError if the input is neither a fit nor a table, or if a law is given with a fit.
     """
     from isoplan.engine.fitting import Fit, GroupedFit
 

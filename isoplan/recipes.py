@@ -92,7 +92,7 @@ def recipe(
         The compute rule and the tokens per sample, as for ``isoplan.plan``.
     published : bool
         Use published evidence for settings that the runs do not determine.
-    **options : of stage 2 and of tables
+    **options : options of stage 2 and options for reading tables
         device, devices, width, length, precision, chunk (None: all candidates at once); hour_price, utilisation and
         currency ("EUR" or "USD") of a budget in money; map_runs {"N": "params",
         "K": "negatives"}, curves, map_curves, convert, derive, rows, where, pooled, bootstrap (refits) and seed.
@@ -100,7 +100,7 @@ def recipe(
     Raises
     ------
     PlannerError
-        An option is wrong, or no evidence measures the metric.
+        An option is wrong, or there is no evidence for the metric.
     """
     from isoplan.engine.planning.recommender import Evidence
     from isoplan.engine.planning.recommender.builder import REFITS

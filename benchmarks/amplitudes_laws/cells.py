@@ -17,7 +17,7 @@ def value(law: CellLaw | None, name: Name) -> str:
         return "-"
     low, high = law.interval(name)
     if name == "K" and low == high:
-        return "0, held"
+        return "0, fixed"
     return f"{shown(law.value(name))} ({shown(low)} to {shown(high)})"
 
 

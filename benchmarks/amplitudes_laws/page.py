@@ -33,13 +33,13 @@ def write(folder: Path) -> str:
 def report(folder: Path) -> Report:
     """Return a report for docs/benchmarks.md: the fitted exponents of D next to those of the paper."""
     found = [scan for scan in laws.scans(folder) if scan.law is not None]
-    said = "" if found else " No scan is trained yet: make grid-amplitudes does."
+    said = "" if found else " No scan is trained yet: run `make grid-amplitudes`."
     return Report(
         "The laws of our amplitudes",
-        "Exponents of D at N = 1e5, with 68 % intervals for losses known to 10 % or as well as they scatter, over the "
-        "cells whose loss changes by less than 10 % when their compute is doubled; a process with fewer than three "
-        "such D has no exponent. Goal: within 30 % of the paper's for "
-        f"Zg, Zgg, Zggg. The rest is in [amplitudes_laws.md](amplitudes_laws.md).{said}",
+        "Exponents of D at N = 1e5 with 68 % intervals, fitted to the cells whose loss changes by less than 10 % if "
+        "their compute is doubled. The error of a loss is 10 %, or the scatter around the law if it is larger. A "
+        "process with fewer than three such values of D has no exponent. Goal: within 30 % of the exponents of the "
+        f"paper for Zg, Zgg, Zggg. More results are in [amplitudes_laws.md](amplitudes_laws.md).{said}",
         ("process", "cells", "left out", "α", "paper", "4/d"),
         tuple(
             (scan.name, str(len(scan.found) - scan.left), str(scan.left), value(scan.law, "alpha"),
@@ -62,8 +62,8 @@ the learning rate in steps of √2 (amplitudes, Fig. 1 left):
 
 ![Loss against learning rate for four sizes, with muP and without](images/amplitudes_law_rates.png)
 
-The table contains the best rate and, in brackets, the range of the best rates of single seeds. > and < mark the largest
-and the smallest rate that was tried.
+The table contains the best rate and, in brackets, the range of the best rates of single seeds. A best rate that is the
+largest or the smallest rate that was tried is marked with > or <.
 """
     lines = []
     for name, found in studies.items():
@@ -84,7 +84,8 @@ def _size(folder: Path) -> Iterator[str]:
     yield """
 ## Parameters
 
-Zg, width over layers fixed, K + (N_c/N)^α. The paper has no such law of Zg; for t tbar H it has α = 0.60 to 1.85.
+The law K + (N_c/N)^α is fitted to cells of Zg with a fixed ratio width / layers. The paper has no such law for Zg. For
+t tbar H it has α = 0.60 to 1.85.
 """
     lines = [(count(one.D), str(len(one.x)), *(value(one.law, name) for name in NAMES)) for one in found]
     yield from table(("D", "cells", "N_c", "α", "K"), lines)
@@ -97,8 +98,9 @@ def _compute(folder: Path) -> Iterator[str]:
     yield """
 ## Compute
 
-Zg at N = 10⁵, each budget with a cosine of its own, K + (C_c/C)^α, beside the paper's at N = 10⁶ and the number of
-points nearest to ours. The paper seems to count one FLOP for a parameter and a point where we count six.
+The law K + (C_c/C)^α is fitted to cells of Zg at N = 10⁵. Each budget has its own cosine schedule. The law of the
+paper is that at N = 10⁶ and the nearest number of points. The paper seems to count one FLOP per parameter and point;
+Isoplan counts six.
 """
     lines = []
     for one in found:

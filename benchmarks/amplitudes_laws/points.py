@@ -29,20 +29,22 @@ def points(folder: Path) -> Iterator[str]:
         return
     yield f"""## Points
 
-{sum(len(scan.found) for scan in scans)} cells at N = 10⁵. For each D and seed, this is the longest cell that
-was repeated with twice its compute. Each D of a process has one of these states:
+{sum(len(scan.found) for scan in scans)} cells at N = 10⁵ are used. For each process, D and seed, this is the
+longest-trained cell that was repeated with twice its compute or, if no cell was repeated, the longest-trained cell.
+Each D of a process has one of these states:
 
 - **Converged**: twice the compute changes the loss by less than 10 %, up or down, in the geometric mean over the seeds
   that have both cells.
 - ↓: the loss falls by more than 10 %. The cells were not trained long enough.
-- ↑: the loss rises by more than 10 %. The training limits the loss and not D, so this D is undecided.
+- ↑: the loss rises by more than 10 %. The loss is limited by the training and not by D, so this D is
+  undecided.
 - ?: no cell was repeated with twice its compute.
 
 The laws use only converged values of D. From 3,000 points on, one of three seeds was repeated, except for Zg at
 10,000 points.
 
-The table contains the geometric mean of the loss over seeds. In brackets it contains the change of the loss by twice
-the compute, and the number of seeds with this test if some seeds were not tested.
+The table contains the geometric mean of the loss over seeds. The brackets contain the change of the loss with twice the
+compute and, if some seeds were not tested, the number of tested seeds.
 """
     yield from _losses(scans)
     yield from _laws(scans)
@@ -81,7 +83,7 @@ The law K + (X_c/D)^α is fitted by least squares of the logarithms and compared
 (Tables 2 to 13). K is fixed at 0 if a process has fewer than four converged values of D.
 """
     if any(scan.law for scan in scans):
-        yield "![Loss against the training points, a law a process](images/amplitudes_law_data.png)\n"
+        yield "![Loss against the training points, with one law per process](images/amplitudes_law_data.png)\n"
     lines = []
     for scan in scans:
         both = (text for name in NAMES for text in (value(scan.law, name), printed(scan.paper, name)))
@@ -173,7 +175,7 @@ def _verdicts(scans: Sequence[laws.Scan]) -> Iterator[str]:
 The bound of the paper is α ≥ 4/d with d = 3 n_f - 4 (eqs. 4, 6). In the paper, processes with two particles lie near or
 below this bound.
 
-![Exponents of the points against the dimension, the line 4/d, and the paper's](images/amplitudes_law_exponents.png)
+![Exponents of D against the dimension, the line 4/d, and the published exponents](images/amplitudes_law_exponents.png)
 """
     yield "The exponents are those of the converged values of D.\n"
     lines = []
@@ -191,5 +193,5 @@ below this bound.
                 and abs(gluons[s.process] / s.paper.alpha - 1) <= laws.CLOSE]  # fmt: skip
         within = "all three" if len(near) == len(ORDER) else ", ".join(near) or "none"
         yield f"""
-From Zg over Zgg to Zggg the exponents {"fall" if falls else "do not fall"}. Within {laws.CLOSE:.0%} of the paper's:
-{within}."""
+From Zg over Zgg to Zggg the exponents {"fall" if falls else "do not fall"}. Processes with an exponent within
+{laws.CLOSE:.0%} of that of the paper: {within}."""

@@ -59,9 +59,9 @@ For each sweep, the table has three lines with baselines on the candidates of th
 cells. Each of these lines is the range at one budget or, for the batch sweep, one batch size. A pass over the log is
 a pass over all its training events.
 """
-BOUNDED = """The exponent a is constrained to values from 0 to 1. If more refits end at 0 or 1 than an interval excludes
-on this side, this end of the interval is not determined, and the table states only "above" or "below" the other end.
-N* and D* are computed from the same refits."""
+BOUNDED = """The exponent a is constrained to values from 0 to 1. If so many refits end at 0 or 1 that an end of the
+interval is one of these bounds, this end is not determined. The table then states only "above" or "below" the other
+end. N* and D* are computed from the same refits."""
 VARIED: dict[Setting, tuple[str, str]] = {
     "s": ("share s", "s"), "B": ("batch B", "batch"), "N": ("size N", "N"), "K": ("negatives K", "negatives"),
 }  # fmt: skip
@@ -213,7 +213,7 @@ def _swept(folder: Path, setting: Setting, title: str, how: str) -> Iterator[str
     yield f"\n## {title}\n\n{how}\n{_law_said(laws)}\n"
     for k, metric in SWEPT:
         if k == setting and metric in metrics:
-            yield f"![{title} against {metric}, a curve a budget](images/{name(setting, metric)}.png)\n"
+            yield f"![{title} against {metric}, with one curve per budget](images/{name(setting, metric)}.png)\n"
     budgets = [one.budget for one in optima[metrics[0]]]
     paper = _paper(setting)
     yield from table(

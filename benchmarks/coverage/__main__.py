@@ -22,9 +22,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 def main() -> None:
     """Simulate the missing blocks, then write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
-    parser.add_argument("--tables", type=int, default=4000, help="tables a cell for the default interval")
-    parser.add_argument("--others", type=int, default=1000, help="tables a cell for each other interval")
-    parser.add_argument("--refits", type=int, default=200, help="refits of a table")
+    parser.add_argument(
+        "--tables", type=int, default=4000, help="number of tables per design and noise, for the default interval"
+    )
+    parser.add_argument(
+        "--others", type=int, default=1000, help="number of tables per design and noise, for each other interval"
+    )
+    parser.add_argument("--refits", type=int, default=200, help="refits per table")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     waiting = [job for job in jobs(given.tables, given.others, given.refits) if not path(*job).exists()]

@@ -124,7 +124,7 @@ def _epoch() -> Design:
     u, v = (0.5 + i * 0.7548776662466927) % 1, (0.5 + i * 0.5698402909980532) % 1
     N = np.asarray(10 ** (7.7 + 2.5 * u), float)
     D = np.asarray(np.clip(N * 10 ** (0.2 + 2.2 * v), 2e8, 3e11), float)
-    text = "240 runs, N from 5e7 to 1.6e10, 1.6 to 250 tokens a parameter, noise 1 %"
+    text = "240 runs, N from 5e7 to 1.6e10, 1.6 to 250 tokens per parameter, noise 1 %"
     return _surface("Epoch-like", text, HOFFMANN, N, D, 0.01)
 
 
@@ -185,7 +185,7 @@ DESIGNS = {
         _minima(),
         _jets(),
         _scan("7 runs, floor", 0.05, "7 values of D over three decades, L = 0.05 + (1000/D)^0.5, noise 2 %"),
-        _scan("7 runs, no floor", 0.0, "the same with a floor of zero"),
+        _scan("7 runs, no floor", 0.0, "the same 7 values of D, with a floor of zero"),
         _untuned("12 irregular runs", irregular()),
         *(_untuned(f"Held out {i}", surface) for i, surface in enumerate(drawn(HELD_OUT_SEED, HELD_OUT), 1)),
     )

@@ -24,11 +24,11 @@ This page is written by `python -m benchmarks.coverage`. An entry such as "65.3 
   reference interval contains the central 68 % (95 %) of the estimates of all tables. For k, C_L, X_c and the cost of
   a target, the widths are those of the logarithms.
 
-A cell of these tables passes if both coverages differ from their nominal values by at most 3 percentage points plus
-three binomial standard errors. With few runs, or without a floor, the coverage may be too large, but not too small.
-If the true floor is zero, its interval is checked as an upper limit. Cells that fail are bold. "L at 10 x" and "L at
-100 x" are the losses at 10 and 100 times the largest run (on the frontier: its compute). The target is the true loss
-at 10 times the largest run.
+An entry passes if both coverages differ from their nominal values by at most 3 percentage points plus three binomial
+standard errors. With few runs, or without a floor, the coverage may be too large, but not too small. If the true floor
+is zero, its interval is checked as an upper limit. Entries that fail are bold. For the law power, "L at 10 x" and "L at
+100 x" are the losses at 10 and 100 times the largest D. For the other laws, they are the losses on the frontier at 10
+and 100 times the largest compute. The target is the true value of "L at 10 x".
 
 The rules of the default interval `auto` were tuned on the designs marked "tuned". Three rules changed after earlier
 runs of this benchmark on these designs:
@@ -74,11 +74,11 @@ def _verdict(found: list[Cell], refits: int) -> str:
     failed = [c for c in found if not c.passes()]
     tables = sorted({c.tables for c in found})
     shown = f"{tables[0]:,}" if len(tables) == 1 else f"{tables[0]:,} to {tables[-1]:,}"
-    text = f"{shown} tables per cell. {len(found) - len(failed)} of {len(found)} cells pass."
+    text = f"{shown} tables per entry. {len(found) - len(failed)} of {len(found)} entries pass."
     if failed:
         worst = max(failed, key=lambda c: max(0.68 - c.coverage[0], 0.95 - c.coverage[1]))
         text += (
-            f" The failed cell with the lowest coverage is {worst.name} of {worst.design.name}, noise {worst.noise}:"
+            f" The failed entry with the lowest coverage is {worst.name} of {worst.design.name}, noise {worst.noise}:"
         )
         text += f" {_entry(worst)}."
     if found[0].method == "auto":

@@ -62,8 +62,9 @@ def report() -> Report:
     some = tuple((r[0], r[2], r[4], r[6]) for r in rows())
     return Report(
         "Statements about floors",
-        "Tables with a known floor; [the whole page](floors.md). Goals: p at the true floor is below 5, 16 and 32 % in "
-        f"5, 16 and 32 % of the tables, within 5 points; wrong verdicts in at most {WRONG:.0%}.",
+        "Statements about simulated tables with a known floor; [floors.md](floors.md) explains them. Goals: the "
+        "confidence p at the true floor is below 5, 16 and 32 % in 5, 16 and 32 % of the tables, within 5 percentage "
+        f"points; wrong verdicts in at most {WRONG:.0%} of the tables.",
         ("design", "tables", "p below 5 / 16 / 32 %", "wrong: reachable / out of reach"),
         some,
     )

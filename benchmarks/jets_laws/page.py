@@ -44,9 +44,8 @@ def report() -> Report:
         "The law of our jets",
         f"The law is fitted to the {found.fitted} cells with less compute and predicts the fifth of the cells with "
         f"the most compute, up to {found.decades:.1f} decades beyond the fitted cells. Goals: at most half the error "
-        "of the best baseline, and 80 % of the "
-        f"cells inside their 95 % prediction interval (here {found.inside} of {len(found.outcomes)}). The rest is in "
-        "[jets_laws.md](jets_laws.md).",
+        f"of the best baseline, and 80 % of the cells inside their 95 % prediction interval (here {found.inside} of "
+        f"{len(found.outcomes)}). More results are in [jets_laws.md](jets_laws.md).",
         ("method", "mean relative error"),
         tuple(lines),
     )
@@ -162,12 +161,12 @@ error of the best baseline ({found.best}) is {found.baselines[found.best]:.1%}. 
 {len(found.outcomes)} cells lie inside their 95 % interval.
 
 This hold-out contains no new D: for each held-out cell there is a fitted one with the same number of jets. The planner
-extrapolates D. Therefore the second row tests this: the law is fitted to the {by_jets.fitted} cells of at most
-{count(checks.LARGEST_D)} jets and predicts the {by_jets.held} cells with more jets. The table compares
+extrapolates D. Therefore the second row tests an extrapolation in D: the law is fitted to the {by_jets.fitted}
+cells of at most {count(checks.LARGEST_D)} jets and predicts the {by_jets.held} cells with more jets. The table compares
 the law with a power law in D alone on the cells of width {checks.WIDE} and more:
 """
     yield from table(
-        ("held out", "cells", "law", "law, width 16 on", "B/D^β of width 16 on", "nearest cell of equal D"),
+        ("held out", "cells", "law", "law, width 16 and more", "B/D^β, width 16 and more", "nearest cell of equal D"),
         [
             (one.name, str(one.held), f"{one.law:.1%}", f"{one.wide:.1%}", f"{one.power:.1%}",
              "none" if one.neighbour is None else f"{one.neighbour:.1%}")
@@ -246,7 +245,7 @@ width and number of jets (> marks the largest rate that was tried). It increases
 {max(one.costs(learning_rate(one.width)) for one in laws.study()):.0%} relative to the best rate.
 """
     yield from table(
-        ("width d", "jets", "best rate", "loss there", f"{AT_ONE:g} / d", "loss there"),
+        ("width d", "jets", "best rate", "loss at this rate", f"{AT_ONE:g} / d", "loss at this rate"),
         [
             (
                 str(one.width),

@@ -86,9 +86,9 @@ def _omega(both: Laws, largest: float) -> Iterator[str]:
     fits = "One floor fits both tables" if both.floor else "One floor is not fitted to both tables"
     yield wrapped(
         f"{fits}{why}: the sum of both objectives is least at E = L_inf = {float(both.best['E']):.3g}. Alone, E is "
-        f"{both.alone[0]:.3g} and L_inf is {both.alone[1]:.3g}. `isoplan repeat` uses the same joint fit. ω(D), the "
-        "jets that one pass of an unlimited model needs for the loss that D repeated jets give (eq. 5), follows from "
-        "it:"
+        f"{both.alone[0]:.3g} and L_inf is {both.alone[1]:.3g}. `isoplan repeat` uses the same joint fit. ω(D) "
+        "follows from this fit. It is the number of jets that one pass of an unlimited model needs for the loss that D "
+        "repeated jets give, divided by D (eq. 5):"
     )
     yield ""
     lines = []
@@ -126,10 +126,10 @@ def _kappa(once: Fit) -> Iterator[str]:
     smooth, raw = checks.kappa(0.6), checks.kappa(0.0)
     ends = once.resampling.interval(smooth.value, smooth.draws, 0.68)
     yield "\n" + wrapped(
-        "κ, the compute of repeated training over that of the compute-optimal single pass at the same loss, is "
-        f"{_around(smooth.value, ends)} for the smallest model that overfits on each of {smooth.n} numbers of jets, "
-        f"with curves smoothed as in `isoplan repeat`, and {raw.value:.2g} at the least loss of the raw curves. "
-        "The paper reads about 10 off its Fig. 2b."
+        "κ is the compute of repeated training divided by the compute of the compute-optimal single pass with the same "
+        f"loss. It is {_around(smooth.value, ends)} for the smallest model that overfits on each of {smooth.n} numbers "
+        f"of jets, with curves smoothed as in `isoplan repeat`, and {raw.value:.2g} at the least loss of the raw "
+        "curves. The paper gives about 10 (Fig. 2b)."
     )
 
 

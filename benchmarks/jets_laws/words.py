@@ -21,7 +21,7 @@ def span(column: str, every: Sequence[dict[str, str]], what: str) -> str:
 
 def still_open(cells: int) -> str:
     """Return a sentence with the number of cells of a grid that are not trained yet."""
-    return f" {cells} larger of the grid {'is' if cells == 1 else 'are'} not trained yet." if cells else ""
+    return f" {cells} of the larger cells of the grid {'is' if cells == 1 else 'are'} not trained yet." if cells else ""
 
 
 def symbol(name: str) -> str:

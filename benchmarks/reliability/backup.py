@@ -78,24 +78,25 @@ def run() -> Report:
     off = max(abs(copy / original - 1) for original, copy in losses)
     return Report(
         f"{BACKUPS} backups of a workspace while {CELLS} cells train",
-        f"`isoplan backup` at random moments every {EVERY[0]:g} to {EVERY[1]:g} s (seed {SEED}), app open; every "
-        "backup is restored and compared, and the cells of the first one train to their end in the copy. Below: "
-        f"{COPIES} copies of a table of {ROWS:,} rows while transactions of two rows are written to two tables.",
+        f"`isoplan backup` runs at random moments, every {EVERY[0]:g} to {EVERY[1]:g} s (seed {SEED}), while the app "
+        "is open. Every backup is restored and compared with the original, and the cells of the first backup are "
+        f"trained to their end in the copy. The last rows are for {COPIES} copies of a table of {ROWS:,} rows, which "
+        "are made while transactions of two rows are written to two tables.",
         ("what", "result"),
         (
             ("seconds of a backup, median and longest", f"{_two(trained.seconds)} s"),
             ("cells missing in a copy", str(trained.missing)),
-            ("rows without a finished cell, or twice, in a copy", str(trained.doubled)),
+            ("rows in a copy that are doubled or whose cell is not finished", str(trained.doubled)),
             ("cells in a copy that are neither done nor queued", str(trained.states)),
             ("cells done in the original, attempts", f"{_done(trained.original)}, {_attempts(trained.original)}"),
             ("cells done in the first copy", _done(trained.copy)),
-            ("loss in the first copy against the original, relative", f"{off:.1g}"),
+            ("relative difference of the losses in the first copy and in the original", f"{off:.1g}"),
             (
-                "copies of the table with a row that differs or half a transaction",
+                "copies of the table with a different row or half a transaction",
                 f"{copied.different} of {COPIES}",
             ),
             ("seconds of a copy, median and longest", f"{_two(copied.seconds)} s"),
-            ("a write alone, median and 95 %", _latency(copied.alone)),
+            ("a write without a copy, median and 95 %", _latency(copied.alone)),
             ("a write during a copy, median and 95 %", _latency(copied.meanwhile)),
         ),
     )

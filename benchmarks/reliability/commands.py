@@ -154,22 +154,23 @@ def run() -> Report:
     wrong = [f for f in (*fields, *given) if f != "arrived"]
     return Report(
         f"{len(VALUES)} values that would escape a shell or an argument list",
-        "Each is the value of a text field of a cell, and the last argument of a program's command in `programs.toml`. "
-        "The goal: the program gets it unchanged, nothing of it runs, and the argument list keeps its length; one of "
-        "200,000 characters is longer than the system allows an argument to be. Then the "
-        f"environment of a program, started with {len(SECRETS)} variables around that hold keys or settings.",
+        "Each value is used as a text field of a cell, and as the last argument of a program's command in "
+        "`programs.toml`. Goal: the program gets the value unchanged, no part of it is executed, and the number of "
+        "arguments stays the same. One value has 200,000 characters, which is more than the system allows for an "
+        f"argument. The last rows test the environment of a program, started with {len(SECRETS)} variables that "
+        "contain keys or settings.",
         ("what", "result"),
         (
             ("values of a field that arrived unchanged", f"{fields.count('arrived')} of {len(VALUES)}"),
             ("arguments of a command that arrived unchanged", f"{given.count('arrived')} of {len(VALUES)}"),
             (
-                "what became of the others",
+                "result for the other values",
                 "; ".join(sorted({w.replace(sys.executable, "python") for w in wrong})) or "none",
             ),
             ("a value with a NUL", nul),
             ("a value that is no text (half of a surrogate pair)", surrogate[:160]),
             ("keys and settings that a program did not get", f"{away} of {len(SECRETS)}"),
-            ("one that `environment` names", "passed" if named.get("WANDB_API_KEY") == "k1" else "missing"),
+            ("a variable that `environment` names", "passed" if named.get("WANDB_API_KEY") == "k1" else "missing"),
             ("variables that the program got", ", ".join(f"`{one}`" for one in names)),
         ),
     )

@@ -95,11 +95,11 @@ def run() -> Report:
     counts = [(f"{how} {who}", str(trial.done[who, how])) for who in WHO for how in signals]
     return Report(
         f"{sum(trial.done.values())} random kills and pauses while {CELLS} cells train",
-        f"Two workers train {len(GRIDS['sum'])} cells of a light program, {len(GRIDS['teacher-student'])} cells of the "
-        f"bundled program, and {len(GRIDS['amplitudes'])} cells that train inside the worker. Targets, moments and "
-        f"pauses of {PAUSE[0]:g} to {PAUSE[1]:g} s are drawn at random (seed {SEED}). The app is started again after "
-        "each kill. A cell that dies three times without a new checkpoint fails, and the measure retries it. The same "
-        "cells then run undisturbed in another workspace, and the losses are compared.",
+        f"Two workers train {len(GRIDS['sum'])} cells of a light program, {len(GRIDS['teacher-student'])} cells of "
+        f"the bundled program, and {len(GRIDS['amplitudes'])} cells that train inside the worker. Targets, moments "
+        f"and pauses of {PAUSE[0]:g} to {PAUSE[1]:g} s are drawn at random (seed {SEED}). The app is started again "
+        "after each kill. A cell that dies three times without a new checkpoint fails, and the benchmark retries it. "
+        "The same cells then run undisturbed in another workspace, and the losses are compared.",
         ("what", "count"),
         (
             *counts,

@@ -1,6 +1,6 @@
 """Replay of the protocol of ScaleBench (arXiv 2604.22753): how well laws predict expensive cells after a small spend.
 
-A task has a pool of cells and expensive test cells. Cells of the pool are bought by the advice of ``engine/design``,
+A task has a pool of cells and expensive test cells. Cells of the pool are bought on the advice of ``engine/design``,
 for at most 1, 5 and 10 % of the cost of the pool. The outputs of a cell are known only after it is bought. Each law is
 fitted to the bought cells by plain least squares from 64 starts. Its score is R^2 over the test cells, from -1 to 1.
 """

@@ -1,6 +1,6 @@
-"""Replay of a task: buy cells of the pool by the advice of ``engine/design``, and test the fitted law.
+"""Replay of a task: buy cells of the pool on the advice of ``engine/design``, and test the fitted law.
 
-The outputs of a cell are known only after it is bought. A ``Group`` keeps them apart, and fits read bought cells only.
+The outputs of a cell are known only after it is bought. A ``Group`` keeps them separate; fits use only bought cells.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FIRST = 0.5
 EXACT = 1e-3
 """Smallest noise of a cell, as a fraction of the standard deviation of the bought outputs."""
 SPREAD = 4.0
-"""Fits are plausible if their sum of squares exceeds the best by at most SPREAD * p times the noise variance."""
+"""A fit is plausible if its sum of squares exceeds the smallest one by at most SPREAD * p times the noise variance."""
 MEMBERS = 32
 """Number of refits with simulated noise."""
 WIDE = 1e3
@@ -39,7 +39,8 @@ FAR, NEAR = 0.1, 0.01
 """Additional damping of the descents from starts and from minima."""
 AGAIN, BEST, SETTLED = 6, 8, 3e-3
 """The ``BEST`` minima are descended again, up to ``AGAIN`` times, until the least sum of squares decreases by less than
-the fraction ``SETTLED``. A law with many parameters and little noise has narrow valleys: one descent ends early.
+the fraction ``SETTLED``. For a law with many parameters and little noise, the sum of squares has narrow valleys, so one
+descent ends early.
 """
 
 
@@ -55,7 +56,7 @@ class Ensemble:
 
 @dataclass(eq=False)
 class Group:
-    """The pool of one group and what is bought of it."""
+    """The pool of one group and the cells that are bought."""
 
     law: TaskLaw
     pool: Rows
@@ -117,7 +118,7 @@ def buy_and_predict(group: Group, checkpoint: float) -> Floats:
 def _first_cells(group: Group, checkpoint: float) -> list[int]:
     """Return up to p + 1 cells that are far from each other, each at most its share of ``FIRST`` of the spend.
 
-    If few cells are as cheap, the cheapest cells are taken.
+    If too few cells are so cheap, the cheapest cells are used.
     """
     cost, spend = group.pool.cost, FIRST * group.left(checkpoint)
     wanted = -(-(len(group.law.names) + 1) // group.pool.outputs.shape[1])

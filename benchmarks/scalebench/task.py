@@ -96,7 +96,7 @@ def read_task(table: Path, laws: Path) -> Task:
     split = {**SPLIT, **_is(laws, given, "split", dict, {})}
     outputs = tuple(_is(laws, given, "outputs", list))
     if not outputs or not all(isinstance(name, str) for name in outputs):
-        raise _wrong(laws, "outputs", "is not a list of names of columns", "Name at least one column of the table")
+        raise _wrong(laws, "outputs", "is not a list of column names", "Give at least one column of the table")
     checkpoints = _checkpoints(laws, given)
     for name in (split["column"], *outputs):
         if name not in text:
@@ -153,19 +153,21 @@ def _law(file: Path, i: int, law: Any, outputs: Sequence[str], columns: Mapping[
     if isinstance(texts, str) and len(outputs) == 1:
         texts = {outputs[0]: texts}
     if not isinstance(texts, dict) or set(texts) != set(outputs):
-        raise _wrong(file, f"{key}.formula", f"does not have one formula for each of {', '.join(outputs)}", "Add them")
+        raise _wrong(
+            file, f"{key}.formula", f"does not have one formula for each output ({', '.join(outputs)})", "Add them"
+        )
     formulas = tuple(_parsed(file, f"{key}.formula", texts[name]) for name in outputs)
     names = tuple(law["bounds"])
     used = frozenset().union(*(f.names for f in formulas))
     for name in names:
         if name not in used:
-            raise _wrong(file, f"{key}.bounds.{name}", "is no parameter of the formula", "Remove it")
+            raise _wrong(file, f"{key}.bounds.{name}", "is not a parameter of the formula", "Remove it")
     for name in sorted(used - set(names)):
         if name not in columns:
             raise _wrong(
                 file,
                 f"{key}.formula",
-                f"uses {name}, which has no bounds and is no column of numbers",
+                f"uses {name}, which has no bounds and is not a column of numbers",
                 "Add its bounds",
             )
         if not np.isfinite(columns[name]).all():
@@ -181,7 +183,7 @@ def _ends(file: Path, key: str, ends: Any) -> tuple[float, float]:
         low, high = (-math.inf if ends[0] is None else ends[0]), (math.inf if ends[1] is None else ends[1])
         if low < high:
             return low, high
-    raise _wrong(file, key, "is not a pair of a lower and a higher number", "Use null for no bound")
+    raise _wrong(file, key, "is not a pair of a lower and a higher number", "Correct it, and use null for no bound")
 
 
 def _checkpoints(file: Path, given: Mapping[str, Any]) -> tuple[float, ...]:
@@ -238,7 +240,7 @@ def _read_csv(file: Path) -> dict[str, list[str]]:
 
 
 def _numbers(texts: Sequence[str]) -> Floats | None:
-    """Return the numbers of a column, NaN for an empty text; None if a text is no number."""
+    """Return the numbers of a column, NaN for an empty text; None if a text is not a number."""
     try:
         return np.array([float(x) if x.strip() else math.nan for x in texts])
     except ValueError:

@@ -73,9 +73,10 @@ def run() -> Report:
     caught = sum(bool(one.found) for one in outcomes)
     return Report(
         "Seeded faults",
-        f"{caught} of {len(outcomes)} one-line faults make a test fail that reaches their line (seed {SEED}; {EACH} "
-        "each from fits and laws, planning, store and backend; tests of the engine and of the backend). Goal: 36.",
-        ("fault", "tests that reach it", "found by"),
+        f"For {caught} of {len(outcomes)} one-line faults, a test that executes the faulty line fails (seed {SEED}; "
+        f"{EACH} faults each in fits and laws, planning, store and backend; tests of the engine and of the backend). "
+        "Goal: 36.",
+        ("fault", "tests that execute it", "found by"),
         tuple((f"`{one.fault}`", str(one.tests), one.found or "none") for one in outcomes),
     )
 

@@ -142,7 +142,7 @@ ONCE = ("lease a cell", "retry a cell")
 
 After a crash, such an operation is repeated only if the workspace is still in its state before the operation.
 """
-EXPECTED = "all is as before or as after; done again: as undisturbed"
+EXPECTED = "each item is as before or as after the operation; repeated: same result as without a crash"
 
 
 def trials(place: Path, operations: Sequence[str] = tuple(CASES)) -> list[Trial]:
@@ -168,9 +168,9 @@ def _happened(operation: str, root: Path, before: State, after: State) -> str:
     found = look(root)
     kept = all(key in found for key in before if key in after)
     whole = kept and all(before.get(key) == value or after.get(key) == value for key, value in found.items())
-    first = "all is as before or as after" if whole else f"neither as before nor as after: {found}"
+    first = "each item is as before or as after the operation" if whole else f"an item is neither: {found}"
     if operation not in ONCE or found == before:
         with contextlib.suppress(IndexError, Deleted):  # the item can be deleted already
             OPERATIONS[operation](root)
     again = look(root)
-    return f"{first}; done again: {'as undisturbed' if again == after else again}"
+    return f"{first}; repeated: {'same result as without a crash' if again == after else again}"

@@ -78,7 +78,7 @@ def report(results: Sequence[Result]) -> Report:
     return Report(
         f"{files:,} strange files through the import of terminal and page",
         f"The files cover every format and are made from the seed {SEED}. `isoplan fit` and the upload box of the Data "
-        "page read each file, and the result is compared with what a person reads in the file. The measure opens the "
+        "page read each file, and the result is compared with what a person reads in the file. The benchmark opens the "
         f"tabs of the page and answers its questions. Each import is a separate process, {AT_ONCE} at a time. Counts "
         "are for the terminal / for the page. Goal: no traceback, no misreading without a message, no import over "
         f"{SECONDS:g} s or {MEGABYTES:,.0f} MB. Times are processor times; the total time includes the fit in the "
