@@ -44,7 +44,8 @@ def run() -> Report:
     )
     return Report(
         f"Train page with {many:,} cells",
-        f"{TIMES} of each, warm server, headless chromium on the same cores. Goal: an answer within 1 s.",
+        f"{TIMES} times each action, on a warm server, with headless chromium on the same cores. Goal: an answer "
+        "within 1 s.",
         ("what", "median", "p95"),
         rows,
     )
