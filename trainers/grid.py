@@ -106,7 +106,7 @@ def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
         raise PlannerError(f"{what} is not a grid: write its name as text and its fields below [cell].")
     listed = raw.get("cells")
     if listed is not None and not (isinstance(listed, list) and listed and all(isinstance(x, dict) for x in listed)):
-        raise PlannerError(f"{what} has cells that are no sections: write the fields of each cell below [[cells]].")
+        raise PlannerError(f"{what} has cells that are not sections: write the fields of each cell below [[cells]].")
     return make_grid(find_family(family, root), cell, name, listed or ())
 
 

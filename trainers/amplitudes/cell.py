@@ -84,7 +84,8 @@ class AmplitudeCell(Cell):
             le=1e9,
             json_schema_extra=AUTOMATIC,
             title="Parameters N",
-            description="Number of parameters, from which the width is computed. Automatic: from the field Width n.",
+            description="Number of parameters, from which the width is computed. Automatic: the field Width n sets the "
+            "size.",
         ),
     ] = 0.0
     width: Annotated[

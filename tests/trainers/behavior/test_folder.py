@@ -90,14 +90,15 @@ def test_damage_is_one_sentence(name: str, folder: Path) -> None:
     [
         (
             "[event]\nuser = 'a'\n",
-            "columns.toml has a part 'event': write [events] and [items] with columns below them.",
+            "columns.toml has 'event', which is not a valid section: use [events] and [items].",
         ),
         (
             "[events]\nname = 'a'\n",
-            "columns.toml has 'name' in [events]: use user, item, time, text, categories, numbers, leave.",
+            "columns.toml has the unknown key 'name' in [events]: use user, item, time, text, categories, numbers, "
+            "leave.",
         ),
-        ("[events]\nuser = 3\n", "columns.toml has 3 as user in [events]: write the names of columns as texts."),
-        ("[events]\nuser = ['a', 'b']\n", "columns.toml has ['a', 'b'] as user in [events]: name one column."),
+        ("[events]\nuser = 3\n", "columns.toml has 3 for user in [events]: write the names of columns as texts."),
+        ("[events]\nuser = ['a', 'b']\n", "columns.toml has ['a', 'b'] for user in [events]: name one column."),
         ("[events]\nuser = 'a'\n", "events.csv has no column 'a': name one of who, what, at, device, amount."),
     ],
 )

@@ -135,7 +135,9 @@ def test_what_belongs_to_the_items_is_found_in_the_log(tmp_path: Path) -> None:
     assert log.features.category_names == ("when",)
     assert log.features.categories[:, 0].tolist() == [1, 2, 1, 2]
     assert np.diff(log.catalogue.starts).tolist() == [2, 1]
-    assert "Column brand is the same in all events of an item: it is a feature of the items." in log.notes
+    assert (
+        "Column brand has the same value in all events of each item: it is used as a feature of the items." in log.notes
+    )
 
 
 def test_moments(tmp_path: Path) -> None:
@@ -221,13 +223,13 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ),
         (
             "user,item,price\n1,2,3\n1,2,cheap\n",
-            "Column price of events.csv has 'cheap' in row 2 where others are numbers: correct the row, or declare the "
-            "column as a category.",
+            "Column price of events.csv has 'cheap' in row 2, but other rows contain numbers: correct the row, or "
+            "declare the column as a category.",
         ),
         (
             "user,item,brand\n1,2,acme\n1,2,\n1,2,7\n",
-            "Column brand of events.csv has '7' in row 3 where others are texts: correct the row, or declare the "
-            "column as a category.",
+            "Column brand of events.csv has '7' in row 3, but other rows contain texts: correct the row, or declare "
+            "the column as a category.",
         ),
         (
             "user,item,price\n1,2,3\n1,2,nan\n",
@@ -255,8 +257,8 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ),
         (
             "user,item,time\n1,2,3\n1,2,2024-06-01\n",
-            "Column time of events.csv has '2024-06-01' in row 2 where others are numbers: correct the row, or write "
-            "all times as dates.",
+            "Column time of events.csv has '2024-06-01' in row 2, but other rows contain numbers: correct the row, or "
+            "write all times as dates.",
         ),
         (
             'user,item\n1,2\n1,"3\n1,4\n',
@@ -278,7 +280,7 @@ def test_rows_are_counted_through_blocks(tmp_path: Path, monkeypatch: pytest.Mon
     text = "user,item,brand\n" + "1,2,\n" * 300 + "1,2,5\n"
     assert fault(tmp_path, text) == ("Column brand of events.csv is empty in row 1: fill it in, or leave the row out.")
     late = "user,item,brand\n" + "1,2,x\n" * 300 + "1,2,5\n"
-    assert "Column brand of events.csv has '5' in row 301 where others are texts" in fault(tmp_path, late)
+    assert "Column brand of events.csv has '5' in row 301, but other rows contain texts" in fault(tmp_path, late)
 
 
 def test_items_that_are_missing_or_twice(tmp_path: Path) -> None:

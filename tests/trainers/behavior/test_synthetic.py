@@ -187,7 +187,7 @@ def test_lengths_have_the_mean_that_was_asked_for() -> None:
         ("zipf", -0.1, "zipf of a synthetic log is -0.1: give 0 or more."),
         ("taste", float("nan"), "taste of a synthetic log is nan: give 0 or more."),
         ("taste", 11.0, "taste of a synthetic log is 11: give 10 or less."),
-        ("drift", 1.5, "drift of a synthetic log is 1.5: give a chance from 0 to 1."),
+        ("drift", 1.5, "drift of a synthetic log is 1.5: give a probability from 0 to 1."),
     ],
 )
 def test_worlds_that_cannot_be(field: str, value: float, said: str) -> None:

@@ -108,8 +108,8 @@ def _check_one_mass(momenta: NDArray[np.float64], leg: int) -> None:
         bad = (low > most) | (high < most)
         row = int(np.argmax(bad))
         raise PlannerError(
-            f"{row_of(row)}: particle {leg} is off shell, its E^2 - p^2 is {squares[row]:.6g} GeV^2 and in most "
-            f"rows {np.median(squares[~bad]):.6g}: leave such rows out, and keep the order of the particles."
+            f"{row_of(row)}: particle {leg} is off shell, its E^2 - p^2 is {squares[row]:.6g} GeV^2, but "
+            f"{np.median(squares[~bad]):.6g} in most rows: leave such rows out, and keep the order of the particles."
         )
 
 

@@ -220,8 +220,8 @@ def _refuse_mixed(table: Table, batch: Batch, column: str, odd: Callable[[str | 
         if text is not None and odd(str(text)):
             others = "texts" if odd is is_number else "numbers"
             raise PlannerError(
-                f"Column {column} of {table.name} has {text!r} in row {batch.first + row} where others are {others}: "
-                f"correct the row, or {instead}."
+                f"Column {column} of {table.name} has {text!r} in row {batch.first + row}, but other rows contain "
+                f"{others}: correct the row, or {instead}."
             )
     raise PlannerError(
         f"Column {column} of {table.name} holds {batch.columns[column].type}, not numbers: leave the column out."

@@ -184,16 +184,16 @@ def _columns(folder: Path) -> dict[str, Columns]:
 
 def _part(part: str, fields: Any) -> Columns:
     if part not in (EVENTS, ITEMS) or not isinstance(fields, dict):
-        raise PlannerError(f"{COLUMNS} has a part {part!r}: write [{EVENTS}] and [{ITEMS}] with columns below them.")
+        raise PlannerError(f"{COLUMNS} has {part!r}, which is not a valid section: use [{EVENTS}] and [{ITEMS}].")
     kinds = {field.name: isinstance(field.default, tuple) for field in dataclasses.fields(Columns)}
     given: dict[str, Any] = {}
     for name, value in fields.items():
         if name not in kinds:
-            raise PlannerError(f"{COLUMNS} has {name!r} in [{part}]: use {', '.join(kinds)}.")
+            raise PlannerError(f"{COLUMNS} has the unknown key {name!r} in [{part}]: use {', '.join(kinds)}.")
         whole = [value] if isinstance(value, str) else value
         if not isinstance(whole, list) or not all(isinstance(one, str) for one in whole):
-            raise PlannerError(f"{COLUMNS} has {value!r} as {name} in [{part}]: write the names of columns as texts.")
+            raise PlannerError(f"{COLUMNS} has {value!r} for {name} in [{part}]: write the names of columns as texts.")
         if not kinds[name] and len(whole) != 1:
-            raise PlannerError(f"{COLUMNS} has {value!r} as {name} in [{part}]: name one column.")
+            raise PlannerError(f"{COLUMNS} has {value!r} for {name} in [{part}]: name one column.")
         given[name] = tuple(whole) if kinds[name] else whole[0]
     return Columns(**given)

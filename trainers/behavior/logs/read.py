@@ -127,7 +127,10 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
     catalogue, features = raw.catalogue, raw.features
     if items is None:
         catalogue, features, moved = _lifted(catalogue, features, raw.items)
-        notes += [f"Column {one} is the same in all events of an item: it is a feature of the items." for one in moved]
+        notes += [
+            f"Column {one} has the same value in all events of each item: it is used as a feature of the items."
+            for one in moved
+        ]
     notes += describe_spread(Popularity(np.bincount(raw.items, minlength=len(catalogue))))
     starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if order is not None:

@@ -74,7 +74,7 @@ class World:
         if self.taste > MOST_TASTE:
             raise PlannerError(f"taste of a synthetic log is {self.taste:g}: give {MOST_TASTE:g} or less.")
         if self.drift > 1:
-            raise PlannerError(f"drift of a synthetic log is {self.drift:g}: give a chance from 0 to 1.")
+            raise PlannerError(f"drift of a synthetic log is {self.drift:g}: give a probability from 0 to 1.")
 
 
 @dataclass(frozen=True, eq=False)
