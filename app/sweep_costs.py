@@ -12,7 +12,7 @@ from functools import cache
 
 from isoplan.data.files import listed, records
 from isoplan.engine.amounts import AN_HOUR as PER_HOUR
-from isoplan.engine.amounts import HOURS, MONEY, money, parse_amount
+from isoplan.engine.amounts import HOURS, currency_of, money, parse_amount
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import leading, parse_number
 from isoplan.trainers.backend.estimate.calibration import Earlier
@@ -36,13 +36,13 @@ def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap
     """
     cap = "" if cap.strip().lower() == NO_LIMIT else cap
     hour_price = "" if hour_price.strip().lower() == NO_PRICE else hour_price
-    currency = _currency(cap) or _currency(hour_price) or "EUR"
+    currency = currency_of(cap) or currency_of(hour_price) or "EUR"
     price = (
         _positive(parse_amount(hour_price, called[1], money(currency, *PER_HOUR)), called[1]) if hour_price else None
     )
     if not cap.strip():
         return Cap(None, price, currency if price else "")
-    if _currency(cap):
+    if currency_of(cap):
         amount = _positive(parse_amount(cap, called[0], money(currency)), called[0])
         if price is None:
             raise PlannerError(
@@ -67,12 +67,7 @@ def _unit(typed: str, hours: float) -> TimeUnit:
 
 def is_money(cap: str) -> bool:
     """Return whether a typed cap is an amount of money, which needs a price."""
-    return bool(_currency(cap))
-
-
-def _currency(text: str) -> str:
-    """Return the currency that ``text`` names, such as 'EUR'; "" if it names none."""
-    return next((currency for currency, words in MONEY.items() if any(word in text.lower() for word in words)), "")
+    return bool(currency_of(cap))
 
 
 def _bare(text: str) -> bool:

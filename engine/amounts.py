@@ -64,6 +64,8 @@ FLOPS = Unit("FLOPs", {f"{prefix}flop": x for prefix, x in PREFIXES.items()}, "1
 KINDS = (HOURS, GIGABYTES, BYTES, WATTS, GRID, SAMPLES, PARAMETERS, EPOCHS, QUERIES, FLOPS)
 """Units that an error can name. If the typed unit is, for example, a unit of time, the error contains "is in hours"."""
 _SIGN = re.compile(r"\s*(?P<sign>[+\-\u2212]?)\s*(?P<unit>us\$|[€$]|eur|usd)\s*(?=[\d.,])", re.IGNORECASE)
+_WORDS = "|".join(re.escape(word) for word in sorted({w for words in MONEY.values() for w in words}, key=len)[::-1])
+_MONEY = re.compile(rf"(?:{_WORDS})s?\s*[\d.,].*|.*\d.*?(?:{_WORDS})s?\s*", re.IGNORECASE | re.DOTALL)
 _PER = re.compile(r"\s*(?:/|\bper\b)\s*(?P<per>.*)")
 
 
@@ -73,6 +75,25 @@ def money(currency: str, *per: str) -> Unit:
     ``per`` are the words that may follow "/", such as "hour".
     """
     return Unit(currency, MONEY.get(currency, {currency.lower(): 1.0}), f"2.5 or 2.5 {currency}", per)
+
+
+def is_money(text: str) -> bool:
+    """Return whether a typed amount is money, such as "500 EUR", "$1.5k" or "2 M€"."""
+    return len(text) <= LONGEST and _MONEY.fullmatch(text.strip()) is not None
+
+
+def currency_of(text: str) -> str:
+    """Return the currency that a typed amount of money names, such as "EUR"; "" if it names none."""
+    return next((currency for currency, words in MONEY.items() if any(word in text.lower() for word in words)), "")
+
+
+def is_time(text: str) -> bool:
+    """Return whether a typed amount is a number with a unit of time, such as "2 h" or "90 minutes"."""
+    try:
+        _, rest = leading(text, "", "")
+    except PlannerError:
+        return False
+    return _singular(rest.strip().lower(), HOURS.words) is not None
 
 
 def parse_amount(text: str, what: str, unit: Unit) -> float:

@@ -16,8 +16,8 @@ from isoplan.app.views.widgets.inputs import blank
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.data.recommender import published_evidence
+from isoplan.engine.amounts import is_money
 from isoplan.engine.hardware import DEVICES
-from isoplan.engine.planning.plan.money import is_money
 from isoplan.engine.planning.recommender import Evidence, Settings, with_fallback
 from isoplan.engine.planning.recommender.builder import Built
 from isoplan.engine.planning.recommender.cards import make_cards

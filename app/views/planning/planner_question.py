@@ -23,10 +23,10 @@ from isoplan.app.views.widgets.inputs import blank, blanks, words
 from isoplan.app.views.widgets.parts import distinct, escape_markdown, sentences
 from isoplan.app.views.widgets.saved_items import show_answers
 from isoplan.app.views.widgets.state import choose_fit, keep_possible, table_of_fit
+from isoplan.engine.amounts import is_money
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import floor_of
-from isoplan.engine.planning.plan.money import is_money
 from isoplan.engine.planning.questions.declaration import CellsInput, CurveInput, PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.questions.reading import read_given

@@ -23,12 +23,12 @@ from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.inputs import TARGETS, blank, blanks, compute_steps, target_steps, words
 from isoplan.app.views.widgets.parts import escape_markdown, sentences
 from isoplan.app.views.widgets.state import remember
+from isoplan.engine.amounts import is_money
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.money import is_money
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.start import best_of_runs, usual_metric
 from isoplan.engine.planning.questions.typed_plan import OURS, Asked, answer_question, read_ours, read_question

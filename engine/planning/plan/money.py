@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 
 import numpy as np
 
 from isoplan.engine import amounts
-from isoplan.engine.amounts import MONEY, parse_amount
+from isoplan.engine.amounts import is_money, parse_amount
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule, increasing_root
 from isoplan.engine.errors import PlannerError
@@ -21,17 +20,10 @@ from isoplan.engine.planning.plan.utilisation import with_reached_utilisation
 from isoplan.engine.planning.scenario.fields import FIELDS, Place
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
-from isoplan.engine.quantities import LONGEST, Reading, count, parse_flops
+from isoplan.engine.quantities import Reading, count, parse_flops
 
 LEAST = 1.0
 """Lower end, in FLOPs, of the search for the budget that costs a given amount of money."""
-_WORDS = "|".join(re.escape(word) for word in sorted({w for words in MONEY.values() for w in words}, key=len)[::-1])
-_MONEY = re.compile(rf"(?:{_WORDS})s?\s*[\d.,].*|.*\d.*?(?:{_WORDS})s?\s*", re.IGNORECASE | re.DOTALL)
-
-
-def is_money(text: str) -> bool:
-    """Return whether a typed budget is an amount of money, such as "500 EUR", "$1.5k" or "2 M€"."""
-    return len(text) <= LONGEST and _MONEY.fullmatch(text.strip()) is not None
 
 
 def spendable(

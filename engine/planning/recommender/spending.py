@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from isoplan.engine.amounts import is_money
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.planning.optimum.frontier import frontier
-from isoplan.engine.planning.plan.money import is_money, read_money
+from isoplan.engine.planning.plan.money import read_money
 from isoplan.engine.planning.plan.utilisation import with_reached_utilisation
 from isoplan.engine.planning.recommender.columns import metric_names
 from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback

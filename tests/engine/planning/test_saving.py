@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isoplan.engine.amounts import is_money
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
@@ -18,7 +19,7 @@ from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.document import bill_rows, read_plan, to_json
 from isoplan.engine.planning.plan.largest_model import LARGER_MODEL
-from isoplan.engine.planning.plan.money import flops_for_money, is_money, read_money, spendable
+from isoplan.engine.planning.plan.money import flops_for_money, read_money, spendable
 from isoplan.engine.planning.plan.parts import read_saving
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.target import plan_target
