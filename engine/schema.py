@@ -7,7 +7,7 @@ stored separately from the table, so a correction of the mapping does not change
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
@@ -69,6 +69,8 @@ LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN, Role.STATUS)
 SINGLE_ROLES = (*NUMERIC_ROLES, *LABEL_ROLES)
 OVERFITS = "overfits"
 """Column of a run table: 1 if the run overfits, otherwise 0. The value describes the whole run, not one step."""
+COST = "cost"
+"""Column of a table of cells (planned runs): their costs, in the unit of the spend."""
 
 
 _TEXT = ("suffix", "comma", "thousands")
@@ -131,14 +133,23 @@ class Roles(BaseModel):
         rows = [] if self.rows == "all" else [f"{self.rows} row of each run"]
         return "; ".join([*units, *formulas, *rows])
 
-    def of_cells(self, compute: ComputeRule) -> Roles:
-        """Return the mapping of the sizes alone, for cells (planned runs) with or without a loss.
+    def of_cells(self, compute: ComputeRule, columns: Collection[str]) -> Roles:
+        """Return the mapping of the sizes and costs alone, for cells (planned runs) with or without a loss.
 
-        ``compute`` gives C if no column contains it.
+        ``compute`` gives C if no column contains it. ``columns`` are the columns of the table. The column ``COST`` is
+        read unless it already has a role.
         """
         sizes = {name: getattr(self, name) for name in ("N", "D", "U", "C", "epochs")}
         derived = {role: text for role, text in self.derived.items() if role in sizes}
-        return Roles(**sizes, compute=compute, conversions=self.conversions, derived=derived, copies_kept=True)
+        costs = {COST} & set(columns) - set(sizes.values())
+        return Roles(
+            **sizes,
+            compute=compute,
+            conversions=self.conversions,
+            derived=derived,
+            copies_kept=True,
+            hyper=tuple(costs),
+        )
 
     def column(self, role: Role) -> str | None:
         """Return the name of the column with the role ``role``; None if no column has this role."""

@@ -3,6 +3,7 @@
 The modules, in the order of their use:
 
 - ``estimand``: the quantities that the cells must narrow.
+- ``cost_unit``: the units of costs and spends.
 - ``candidates``: the cells that can be trained, and their costs.
 - ``covariance``: linear models of the losses of the candidates and of the estimands, around resamples of a fit.
 - ``choice``: the set of cells that narrows the estimands most for a given spend.

@@ -13,6 +13,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates, check_candidates, check_pays
 from isoplan.engine.design.choice import best_sets
+from isoplan.engine.design.cost_unit import FLOPS, CostUnit
 from isoplan.engine.design.covariance import Covariance, covariance
 from isoplan.engine.design.early_stop import nearest_cell
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
@@ -38,11 +39,15 @@ COMPARED = 3
 
 @dataclass(frozen=True)
 class Spend:
-    """Limits of the advice: the cost ``amount``, the number of ``cells``, and the number of ``rounds`` of training."""
+    """Limits of the advice: the number of ``cells``, the number of ``rounds`` of training, and the cost ``amount``.
+
+    ``unit`` is the unit of the amount and of the costs of the candidates.
+    """
 
     amount: float
     cells: int = 12
     rounds: int = 4
+    unit: CostUnit = FLOPS
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.amount) and self.amount > 0):
@@ -143,7 +148,7 @@ def advise(
     check_fit(fit)
     now = present_widths(fit, estimands)
     check_candidates(fit, candidates)
-    check_pays(candidates, spend.amount)
+    check_pays(candidates, spend.amount, spend.unit)
     before = covariance(fit, candidates, estimands, hedge)
     aimed = covariance(fit, candidates, aims, hedge) if aims else before
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.costs import ComputeRule
+from isoplan.engine.design.cost_unit import CostUnit
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.quantities import count
-from isoplan.engine.schema import Runs
+from isoplan.engine.schema import COST, Runs
 
 MOST = 5_000
 """Maximum number of candidates."""
@@ -29,9 +30,10 @@ PER_DECADE = 6
 class Candidates:
     """m cells: ``columns`` contains an array (m,) for each axis of a law.
 
-    ``compute`` (m,) is the training compute in FLOPs. ``cost`` (m,) is the cost that the spend pays for, in FLOPs: the
-    compute and a charge per cell. If the cells are listed, ``row`` (m,) is the row of each cell in its table, from 0,
-    and ``settings`` (m,) are the settings of each cell as text, if they are known.
+    ``compute`` (m,) is the training compute in FLOPs. ``cost`` (m,) is the cost that the spend pays for, in the unit of
+    the spend: by default the compute. If the cells are listed, ``row`` (m,) is the row of each cell in its table, from
+    0, and ``settings`` (m,) are the settings of each cell as text, if they are known. ``listed_cost`` (m,) is the
+    column of costs of this table, if it has one.
     """
 
     columns: Mapping[str, Floats]
@@ -39,6 +41,7 @@ class Candidates:
     cost: Floats
     row: Ints | None = None
     settings: NDArray[np.str_] | None = None
+    listed_cost: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.cost)
@@ -46,10 +49,14 @@ class Candidates:
     def take(self, index: Sequence[int] | Ints) -> Candidates:
         """Return the cells at ``index``, in the order of ``index``."""
         at = np.asarray(index, np.int64)
-        columns = {axis: x[at] for axis, x in self.columns.items()}
-        row = None if self.row is None else self.row[at]
-        settings = None if self.settings is None else self.settings[at]
-        return Candidates(columns, self.compute[at], self.cost[at], row, settings)
+        return Candidates(
+            {axis: x[at] for axis, x in self.columns.items()},
+            self.compute[at],
+            self.cost[at],
+            None if self.row is None else self.row[at],
+            None if self.settings is None else self.settings[at],
+            None if self.listed_cost is None else self.listed_cost[at],
+        )
 
     def with_charge(self, charge: float) -> Candidates:
         """Return the cells with ``charge`` added to the cost of each cell. Raises PlannerError if it is negative."""
@@ -79,31 +86,37 @@ def check_candidates(fit: Fit, cells: Candidates) -> None:
     _refuse(wrong, f"the law predicts no positive {fit.spec.y} there. Remove the cell.", cells.row)
 
 
-def check_pays(cells: Candidates, spend: float) -> None:
-    """Raise PlannerError if ``spend`` does not pay for the cheapest of ``cells``."""
+def check_pays(cells: Candidates, spend: float, unit: CostUnit) -> None:
+    """Raise PlannerError if ``spend``, in the ``unit`` of the costs, does not pay for the cheapest of ``cells``."""
     if np.min(cells.cost) > spend:
         raise PlannerError(
-            f"Spend: {count(spend, 3)} FLOPs do not pay for the cheapest candidate, which costs "
-            f"{count(float(np.min(cells.cost)), 3)}. Raise the spend, or add cheaper candidates."
+            f"Spend: {unit.text(spend)} cannot pay for the cheapest candidate, which costs "
+            f"{unit.write(float(np.min(cells.cost)))}. Raise the spend, or add cheaper candidates."
         )
 
 
 def listed_candidates(
-    N: Floats, D: Floats, compute: Floats, row: Ints | None = None, settings: NDArray[np.str_] | None = None
+    N: Floats,
+    D: Floats,
+    compute: Floats,
+    row: Ints | None = None,
+    settings: NDArray[np.str_] | None = None,
+    cost: Floats | None = None,
 ) -> Candidates:
     """Return the listed cells of ``N`` (m,) parameters and ``D`` (m,) samples with ``compute`` (m,) in FLOPs.
 
     ``row`` (m,) are the rows of the cells in their table, by default 0 to m - 1, and ``settings`` (m,) are their
-    settings as text. A size that is listed twice is two candidates, such as two seeds. Raises PlannerError, with the
-    first wrong row, if a number is not positive.
+    settings as text. ``cost`` (m,) are their listed costs in the unit of the spend; None if they follow from N, D and
+    the compute. A size that is listed twice is two candidates, such as two seeds. Raises PlannerError, with the first
+    wrong row, if a number is not positive.
     """
-    sizes, cost = {"N": np.asarray(N, float), "D": np.asarray(D, float)}, np.asarray(compute, float)
-    row = np.arange(len(cost)) if row is None else row
+    sizes, C = {"N": np.asarray(N, float), "D": np.asarray(D, float)}, np.asarray(compute, float)
+    row = np.arange(len(C)) if row is None else row
     if not len(row):
         raise PlannerError("Candidates: there is no cell. Give at least one.")
-    for name, x in {**sizes, "C": cost}.items():
+    for name, x in {**sizes, "C": C, **({} if cost is None else {COST: cost})}.items():
         _refuse(~(np.isfinite(x) & (x > 0)), f"{name} is not a positive number. Correct it.", row)
-    return Candidates(sizes, cost, cost, row, settings)
+    return Candidates(sizes, C, C if cost is None else cost, row, settings, cost)
 
 
 def equal_cost_candidates(axis: str, values: Floats) -> Candidates:
@@ -121,7 +134,7 @@ def possible(fit: Fit, cells: Candidates) -> Candidates:
 
 
 def candidates_of(cells: Runs) -> Candidates:
-    """Return the sizes of ``cells``, the rows of a table, as candidates.
+    """Return the sizes of ``cells``, the rows of a table, as candidates. A column ``cost`` contains their costs.
 
     Raises PlannerError if N, D or C is missing, or if a column that seems to contain it is not read.
     """
@@ -135,7 +148,7 @@ def candidates_of(cells: Runs) -> Candidates:
             raise PlannerError(f"Candidates: no column contains {role}. Name a column {role}, or map it.")
     if not len(cells):
         raise PlannerError("Candidates: no row has positive numbers in N, D and C. Correct the table.")
-    return listed_candidates(cells["N"], cells["D"], cells["C"], cells.ids)
+    return listed_candidates(cells["N"], cells["D"], cells["C"], cells.ids, cost=cells.values.get(COST))
 
 
 def left_out(cells: Runs) -> tuple[str, ...]:

@@ -259,11 +259,11 @@ def _data(s: Sample, snapshot: str, where: str, group: str) -> FitData:
         where=where,
         group=group,
         direction=s.runs.roles.direction(s.spec.y),
-        runtime=_runtime(s.runs),
+        runtime=runtime_of(s.runs),
     )
 
 
-def _runtime(runs: Runs) -> Runtime | None:
+def runtime_of(runs: Runs) -> Runtime | None:
     """Return the fitted runtime of the runs; None if the runs have no measured times, no N or no D."""
     if runs.seconds is None or "N" not in runs or "D" not in runs:
         return None

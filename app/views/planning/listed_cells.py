@@ -66,7 +66,7 @@ def choose(
         return ListedCells(own.candidates, family, own)
     if chosen not in found:
         return None
-    mapping = roles[chosen].of_cells(rule)
+    mapping = roles[chosen].of_cells(rule, [column.name for column in tables.columns(db, chosen)])
     cells = _cells_in((chosen, found[chosen].rows, mapping.model_dump_json()), db, mapping)
     for note in left_out(cells):
         st.caption(escape_markdown(note))
@@ -80,7 +80,7 @@ def _has_sizes(roles: Roles) -> bool:
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the cells", hash_funcs=HASHED)
 def _cells_in(version: tuple[str, int, str], db: Database, _roles: Roles) -> Runs:
-    """Return the sizes in a table; ``version`` contains its id, its number of rows and its mapping."""
+    """Return the sizes and costs in a table; ``version`` contains its id, its number of rows and its mapping."""
     return snapshots.runs(db, snapshots.take(db, version[0], _roles))
 
 

@@ -12,12 +12,14 @@ from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.design.advice import LADDER, Advice, Spend, advise
 from isoplan.engine.design.candidates import Candidates, grid_candidates, possible, repeats, with_repeats
+from isoplan.engine.design.cost_unit import FLOPS, CostUnit
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.runtime import Runtime
 from isoplan.engine.laws.law import Values
-from isoplan.engine.planning.next_cells.times import cell_money, cell_seconds, longest_chain
+from isoplan.engine.planning.next_cells.times import cell_money, cell_seconds, in_unit, longest_chain, predicted_cost
 from isoplan.engine.planning.next_cells.typed import ANSWER, TypedSpend
 from isoplan.engine.planning.optimum.frontier import frontier
 from isoplan.engine.planning.plan.answer import Plan
@@ -39,7 +41,8 @@ WITH_RANGES = (
 class NextCells:
     """The advice on the next cells for the target run in ``plan``.
 
-    ``spend`` is the compute for the cells in FLOPs. ``far`` is the number of candidates that are left out because their
+    ``spend`` is the largest cost of the cells, and ``target_cost`` the cost of the target run, both in ``unit``; the
+    latter is None if it is unknown. ``far`` is the number of candidates that are left out because their
     N is not near the optimum of their compute. ``parallel`` cells train side by side.
     """
 
@@ -47,6 +50,8 @@ class NextCells:
     plan: Plan
     advice: Advice
     spend: float
+    unit: CostUnit = FLOPS
+    target_cost: float | None = None
     far: int = 0
     parallel: int = 1
 
@@ -58,12 +63,19 @@ class NextCells:
     @cached_property
     def seconds(self) -> Floats | None:
         """Training times (m,) of the candidates in seconds; None if they are unknown."""
-        return cell_seconds(self.fit, self.advice.candidates, self.plan.prices)
+        return cell_seconds(self.advice.candidates, self.fit.data.runtime, self.plan.prices)
 
     @cached_property
     def money(self) -> Floats | None:
         """Costs (m,) of the candidates in the currency of the prices; None if they are unknown."""
         return cell_money(self.advice.candidates, self.plan.prices)
+
+    @cached_property
+    def charged(self) -> bool:
+        """Whether a cell costs something else than its compute, time or money, such as a charge or a listed cost."""
+        at = self.advice.candidates
+        predicted = predicted_cost(at, self.unit, self.fit.data.runtime, self.plan.prices)
+        return predicted is None or bool(np.any(at.cost != predicted))
 
     @property
     def round_seconds(self) -> tuple[float, ...] | None:
@@ -137,35 +149,48 @@ def next_cells(
     smallest run to the place of the answer, with a repeat of each run. If ``near`` is given, N of a candidate differs
     at most by this factor from the optimum of the best fit for the compute of the candidate. ``prices`` convert limits
     on hours, memory and money. ``narrow`` contains
-    the weights of the quantities to narrow. ``charge`` is a cost in FLOPs that each cell has in addition to its
-    compute. ``parallel`` cells train side by side, which shortens the rounds. Raises PlannerError if the law is not a
-    surface over N and D, if the question has no answer that the runs support, if the spend pays for no cell, or if
-    candidates and ranges are both given.
+    the weights of the quantities to narrow. A cell costs its compute, its time or its money, in the unit of ``spend``,
+    or its listed cost, and in addition ``charge``. ``parallel`` cells train side by side, which shortens the rounds.
+    Raises PlannerError if the law is not a surface over N and D, if the question has no answer that the runs support,
+    if the spend pays for no cell, if the cost of a cell is unknown, or if candidates and ranges are both given.
     """
     rule = rule or fit.compute
     now = present(fit, question, rule, prices, narrow)
     whole, place = _size(now.plan, "C"), {axis: _size(now.plan, axis) for axis in AXES}
-    amount = spend.amount(whole)
+    amount, unit, priced_by = spend.amount(whole), spend.unit, (fit.data.runtime, now.plan.prices)
+    target_cost = _target_cost(now.plan, unit, fit.data.runtime)
+    most = 2 * max(amount, LADDER[-1] * (target_cost or 0.0))
     if candidates is None:
-        ranges = [_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True)]
-        most = 2 * max(amount, LADDER[-1] * whole)
+        N, D = (_range(fit, axis, given, place) for axis, given in zip(AXES, (sizes, samples), strict=True))
+        largest = most if unit == FLOPS else np.inf
         assert fit.runs is not None
-        offered = with_repeats(grid_candidates(ranges[0], ranges[1], rule, most), fit.runs.columns, rule, most)
+        offered = with_repeats(grid_candidates(N, D, rule, largest), fit.runs.columns, rule, largest)
     elif sizes is None and samples is None:
         offered = candidates
     else:
         raise PlannerError(WITH_RANGES)
     every = possible(fit, offered)
-    kept = every if near is None else near_optimum(fit, every, rule, near)
+    kept = in_unit(every if near is None else near_optimum(fit, every, rule, near), unit, *priced_by)
+    far = len(every) - len(kept)
+    affordable = kept.cost <= most
+    if candidates is None and affordable.any():
+        kept = kept.take(np.flatnonzero(affordable))
     advice = advise(
         fit,
         now.estimands,
         kept.with_charge(charge),
-        Spend(amount, cells, rounds),
-        whole=whole,
+        Spend(amount, cells, rounds, unit),
+        whole=target_cost,
         seed=fit.spec.seed,
     )
-    return NextCells(fit, now.plan, advice, amount, len(every) - len(kept), parallel)
+    return NextCells(fit, now.plan, advice, amount, unit, target_cost, far, parallel)
+
+
+def _target_cost(plan: Plan, unit: CostUnit, runtime: Runtime | None) -> float | None:
+    """Return the cost of the target run of ``plan`` in ``unit``; None if it is unknown."""
+    N, D, C = (np.array([_size(plan, name)]) for name in ("N", "D", "C"))
+    cost = predicted_cost(Candidates({"N": N, "D": D}, C, C), unit, runtime, plan.prices)
+    return None if cost is None or np.isnan(cost[0]) else float(cost[0])
 
 
 def near_optimum(fit: Fit, cells: Candidates, rule: ComputeRule, factor: float) -> Candidates:

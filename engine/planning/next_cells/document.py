@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from isoplan.engine.arrays import finite
 from isoplan.engine.design.candidates import Candidates
+from isoplan.engine.design.cost_unit import FLOPS
 from isoplan.engine.design.widths import Width
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.hardware.machine import HOUR
@@ -17,8 +19,10 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import array, call, literal, reading, script
 from isoplan.engine.planning.next_cells.answer import NextCells
 from isoplan.engine.planning.next_cells.text import place, remarks, sentence
+from isoplan.engine.planning.next_cells.typed import typed_spend
 from isoplan.engine.planning.plan.document import limits_literal
 from isoplan.engine.planning.scenario.prices_json import prices_json
+from isoplan.engine.schema import COST
 
 HOMES = {
     "listed_candidates": "isoplan.engine.design.candidates",
@@ -41,6 +45,7 @@ def to_json(found: NextCells) -> dict[str, Any]:
             **({} if at.row is None else {"row": int(at.row[c])}),
             **({} if at.settings is None else {"settings": str(at.settings[c])}),
             **{"N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.compute[c])},
+            "cost": float(at.cost[c]),
             "repeat": bool(found.repeats[c]),
             **({} if found.seconds is None else {"hours": finite(float(found.seconds[c]) / HOUR)}),
             **({} if found.money is None else {"money": finite(float(found.money[c]))}),
@@ -78,6 +83,8 @@ def to_json(found: NextCells) -> dict[str, Any]:
         "parallel": found.parallel,
         **({} if found.round_seconds is None else {"round_hours": [finite(x / HOUR) for x in found.round_seconds]}),
         "target_compute": found.whole,
+        "target_cost": found.target_cost,
+        "cost_unit": found.unit.name,
         "pays": advice.pays,
         "verdict": advice.narrowing.verdict,
         "twice": None
@@ -109,6 +116,8 @@ def document(
         for axis, unit in (("N", "parameters"), ("D", sample_unit(found.fit))):
             lines.append((f"Cell {position}: {axis}", Quantity(float(at.columns[axis][cell]), unit=unit)))
         lines.append((f"Cell {position}: compute", Quantity(float(at.compute[cell]), unit="FLOPs")))
+        if found.charged or found.unit != FLOPS:
+            lines.append((f"Cell {position}: cost", Quantity(float(at.cost[cell]), unit=found.unit.name)))
     places = ((f"Cell {i}", *place(at, cell)) for i, cell in enumerate(found.advice.cells, 1))
     named = "row" if at.settings is None else "settings"
     listed = () if at.row is None else tuple(f"{cell}: {named} {place}." for cell, place in places)
@@ -125,7 +134,8 @@ def _script(found: NextCells, options: Mapping[str, Any], fit: str, group: str, 
     given = [f"rule=read_rule({literal(found.plan.compute.to_json())})"]
     given += [f"prices=read_prices({literal(prices_json(found.plan.prices))})"] if found.plan.prices is not None else []
     given += [*(f"{name}={x!r}" for name, x in options.items())]
-    spend = f"TypedSpend(flops={found.spend!r})"
+    amount = asdict(typed_spend(found.spend, found.unit))
+    spend = f"TypedSpend({', '.join(f'{name}={x!r}' for name, x in amount.items() if x not in (None, ''))})"
     listed = [] if candidates is None else listing(candidates)
     given += ["candidates=cells"] if listed else []
     body = [
@@ -142,8 +152,12 @@ def listing(cells: Candidates) -> list[str]:
     """Return the source lines that list the candidates as the variable ``cells``."""
     row = np.arange(len(cells)) if cells.row is None else cells.row
     columns = {**cells.columns, "C": cells.compute, "row": row}
+    columns |= {} if cells.listed_cost is None else {COST: cells.listed_cost}
     lines = [line for name, x in columns.items() for line in (f"{name} = {array(x)[0]}", *array(x)[1:])]
-    if cells.settings is None:
-        return [*lines, "cells = listed_candidates(N, D, C, row)"]
-    lines += ["settings = np.array([", *(f"    {text!r}," for text in cells.settings.tolist()), "])"]
-    return [*lines, "cells = listed_candidates(N, D, C, row, settings)"]
+    named = ""
+    if cells.settings is not None:
+        lines += ["settings = np.array([", *(f"    {text!r}," for text in cells.settings.tolist()), "])"]
+        named += ", settings=settings"
+    if cells.listed_cost is not None:
+        named += f", cost={COST}"
+    return [*lines, f"cells = listed_candidates(N, D, C, row{named})"]

@@ -10,12 +10,16 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.design.candidates import Candidates, check_pays, grid_candidates
+from isoplan.engine.design.cost_unit import FLOPS, CostUnit
 from isoplan.engine.design.spread import first_cells
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.single import runtime_of
 from isoplan.engine.fitting.types.unfitted import UnfittedRuns
 from isoplan.engine.planning.next_cells.answer import AXES, WITH_RANGES
+from isoplan.engine.planning.next_cells.times import in_unit
 from isoplan.engine.planning.next_cells.typed import TypedSpend
 from isoplan.engine.planning.scenario.limits import Question
+from isoplan.engine.planning.scenario.prices import Prices
 
 SPAN = 10.0
 """Factor between the smallest and the largest N, and D, of the default candidates, if the runs have a smaller range."""
@@ -25,7 +29,7 @@ SPAN = 10.0
 class FirstCells:
     """The ``cells`` of ``candidates`` to train first, as indices in the order of training, for the ``unfitted`` runs.
 
-    At most ``most`` cells may cost at most ``spend`` FLOPs together.
+    At most ``most`` cells may cost at most ``spend`` together, in ``unit``.
     ``whole`` is the compute of the target run in FLOPs; None for a target loss, whose compute is unknown without a law.
     """
 
@@ -37,6 +41,7 @@ class FirstCells:
     most: int
     spend: float
     whole: float | None
+    unit: CostUnit = FLOPS
 
     @property
     def free(self) -> int:
@@ -50,7 +55,7 @@ class FirstCells:
 
     @property
     def cost(self) -> float:
-        """Cost of all cells in FLOPs."""
+        """Cost of all cells in ``unit``."""
         return float(np.sum(self.candidates.cost[list(self.cells)]))
 
     @property
@@ -65,6 +70,7 @@ def choose_first(
     question: Question,
     spend: TypedSpend,
     rule: ComputeRule | None = None,
+    prices: Prices | None = None,
     *,
     cells: int = 12,
     sizes: tuple[float, float] | None = None,
@@ -85,16 +91,17 @@ def choose_first(
     if candidates is not None and (sizes is not None or samples is not None):
         raise PlannerError(WITH_RANGES)
     whole = question.value if question.kind == "budget" else None
-    amount = math.inf if whole is None and spend.flops is None else spend.amount(whole or 0.0)
+    unit = spend.unit
+    amount = math.inf if whole is None and spend.share is not None else spend.amount(whole or 0.0)
     trained = {axis: unfitted.runs[axis] for axis in AXES}
     if candidates is None:
         N, D = (_range(trained[axis], given) for axis, given in zip(AXES, (sizes, samples), strict=True))
-        candidates = grid_candidates(N, D, rule, amount)
-    offered = candidates.with_charge(charge)
-    check_pays(offered, amount)
+        candidates = grid_candidates(N, D, rule, amount if unit == FLOPS else math.inf)
+    offered = in_unit(candidates, unit, runtime_of(unfitted.runs), prices).with_charge(charge)
+    check_pays(offered, amount, unit)
     free = len(law.names) - len(unfitted.spec.fixed)
     chosen = first_cells(offered, trained, free, cells, amount)
-    return FirstCells(unfitted, question, rule, offered, tuple(chosen), cells, amount, whole)
+    return FirstCells(unfitted, question, rule, offered, tuple(chosen), cells, amount, whole, unit)
 
 
 def _range(trained: Floats, given: tuple[float, float] | None) -> tuple[float, float]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from isoplan.engine.design.cost_unit import FLOPS
 from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.answer.quantity import Quantity
@@ -13,9 +15,9 @@ from isoplan.engine.planning.answer.script import script
 from isoplan.engine.planning.next_cells.answer import AXES
 from isoplan.engine.planning.next_cells.document import HOMES, listing
 from isoplan.engine.planning.next_cells.first import FirstCells
-from isoplan.engine.planning.next_cells.text import place
+from isoplan.engine.planning.next_cells.text import place, share
 from isoplan.engine.planning.questions.answer import Answer, Part, Table
-from isoplan.engine.quantities import count, number, power10
+from isoplan.engine.quantities import count, power10
 
 UNITS = {"N": "parameters", "D": ""}
 FIRST = {"first_cells": "isoplan.engine.design.spread"}
@@ -24,9 +26,10 @@ FIRST = {"first_cells": "isoplan.engine.design.spread"}
 def sentence(found: FirstCells) -> str:
     """Return the answer in one sentence. ``found.unfitted.reason`` is its reason."""
     n = len(found.cells)
-    part = "" if found.whole is None else f" ({number(100 * found.cost / found.whole, 2)} % of the target run)"
+    whole = found.whole if found.unit == FLOPS else None
+    part = "" if whole is None else f" ({share(found.cost, whole)} of the target run)"
     return (
-        f"First train {n} cell{'s' * (n != 1)}, spread over N and D, for {power10(found.cost)} FLOPs{part}, and ask "
+        f"First train {n} cell{'s' * (n != 1)}, spread over N and D, for {found.unit.text(found.cost)}{part}, and ask "
         "again."
     )
 
@@ -40,10 +43,12 @@ def cell_rows(found: FirstCells) -> list[tuple[str, ...]]:
     """Return the table of the cells as texts: first the headings, then one row per cell in the order of training."""
     at = found.candidates
     listed = ["Settings" if at.settings is not None else "Row"] * (at.row is not None)
-    rows: list[tuple[str, ...]] = [("Cell", *listed, "N", "D", "Compute")]
+    charged = bool(np.any(at.cost != at.compute))
+    rows: list[tuple[str, ...]] = [("Cell", *listed, "N", "D", "Compute", *["Cost"] * charged)]
     for i, cell in enumerate(found.cells, 1):
         sizes = (count(float(at.columns[axis][cell]), 3) for axis in AXES)
-        rows.append((str(i), *place(at, cell), *sizes, power10(float(at.compute[cell]))))
+        cost = [found.unit.write(float(at.cost[cell]))] * charged
+        rows.append((str(i), *place(at, cell), *sizes, power10(float(at.compute[cell])), *cost))
     return rows
 
 
@@ -56,6 +61,7 @@ def to_json(found: FirstCells) -> dict[str, Any]:
             **({} if at.row is None else {"row": int(at.row[c])}),
             **({} if at.settings is None else {"settings": str(at.settings[c])}),
             **{"N": float(at.columns["N"][c]), "D": float(at.columns["D"][c]), "C": float(at.compute[c])},
+            "cost": float(at.cost[c]),
         }
         for c in found.cells
     ]
@@ -68,6 +74,7 @@ def to_json(found: FirstCells) -> dict[str, Any]:
         "next_cells": cells,
         "reason": found.unfitted.reason,
         "target_compute": found.whole,
+        "cost_unit": found.unit.name,
         "sentence": sentence(found),
     }
 
@@ -89,10 +96,9 @@ def first_answer(found: FirstCells) -> Answer:
 def _script(found: FirstCells) -> str:
     """Return a script that prints N and D of the cells."""
     spend = repr(found.spend) if np.isfinite(found.spend) else "np.inf"
-    charge = float(found.candidates.cost[0] - found.candidates.compute[0])
+    cells = found.candidates
     body = [
-        *listing(found.candidates),
-        f"cells = cells.with_charge({charge!r})",
+        *listing(replace(cells, listed_cost=cells.cost) if np.any(cells.cost != cells.compute) else cells),
         "trained = {",
         *(f"    {axis!r}: np.array({x.tolist()!r})," for axis, x in found.trained.items()),
         "}",

@@ -9,6 +9,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.choice import TIE
+from isoplan.engine.design.cost_unit import FLOPS
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.planning.next_cells.answer import NextCells
 from isoplan.engine.planning.next_cells.text import asked, percent
@@ -36,11 +37,14 @@ def chart_map(found: NextCells) -> Chart:
     order[list(advice.cells)] = np.arange(1, len(advice.cells) + 1)
     others, advised = _places(found)
 
+    def paid(cost: float) -> str:
+        return f", cost {found.unit.write(cost)}" if found.charged or found.unit != FLOPS else ""
+
     def points(at: Sequence[int], hover: str, numbers: tuple[str, ...], key: str) -> Points:
         some = cells.take(at)
         again = found.repeats[list(at)].tolist()
-        texts = tuple(f"{power10(C)} FLOPs{', repeat of a run' * own}"
-                      for C, own in zip(some.compute.tolist(), again, strict=True))  # fmt: skip
+        shown = (f"{power10(C)} FLOPs{paid(cost)}" for C, cost in zip(some.compute, some.cost, strict=True))
+        texts = tuple(f"{text}{', repeat of a run' * own}" for text, own in zip(shown, again, strict=True))
         return Points(
             some.columns["N"], some.columns["D"], hover, texts, narrower[list(at)], "Narrower by [%]", numbers, key
         )
@@ -82,7 +86,7 @@ def _places(found: NextCells) -> tuple[list[int], dict[int, str]]:
     _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     for number, cell in enumerate(found.advice.cells, 1):
         numbers.setdefault(int(first[place.ravel()[cell]]), []).append(str(number))
-    most = max(found.spend, *(rung.spend for rung in found.advice.ladder)) * (1 + TIE)
+    most = max([found.spend, *(rung.spend for rung in found.advice.ladder)]) * (1 + TIE)
     others = [cell for cell in first.tolist() if cell not in numbers and found.advice.candidates.cost[cell] <= most]
     return others, {cell: ", ".join(texts) for cell, texts in numbers.items()}
 
@@ -127,15 +131,16 @@ def chart_ladder(found: NextCells) -> Chart:
     band = (np.minimum(low, top), np.minimum(high, top)) if np.isfinite(low).all() else None
     ends = np.r_[spends, advice.cost]
     everywhere = np.ones(len(spends), bool)
-    star = Marker(advice.cost, then, f"<b>Advised</b><br>{power10(advice.cost)} FLOPs<br>± {then:.2g} %")
+    unit = found.unit
+    star = Marker(advice.cost, then, f"<b>Advised</b><br>{unit.text(advice.cost)}<br>± {then:.2g} %")
     return Chart(
         "next-cells",
-        f"Expected half width of the 68 % interval of {asked(found)} against the compute spent on cells: now "
+        f"Expected half width of the 68 % interval of {asked(found)} against the cost of the cells: now "
         f"{percent(advice.now[0])}, then {percent(advice.after[-1][0].expected)}.",
-        Axis("Compute spent on cells", float(ends.min()) / SPACE, float(ends.max()) * SPACE, "FLOPs", log=True),
+        Axis(unit.label, float(ends.min()) / SPACE, float(ends.max()) * SPACE, unit.name, log=True),
         Axis("Half width of the 68 % interval", 0.0, top, "%"),
-        curves=(Curve(spends, expected, everywhere, everywhere, hover="%{x:.2e} FLOPs<br>± %{y:.2g} %<extra></extra>",
-                      band=band),),
+        curves=(Curve(spends, expected, everywhere, everywhere, band=band,
+                      hover=f"%{{x:{unit.digits}}} {unit.name}<br>± %{{y:.2g}} %<extra></extra>"),),
         markers=(star,) if np.isfinite(then) else (),
         columns={"spend": spends, "expected": expected, "low": low, "high": high},
     )  # fmt: skip

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from isoplan.engine import amounts
-from isoplan.engine.planning.next_cells.typed import parse_factor, parse_quantities, parse_range, parse_spend
+from isoplan.engine.planning.next_cells.typed import (
+    parse_cost,
+    parse_factor,
+    parse_quantities,
+    parse_range,
+    parse_spend,
+)
 from isoplan.engine.planning.questions.declaration import CellsInput, FitInput, PlannerQuestion
 from isoplan.engine.planning.scenario.fields import LIMITS, LOSS, Field, pick
 from isoplan.engine.quantities import parse_number
 
 BUDGET, TARGET = LOSS
 SPEND = Field(
-    "spend", "Compute to spend on the cells: a share of the target run, such as 5%, or FLOPs, such as 1e18.",
-    "Spend on cells", start="5 %", hint="5 % or 1e18", before="and may spend", after="of it on cells", read=parse_spend,
+    "spend", "Largest cost of all cells: share of the target run (5%), FLOPs (1e18), time ('2 h'), money ('20 EUR').",
+    "Spend on cells", start="5 %", hint="5 %, 1e18, 2 h, 20 EUR", before="and may spend", after="on", read=parse_spend,
 )  # fmt: skip
 MAX_CELLS = Field(
-    "max_cells", "Maximum number of cells.", "Maximum number of cells", start="12", hint="12", before="in at most",
+    "max_cells", "Maximum number of cells.", "Maximum number of cells", start="12", hint="12", before="at most",
     after="cells", read=parse_number,
 )  # fmt: skip
 ROUNDS = Field(
     "rounds", "Number of rounds of training. The fit is repeated after each round.", "Rounds", start="4", hint="4",
-    before="and", after="rounds", read=parse_number,
+    before="in", after="rounds", read=parse_number,
 )  # fmt: skip
 NARROW = Field(
     "narrow", "What to narrow: loss or compute (the answer), N, D, or several with weights: loss:2,N:1.",
@@ -31,7 +36,8 @@ SIZES = Field("sizes", "Range of N of the cells, such as 1e6..1e8. Default: from
               read=parse_range)  # fmt: skip
 SAMPLES = Field("samples", "Range of D of the cells, such as 1e8..1e10. Default: from the runs to D* of the answer.",
                 read=parse_range)  # fmt: skip
-CHARGE = Field("run_charge", "Cost of each cell in addition to its compute [FLOPs].", unit=amounts.FLOPS)
+CHARGE = Field("run_charge", "Cost of each cell in addition to its training, in the unit of --spend: 1e15 or '5 min'.",
+               read=parse_cost)  # fmt: skip
 NEAR = Field(
     "near_optimum", "Only cells whose N differs at most by this factor from N* for their compute, such as 3.",
     "Largest factor between N and N* of a cell", hint="any", read=parse_factor, folded=True,
@@ -60,7 +66,7 @@ QUESTION = PlannerQuestion(
         *LIMITS,
     ),
     cells=CellsInput(
-        help="Table of the cells to choose from, instead of a grid: columns N, D and perhaps C. A row is one cell.",
+        help="Table of the cells to choose from, instead of a grid: columns N and D, perhaps C, cost. A row is a cell.",
         label="Choose the cells from", link="candidates",
     ),
     module=f"{__package__}.reply",

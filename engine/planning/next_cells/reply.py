@@ -21,6 +21,7 @@ from isoplan.engine.planning.next_cells.text import (
     remarks,
     round_rows,
 )
+from isoplan.engine.planning.next_cells.typed import charge_in
 from isoplan.engine.planning.plan.money import in_compute
 from isoplan.engine.planning.questions.answer import Answer, Part, Table
 from isoplan.engine.planning.questions.given import Given
@@ -38,14 +39,14 @@ def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
         "narrow": v["narrow"],
         "sizes": v["sizes"],
         "samples": v["samples"],
-        "charge": v["run_charge"] or 0.0,
+        "charge": charge_in(v["spend"].unit, v["run_charge"]),
         "near": v["near_optimum"],
         "parallel": _whole(v["parallel"], "parallel"),
     }
     if isinstance(fit, UnfittedRuns):
         shared = {name: options[name] for name in ("cells", "sizes", "samples", "charge")}
         return first_answer(
-            choose_first(fit, given.loss, v["spend"], given.rule, **shared, candidates=given.candidates)
+            choose_first(fit, given.loss, v["spend"], given.rule, given.prices, **shared, candidates=given.candidates)
         )
     asked_of, prices = in_compute(fit, given.loss, given.prices, given.rule)
     found = next_cells(fit, asked_of, v["spend"], given.rule, prices, **options, candidates=given.candidates)
@@ -56,11 +57,14 @@ def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
         Part(_table(cell_rows(found), "The cells in the order of training."), folded=folded),
         Part(_table(round_rows(found), "The expected interval after each round."), title="After each round",
              folded=folded),
-        Part(_table(ladder_rows(found), "Spends and the intervals that they are expected to reach."),
-             title="Other spends"),
-        Part(chart=partial(chart_ladder, found), folded=folded,
-             caption="The star is the advised spend; the band is the range over simulated outcomes."),
     ]  # fmt: skip
+    if found.advice.ladder:
+        parts += [
+            Part(_table(ladder_rows(found), "Spends and the intervals that they are expected to reach."),
+                 title="Other spends"),
+            Part(chart=partial(chart_ladder, found), folded=folded,
+                 caption="The star is the advised spend; the band is the range over simulated outcomes."),
+        ]  # fmt: skip
     return Answer(
         found,
         as_text(found),
@@ -68,7 +72,7 @@ def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
         found.plan.warnings,
         f"next cells for {asked(found)}",
         tuple(remarks(found)),
-        parts=tuple(part for part in parts if part.table is None or part.table.rows),
+        parts=tuple(parts),
         rows=found.rows if found.advice.pays else (),
     )
 

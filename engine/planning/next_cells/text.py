@@ -14,6 +14,7 @@ from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.next_cells.answer import NextCells
 from isoplan.engine.quantities import count, duration, number, power10
+from isoplan.engine.schema import COST
 
 FACTOR = math.log(1.25)
 """Half width, in logarithms, above which an interval is written as a factor and not in percent."""
@@ -34,9 +35,14 @@ def between(width: Width) -> str:
     return "" if math.isnan(width.low) else f"{percent(width.low)} to {percent(width.high)}"
 
 
-def share(found: NextCells, flops: float) -> str:
-    """Return ``flops`` as a share of the target run, such as "5 %"."""
-    return f"{number(100 * flops / found.whole, 2)} %"
+def share(part: float, whole: float) -> str:
+    """Return ``part`` as a share of ``whole``, such as "5 %"."""
+    return f"{number(100 * part / whole, 2)} %"
+
+
+def of_target(found: NextCells, cost: float) -> str:
+    """Return ``cost`` as a share of the cost of the target run, such as "5 % of the target run"; "" if unknown."""
+    return "" if found.target_cost is None else f"{share(cost, found.target_cost)} of the target run"
 
 
 def asked(found: NextCells) -> str:
@@ -66,8 +72,8 @@ def sentence(found: NextCells) -> str:
         f"{percent(then.expected)}"
         for i, (one, now, then) in enumerate(zip(advice.estimands, advice.now, advice.after[-1], strict=True))
     ]
-    spend = f"{power10(advice.cost)} FLOPs ({share(found, advice.cost)} of the target run)"
-    train = f"Train {n} cell{'s' if n > 1 else ''}{rounds} for {spend}."
+    part = f" ({of})" if (of := of_target(found, advice.cost)) else ""
+    train = f"Train {n} cell{'s' if n > 1 else ''}{rounds} for {found.unit.text(advice.cost)}{part}."
     return f"{train} The 68 % interval of {'; that of '.join(changes)}."
 
 
@@ -78,7 +84,7 @@ def _narrowed(found: NextCells) -> str:
 def _spent(found: NextCells, rung: Rung) -> str:
     """Return a sentence on the interval that the spend of ``rung`` is expected to reach."""
     then, now = percent(rung.widths[0].expected), percent(found.advice.now[0])
-    return f"With {share(found, rung.spend)} of the target run, it is expected to be {then} (now {now})."
+    return f"With {of_target(found, rung.spend)}, it is expected to be {then} (now {now})."
 
 
 def little(narrowing: Narrowing, more: str = "") -> str:
@@ -141,10 +147,12 @@ def remarks(found: NextCells) -> list[str]:
 
 
 def _about_candidates(found: NextCells) -> Iterator[str]:
-    """Yield sentences on advised cells that repeat runs, and on candidates that are left out."""
+    """Yield sentences on advised cells that repeat runs, on listed costs, and on candidates that are left out."""
     again = [str(i) for i, cell in enumerate(found.advice.cells, 1) if found.repeats[cell]]
     if again and found.advice.pays:
         yield f"With the N and D of a run, to train with another seed: cell{'s' * (len(again) > 1)} {', '.join(again)}."
+    if found.advice.candidates.listed_cost is not None:
+        yield f"The cost of a cell is the column {COST} of its table, in {found.unit.name}."
     if found.far:
         many = len(found.advice.candidates) + found.far
         yield f"{found.far:,} of {many:,} candidates are left out: their N is too far from N* for their compute."
@@ -157,7 +165,7 @@ def cell_rows(found: NextCells) -> list[tuple[str, ...]]:
     column contains these settings instead.
     """
     advice, at = found.advice, found.advice.candidates
-    charged, repeated = bool(np.any(at.cost != at.compute)), bool(found.repeats[list(advice.cells)].any())
+    charged, repeated = found.charged, bool(found.repeats[list(advice.cells)].any())
     listed = ["Settings" if at.settings is not None else "Row"] * (at.row is not None)
     head = (
         "Cell",
@@ -176,9 +184,9 @@ def cell_rows(found: NextCells) -> list[tuple[str, ...]]:
         for cell in cells:
             sizes = (count(float(at.columns[axis][cell]), 3) for axis in ("N", "D"))
             compute, cost = float(at.compute[cell]), float(at.cost[cell])
-            own = (str(len(rows)), str(i + 1), *place(at, cell), *sizes, power10(compute), share(found, compute))
+            own = (str(len(rows)), str(i + 1), *place(at, cell), *sizes, power10(compute), share(compute, found.whole))
             kind = ["repeat" if found.repeats[cell] else ""] if repeated else []
-            rows.append((*own, *([power10(cost)] if charged else []), *_times(found, cell), *kind))
+            rows.append((*own, *([found.unit.write(cost)] if charged else []), *_times(found, cell), *kind))
     return rows
 
 
@@ -226,7 +234,8 @@ def ladder_rows(found: NextCells) -> list[tuple[str, ...]]:
     """Return the ladder of spends as texts."""
     rows: list[tuple[str, ...]] = [("Spend", "Of the target run", "Cells", *_heads(found))]
     for rung in found.advice.ladder:
-        rows.append((power10(rung.spend), share(found, rung.spend), str(len(rung.cells)), *_cells(rung.widths)))
+        spend = (found.unit.write(rung.spend), share(rung.spend, found.target_cost or np.nan))
+        rows.append((*spend, str(len(rung.cells)), *_cells(rung.widths)))
     return rows
 
 

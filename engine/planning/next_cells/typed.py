@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from isoplan.engine import amounts
+from isoplan.engine.amounts import currency_of, is_money, is_time, parse_amount
+from isoplan.engine.design.cost_unit import FLOPS, HOURS, CostUnit, money
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import cut, parse_flops, parse_number, parse_share
 
@@ -16,20 +19,43 @@ ANSWER = {"answer": 1.0}
 
 @dataclass(frozen=True)
 class TypedSpend:
-    """A spend as a ``share`` of the target run, or in ``flops``; the other one is None."""
+    """A spend: a ``share`` of the compute of the target run, ``flops``, ``hours`` of training, or ``money``.
+
+    One of them is given, and the others are None. Money is in ``currency``.
+    """
 
     share: float | None = None
     flops: float | None = None
+    hours: float | None = None
+    money: float | None = None
+    currency: str = ""
+
+    @property
+    def unit(self) -> CostUnit:
+        """The unit of the spend and of the costs of the cells. A share of the target run is in FLOPs."""
+        if self.money is not None:
+            return money(self.currency)
+        return FLOPS if self.hours is None else HOURS
 
     def amount(self, whole: float) -> float:
-        """Return the spend in FLOPs for a target run of ``whole`` FLOPs."""
-        return self.share * whole if self.share is not None else self.flops or 0.0
+        """Return the spend in its unit for a target run of ``whole`` FLOPs."""
+        if self.share is not None:
+            return self.share * whole
+        return next((x for x in (self.flops, self.hours, self.money) if x is not None), 0.0)
+
+
+def typed_spend(amount: float, unit: CostUnit) -> TypedSpend:
+    """Return the spend of ``amount`` in ``unit``."""
+    if unit == FLOPS:
+        return TypedSpend(flops=amount)
+    return TypedSpend(hours=amount) if unit == HOURS else TypedSpend(money=amount, currency=unit.name)
 
 
 def parse_spend(text: str, what: str) -> TypedSpend:
-    """Read "5 %" or "0.05" as a share of the target run, and "1e18" or "2 H100 hours" as FLOPs.
+    """Read "5 %" or "0.05" as a share of the target run, and any other text as ``parse_cost`` does.
 
-    A number without a unit is a share if it is at most 1. Raises PlannerError if ``text`` is neither, or not positive.
+    A number without a unit is a share if it is at most 1. Raises PlannerError if ``text`` is neither, or if a share is
+    not positive.
     """
     plain = re.fullmatch(r"\s*[0-9.,eE+-]+\s*", text)
     if "%" in text or (plain and parse_number(text, what) <= 1):
@@ -37,7 +63,30 @@ def parse_spend(text: str, what: str) -> TypedSpend:
         if not 0 < share <= 1:
             raise PlannerError(f"The {what} {cut(text)!r} is not between 0 and 1. Give a share such as 5 %.")
         return TypedSpend(share=share)
+    return parse_cost(text, what)
+
+
+def parse_cost(text: str, what: str) -> TypedSpend:
+    """Read "2 h" as hours of training, "20 EUR" as money, and "1e18" or "2 H100 hours" as FLOPs.
+
+    Raises PlannerError if ``text`` is none of these.
+    """
+    if is_money(text):
+        currency = currency_of(text)
+        return TypedSpend(money=parse_amount(text, what, amounts.money(currency)), currency=currency)
+    if is_time(text):
+        return TypedSpend(hours=parse_amount(text, what, amounts.HOURS))
     return TypedSpend(flops=parse_flops(text, what).value)
+
+
+def charge_in(unit: CostUnit, charge: TypedSpend | None) -> float:
+    """Return the typed ``charge`` per run, 0 if there is none. Raises PlannerError if it is not in ``unit``."""
+    amount = 0.0 if charge is None else charge.amount(0.0)
+    if charge is not None and amount and charge.unit != unit:
+        raise PlannerError(
+            f"Charge per run: it is in {charge.unit.name}, but the spend is in {unit.name}. Give both in one unit."
+        )
+    return amount
 
 
 def parse_range(text: str, what: str) -> tuple[float, float]:

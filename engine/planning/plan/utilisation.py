@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
@@ -55,8 +57,23 @@ def reached(prices: Prices, N: float) -> Prices:
         return prices
     # The final N of the plan may be smaller than this N, by at most the relative error SETTLED. Compute the utilisation
     # from the smallest possible N. The planned model then has at least this utilisation.
-    share = UTILISATION * min(math.sqrt((1 - SETTLED) * N / machine.device.least), 1.0)
+    share = float(_highest_shares(machine, (1 - SETTLED) * N))
     return replace(prices, machine=replace(machine, utilisation=share))
+
+
+def reached_shares(machine: Machine, N: ArrayLike) -> Floats:
+    """Return the utilisation that models of ``N`` parameters reach, in the shape of ``N``.
+
+    It is the utilisation that the user gave, and NaN for models that are too small to reach it. If the user gave none,
+    it is the highest that each model reaches.
+    """
+    if machine.assumed:
+        return _highest_shares(machine, N)
+    return np.where(np.asarray(N, float) < machine.least, np.nan, machine.utilisation)
+
+
+def _highest_shares(machine: Machine, N: ArrayLike) -> Floats:
+    return UTILISATION * np.minimum(np.sqrt(np.asarray(N, float) / machine.device.least), 1.0)
 
 
 def utilisation_note(prices: Prices | None, N: float | None) -> tuple[FitWarning, ...]:

@@ -154,13 +154,14 @@ def open_table(
 def read_cells(
     path: Path | TableBytes, mapping: Mapping[str, str] | None = None, compute: ComputeRule | None = None
 ) -> Runs:
-    """Read the sizes of cells (planned training runs) of a table file: N, D and C, with or without a loss.
+    """Read the sizes and costs of cells (planned training runs) of a table file, with or without a loss.
 
     ``mapping`` is used as in ``read_runs``. ``compute`` gives C if no column contains it. Raises PlannerError for the
     same reasons as ``read_runs``.
     """
     with open_table(path, mapping, rows="all") as table:
-        return table.read(table.roles.of_cells(compute or ComputeRule()))
+        names = [column.name for column in table.columns]
+        return table.read(table.roles.of_cells(compute or ComputeRule(), names))
 
 
 def read_curves(

@@ -143,7 +143,7 @@ WRONG = {
     "no cost": (replace(CELLS.take([0, 1]), cost=np.array([1.0, np.nan])), "in row 1, the cost is not a positive"),
     "no D": (Candidates({"N": np.ones(1)}, np.ones(1), np.ones(1)), "the column D of the law is missing"),
     "negative N": (replace(CELLS.take([0]), columns={"N": -np.ones(1), "D": np.ones(1)}), "in row 0, N is not a posi"),
-    "too dear": (replace(CELLS.take([0]), cost=np.array([1e20])), "do not pay for the cheapest candidate"),
+    "too dear": (replace(CELLS.take([0]), cost=np.array([1e20])), "cannot pay for the cheapest candidate"),
 }
 
 

@@ -98,7 +98,7 @@ def test_listed_cells_are_named_and_a_small_spend_is_one_sentence(tmp_path: Path
     assert len(set(rows)) == len(rows) == 7
     costs = [cell["C"] for cell in found["next_cells"]]
     assert costs == sorted(costs)
-    one_sentence(run(*asked, "--spend", "1e9"), "do not pay for the cheapest candidate")
+    one_sentence(run(*asked, "--spend", "1e9"), "cannot pay for the cheapest candidate")
     one_sentence(run(*asked, "--sizes", "1e5..1e6"), "Leave out the ranges or the list")
 
 

@@ -177,7 +177,7 @@ def test_trained_cells_of_a_family_get_another_seed(tmp_path: Path) -> None:
         (("--grid", "GRID", "--out", "FOLDER"), "not a file in an existing folder"),
         (("--grid", "GRID", "--budget", "1e9", "--spend", "50%", "--out", "x.toml"), "These runs support plans"),
         (("--candidates", "nowhere.csv"), "There is no file nowhere.csv"),
-        (("--candidates", "CELLS", "--spend", "1e9"), "do not pay for the cheapest candidate"),
+        (("--candidates", "CELLS", "--spend", "1e9"), "cannot pay for the cheapest candidate"),
         (("--grid", "GRID", "--out", "nowhere/x.toml"), "--out cannot write nowhere/x.toml"),
     ],
 )

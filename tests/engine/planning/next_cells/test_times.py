@@ -47,8 +47,8 @@ def test_times_follow_from_the_runs(timed: Fit) -> None:
     assert len(body["round_hours"]) == 2
 
 
-def test_a_machine_gives_times_and_money_of_large_models_only() -> None:
-    found = ip.next_cells(fitted(24), **ASKED, device="CPU node", hour_price=2).result
+def test_a_machine_gives_no_times_of_models_that_are_too_small_for_the_stated_share() -> None:
+    found = ip.next_cells(fitted(24), **ASKED, device="CPU node", hour_price=2, utilisation="20 %").result
     least, machine = found.plan.prices.machine.least, found.plan.prices.machine
     N, C = found.advice.candidates.columns["N"], found.advice.candidates.compute
     assert (np.isnan(found.seconds) == (N < least)).all()
@@ -57,6 +57,14 @@ def test_a_machine_gives_times_and_money_of_large_models_only() -> None:
     head, *rows = cell_rows(found)
     shown = [row[head.index("Money")] for row in rows]
     assert [text == "-" for text in shown] == [bool(N[cell] < least) for cell in found.advice.cells]
+
+
+def test_a_model_without_a_stated_share_trains_at_the_share_that_it_reaches() -> None:
+    found = ip.next_cells(fitted(24), **ASKED, device="CPU node").result
+    at, machine = found.advice.candidates, found.plan.prices.machine
+    share = 0.4 * np.minimum(np.sqrt(at.columns["N"] / 1e6), 1)
+    assert machine.device.least == 1e6
+    assert found.seconds == pytest.approx(at.compute / (machine.peak * share))
 
 
 def test_unknown_times_are_not_shown() -> None:
