@@ -83,6 +83,7 @@ class _Group(_Shape):
     objective: float | None = None
     resamples: list[list[float]] | None = None
     resampling: Resampling | None = None
+    runs: _Runs | None = None
     data: FitData = FitData("")
     warnings: list[FitWarning] = Field(default_factory=list)
 
@@ -121,7 +122,7 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
     if (said := fit.optimum_location) is not None:
         whole["optimum"] = said.to_json()
     around = covariance_of(fit) if covariance else None
-    whole |= {"runs": _runs_json(fit.runs)} if resamples and fit.runs else {}
+    whole |= _runs_json(fit.runs) if resamples else {}
     return whole | ({} if resamples else {"resamples": []}) | ({"covariance": around.to_json()} if around else {})
 
 
@@ -136,6 +137,7 @@ def groups_to_json(found: GroupedFit) -> Json:
     groups = {
         g: {"n": f.n, "objective": finite(f.objective), "data": _data_json(f.data), "warnings": _warnings(f.warnings)}
         | ({} if found.spec.share else {"resamples": f.resamples.tolist(), "resampling": asdict(f.resampling)})
+        | _runs_json(f.runs)
         for g, f in found.fits.items()
     }
     data = _data_json(replace(first.data, group=""))
@@ -178,13 +180,16 @@ def _data_json(data: FitData) -> Json:
     } | ({"runtime": data.runtime.to_json()} if data.runtime else {})
 
 
-def _runs_json(runs: FittedRuns) -> Json:
+def _runs_json(runs: FittedRuns | None) -> Json:
+    """Return the runs of a fit under the key "runs", or an empty dict if the fit does not contain its runs."""
+    if runs is None:
+        return {}
     whole: Json = {"columns": {name: x.tolist() for name, x in runs.columns.items()}, "y": runs.y.tolist()}
     if np.any(runs.weight != 1):
         whole["weight"] = runs.weight.tolist()
     if not np.array_equal(runs.cluster, np.arange(len(runs.y))):
         whole["cluster"] = runs.cluster.tolist()
-    return whole
+    return {"runs": whole}
 
 
 def _read_runs(raw: _Runs, spec: FitSpec) -> FittedRuns:
@@ -278,6 +283,7 @@ def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
             "parameters": {name: card.parameters[key] for name, key in named.items()},
             "resamples": _resamples(card, len(every))[:, columns].tolist() if own.resamples is None else own.resamples,
             "resampling": own.resampling or card.resampling,
+            "runs": own.runs,
             "data": own.data,
             "warnings": own.warnings,
         }

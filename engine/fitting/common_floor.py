@@ -76,12 +76,12 @@ def why_apart(one: Fit, other: Fit) -> str:
 
 def _no_runs(fit: Fit) -> str:
     law = fit.law.key
+    if fit.spec.share:
+        return f"the fit of {law} shares parameters with the fits of other groups; fit this group alone"
     if fit.runs is not None and fit.law.estimator == "surface":
         return ""
     if fit.objective is None:
         return f"the published fit of {law} contains no runs; fit your own runs"
-    if fit.data.group:
-        return f"the fit of {law} shares parameters with the fits of other groups; fit this group alone"
     if fit.law.estimator != "surface":
         return f"law {law} cannot be fitted jointly with another law; use chinchilla"
     if fit.n > MOST_RUNS:

@@ -211,15 +211,17 @@ def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: st
 def takes_runs(spec: FitSpec, n: int) -> bool:
     """Return whether a fit of ``n`` runs stores the runs.
 
-    Runs are stored under three conditions: the law predicts the loss of every run, no parameters are shared, and ``n``
-    is at most ``MOST_RUNS``.
+    Runs are stored if the law predicts the loss of every run and ``n`` is at most ``MOST_RUNS``.
     """
-    return not spec.share and n <= MOST_RUNS and spec.find_law().is_pointwise
+    return n <= MOST_RUNS and spec.find_law().is_pointwise
 
 
 def fitted_runs(spec: FitSpec, runs: Runs) -> FittedRuns:
-    """Return the fitted runs of a fit that was saved without them. ``runs`` are the runs, read again from the table."""
-    return _runs(sample(spec, runs))
+    """Return the fitted runs of a fit that was saved without them.
+
+    ``runs`` are the runs, read again from the table. For the fit of a group, they are the runs of this group.
+    """
+    return _runs(sample(spec, runs, spec.share))
 
 
 def _runs(s: Sample) -> FittedRuns:

@@ -75,7 +75,7 @@ class FitData:
 
 @dataclass(frozen=True, eq=False)
 class FittedRuns:
-    """The runs of a fit in the form that the objective uses. They are stored for joint fits with another table.
+    """The runs of a fit in the form that the objective uses. Joint fits with another table and Next cells need them.
 
     ``columns`` contains an array (n,) for each axis of the law. ``y`` (n,) is the loss. ``weight`` (n,) includes the
     errors of the runs. Runs with the same number in ``cluster`` (n,) are resampled together.
@@ -94,8 +94,8 @@ class Fit:
     ``theta`` (p,) is the best fit. Each row of ``resamples`` (r, p) is one refit; r = 0 for a published law.
     ``resampling`` computes intervals from the resamples. ``objective`` is the minimum of the objective, summed over the
     runs and without priors; None for a published law. ``confidence`` is the confidence curve of the floor; None if
-    unknown. ``runs`` are the fitted runs. They are not stored (None) for a published law, for a law that is not fitted
-    to individual runs, for a fit of groups, and for more than ``MOST_RUNS`` runs.
+    unknown. ``runs`` are the fitted runs, for one of several groups those of this group. They are not stored (None) for
+    a published law, for a law that is not fitted to individual runs, and for more than ``MOST_RUNS`` runs.
     """
 
     spec: FitSpec
@@ -154,7 +154,7 @@ class Fit:
         None if the runs have no errors, if the objective is not a sum of squares, or for one of several groups that
         share parameters.
         """
-        alone = self.law.is_pointwise and not (self.data.group and self.spec.share)
+        alone = self.law.is_pointwise and not self.spec.share
         return chi2(self.spec, self.objective, self.n, self.parameters) if alone else None
 
     @property

@@ -76,10 +76,13 @@ def fit(db: Database, hash: str) -> Fit:
     Older versions saved fits without their runs. The runs of such a fit are read from its snapshot, if possible.
     """
     saved = fitting.read_fit(saved_items.body(db, "fits", hash))
-    if saved.runs is not None or not takes_runs(saved.spec, saved.n) or not saved.data.snapshot or saved.data.group:
+    if saved.runs is not None or not takes_runs(saved.spec, saved.n) or not saved.data.snapshot:
         return saved
     try:
-        return replace(saved, runs=fitted_runs(saved.spec, snapshots.runs(db, snapshots.get(db, saved.data.snapshot))))
+        runs = snapshots.runs(db, snapshots.get(db, saved.data.snapshot))
+        if saved.data.group:
+            runs = runs.take(runs.labels["group"] == saved.data.group)
+        return replace(saved, runs=fitted_runs(saved.spec, runs))
     except PlannerError:  # The snapshot is not in this workspace: return the fit without runs.
         return saved
 

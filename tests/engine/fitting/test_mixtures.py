@@ -127,6 +127,9 @@ def test_one_law_each_is_the_fit_of_the_runs_alone_to_the_last_digit_and_survive
     again = read_fit(groups_to_json(apart), "dclm")
     assert np.array_equal(again.resamples, one.resamples)
     assert again.resampling == one.resampling
+    assert again.runs is not None
+    assert alone.runs is not None
+    assert np.array_equal(again.runs.y, alone.runs.y)
     assert again.parameters[0].ci95 == pytest.approx(one.parameters[0].ci95)
 
 

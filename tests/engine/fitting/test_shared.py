@@ -162,6 +162,9 @@ def test_each_group_is_a_fit_and_the_card_gives_it_back() -> None:
         assert np.array_equal(back.theta, was.theta)
         assert np.array_equal(back.resamples, was.resamples)
         assert (back.n, back.objective, back.data, back.warnings) == (9, was.objective, was.data, was.warnings)
+        assert back.runs is not None
+        assert back.runs.y == pytest.approx(inputs(0.005)["loss"][np.array(NAMES) == name], rel=1e-12)
+        assert back.runs.columns["D"] == pytest.approx(X, rel=1e-12)
         assert back.predict({"D": X}) == pytest.approx(EXACT[np.array(NAMES) == name], rel=0.02)
         assert plan_target(back, 1.2 * FLOORS[name]).allocation["D"].value == pytest.approx(
             SCALES[name] * (0.2 * FLOORS[name]) ** (-1 / 0.42), rel=0.2

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting import Fit, FitSpec, fit
+from isoplan.engine.fitting import Fit, FitSpec, fit, fit_groups
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.store.database.database import Database, open_workspace
 from isoplan.engine.store.saved import results, saved_items
@@ -61,6 +61,21 @@ def test_a_fit_without_its_runs_says_so(db: Database) -> None:
     key = results.save_fit(db, fit(FitSpec(objective="ols-log", bootstrap=0), runs))
     with pytest.raises(PlannerError, match="was imported without its runs"):
         results.rebuild(db, key)
+
+
+@pytest.mark.parametrize("share", [("alpha", "beta"), ()])
+def test_the_fit_of_a_group_comes_back_with_the_runs_of_its_group(db: Database, share: tuple[str, ...]) -> None:
+    rows = [f"{kind}-{line},{kind}" for kind in ("even", "odd") for line in GRID.splitlines()[1:]]
+    table = tables.add(db, "\n".join(["run,N,D,loss,kind", *rows[:16], *rows[20:]]).encode(), "runs.csv")
+    roles = tables.roles(db, table.id).model_copy(update={"group": "kind", "each": not share})
+    snapshot = snapshots.take(db, table.id, roles)
+    runs = snapshots.runs(db, snapshot)
+    made = fit_groups(FitSpec(objective="ols-log", bootstrap=0, share=share), runs, snapshot=snapshot.hash).fits["odd"]
+    older = replace(made, runs=None, spec=made.spec.model_copy(update={"seed": 1}))  # older versions saved no runs
+    for saved in (made, older):
+        again = results.fit(db, results.save_fit(db, saved))
+        assert again.runs is not None
+        np.testing.assert_array_equal(again.runs.y, runs["loss"][16:])
 
 
 def test_fits_are_renamed_deleted_and_restored(db: Database) -> None:
