@@ -151,10 +151,11 @@ def advise(
     check_pays(candidates, spend.amount, spend.unit)
     before = covariance(fit, candidates, estimands, hedge)
     aimed = covariance(fit, candidates, aims, hedge) if aims else before
+    right = before if can_pretend(fit) else covariance(fit, candidates, estimands, hedge=False)  # a fit trusts its law
 
     @cache
     def promised(cells: tuple[int, ...], more: int = 1) -> Widths:
-        return promise(fit, candidates, estimands, before, now, cells, seed + more)
+        return promise(fit, candidates, estimands, right, now, cells, seed + more)
 
     def score(widths: Widths) -> float:
         return _score(estimands, now, widths)

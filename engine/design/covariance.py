@@ -4,6 +4,9 @@ The truth is unknown, and the best cells depend on it. Each of ``TRUTHS`` resamp
 truth once, and the law is linearised there. The runs, the candidates and the estimands are then those of a linear
 regression, whose variances after any set of cells are known in advance. Sets of cells are compared by the mean of the
 logarithms of these variances over the truths (pseudo-Bayesian design: Chaloner & Verdinelli 1995, Stat. Sci. 10, 273).
+
+If groups share parameters, the runs of the other groups are unknown here. The variances before any cell are then those
+of the resamples of the group, and there is one linear model: the regression over the resamples.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.design.estimand import Estimand, refuse_estimand
+from isoplan.engine.fitting.diagnostics.single_runs import freedom, mean_scatter
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws.terms import Const
 
@@ -37,6 +41,9 @@ narrow it more than distant cells.
 """
 RANK, RESOLVED = 30, 1e-2
 """Maximum number of functions that describe the deviation, and the part of its variance that they may omit."""
+OMITTED = 1e-3
+"""Largest variance of a direction of the resamples that is omitted, in units of the noise of a run and of the variances
+of the estimands."""
 LEAST = 1e-12
 """Smallest part of a variance that can remain after the training of one cell."""
 
@@ -125,6 +132,9 @@ def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge
     If ``hedge`` is true, the law may deviate smoothly from the truth. Raises PlannerError if the parameters determine
     an estimand at no resample.
     """
+    weight = np.array([one.weight for one in estimands])
+    if fit.spec.share:
+        return _sampled(fit, cells, estimands, weight, hedge)
     assert fit.runs is not None
     trained = fit.runs.columns
     truths, size = _truths(fit, estimands)
@@ -144,8 +154,26 @@ def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge
         runs, offered, answers = extended
         prior = np.r_[prior, np.ones(runs.shape[2] - len(prior))]
     information = (runs * relative[:, None]).transpose(0, 2, 1) @ runs / noise + np.diag(prior)
-    weight = np.array([one.weight for one in estimands])
     return Covariance(offered, answers, np.linalg.inv(information), noise, weight)
+
+
+def _sampled(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], weight: Floats, hedge: bool) -> Covariance:
+    """Return the linear model whose variances and covariances are those of the resamples of ``fit``.
+
+    Its d parameters are the directions in which the resamples vary most. Their covariance is the unit matrix.
+    """
+    known = mean_scatter(fit)
+    noise = known**2 if known else _noise(fit)[0]
+    losses = centred(_losses(fit, fit.resamples, cells.columns)) / np.sqrt(noise)
+    logs = centred(_answers(fit, fit.resamples, estimands))
+    size = np.sqrt(np.sum(logs**2, axis=0))
+    _, variation, directions = np.linalg.svd(np.hstack([losses, logs / size]), full_matrices=False)
+    slopes = (directions * variation[:, None])[variation**2 > OMITTED].T
+    offered, answers = slopes[: len(cells)] * np.sqrt(noise), slopes[len(cells) :] * size[:, None]
+    if hedge:
+        _, *deviation = _deviation(fit, cells, estimands, noise)
+        offered, answers = (np.hstack(pair) for pair in zip((offered, answers), deviation, strict=True))
+    return Covariance(offered[None], answers[None], np.eye(offered.shape[1])[None], noise, weight)
 
 
 def _truths(fit: Fit, estimands: Sequence[Estimand]) -> tuple[Floats, Floats]:
@@ -204,12 +232,13 @@ def _answers(fit: Fit, theta: Floats, estimands: Sequence[Estimand]) -> Floats:
 def _noise(fit: Fit) -> tuple[float, Floats]:
     """Return the variance of the loss of a run, and the weights of the runs relative to their mean.
 
-    The variance follows from the resamples: the leverages of the runs add up to the number of free parameters.
+    The variance follows from the resamples: the leverages of the runs add up to the number of parameters that the runs
+    determine.
     """
     assert fit.runs is not None
     relative = fit.runs.weight / np.mean(fit.runs.weight)
     measured = centred(_losses(fit, fit.resamples, fit.runs.columns))
-    free = max(len(fit.law.names) - len(fit.spec.fixed), 1)
+    free = max(fit.n - freedom(fit), 1)
     return float(np.sum(relative * np.sum(measured**2, axis=0)) / free), relative
 
 

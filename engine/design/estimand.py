@@ -49,7 +49,7 @@ def check_fit(fit: Fit) -> None:
     if not len(fit.resamples) or fit.runs is None:
         raise PlannerError(
             "The law has no resamples, or the fit does not keep its runs, so it is unknown how much a cell would "
-            "narrow an answer. Fit a law to at most 10,000 runs, without shared parameters, with resamples."
+            "narrow an answer. Fit a law to at most 10,000 runs, with resamples."
         )
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.design.estimand import Estimand, half_width
-from isoplan.engine.fitting.diagnostics.single_runs import freedom, scatter
-from isoplan.engine.fitting.resampling.bootstrap import counts, expected_scatter, targets
+from isoplan.engine.fitting.diagnostics.single_runs import freedom, mean_scatter, scatter
+from isoplan.engine.fitting.resampling.bootstrap import counts, targets
 from isoplan.engine.fitting.resampling.likelihood_draws import likelihood_draws
 from isoplan.engine.fitting.solver.kernels import READING_PAYS, compiled
 from isoplan.engine.fitting.solver.multistart import Optimum, best_fit, descents, predict, refits
@@ -33,9 +33,11 @@ HALF = REFITS // 2
 def can_pretend(fit: Fit) -> bool:
     """Return whether simulated outcomes can be refitted.
 
-    This needs a law that is a sum of terms, no priors, and a known scatter of the runs.
+    This needs a law that is a sum of terms, no priors, no parameters that are shared with other groups, and a known
+    scatter of the runs.
     """
-    return fit.law.estimator == "surface" and not fit.spec.prior and scatter(fit) is not None
+    alone = not (fit.spec.prior or fit.spec.share)
+    return fit.law.estimator == "surface" and alone and scatter(fit) is not None
 
 
 def pretend_widths(
@@ -97,21 +99,13 @@ def _outcomes(
     order = np.argsort(logs, kind="stable")[: int(np.sum(np.isfinite(logs)))]  # infinity and NaN are sorted last
     truth = fit.resamples[order[np.int64((np.arange(outcomes) + 0.5) / outcomes * len(order))]]
     random = np.random.default_rng([seed, fit.spec.seed])
-    size = _noise(fit) * np.sqrt(freedom(fit) / random.chisquare(freedom(fit), outcomes))
-    noise = size[:, None] * random.standard_normal((outcomes, len(candidates)))[:, list(cells)]
+    noise = mean_scatter(fit)
+    assert noise is not None
+    size = noise * np.sqrt(freedom(fit) / random.chisquare(freedom(fit), outcomes))
+    noises = size[:, None] * random.standard_normal((outcomes, len(candidates)))[:, list(cells)]
     expected = fit.law.predict(truth, candidates.take(cells).columns)
-    simulated = expected * np.exp(noise) if fit.spec.log_residuals else expected + noise
+    simulated = expected * np.exp(noises) if fit.spec.log_residuals else expected + noises
     return np.hstack([np.tile(fit.runs.y, (outcomes, 1)), simulated])
-
-
-def _noise(fit: Fit) -> float:
-    """Return the standard deviation of a run of mean weight around the law, on the scale of the residuals."""
-    assert fit.runs is not None
-    single = scatter(fit)
-    assert single is not None
-    error = fit.spec.relative_error  # the weights of the runs contain it
-    unit = single / error if isinstance(error, float) else single
-    return unit * float(expected_scatter(fit.spec, np.array([np.mean(fit.runs.weight)]))[0])
 
 
 def _method(fit: Fit, runs: FittedRuns, p: Problem) -> Resampling:

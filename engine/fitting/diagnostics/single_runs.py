@@ -14,6 +14,7 @@ import math
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
+from isoplan.engine.fitting.resampling.bootstrap import expected_scatter
 from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.problem import objective
 from isoplan.engine.fitting.types.parameters import Interval
@@ -25,9 +26,14 @@ residual is the distance of the run from the parabola of the run's budget.
 """
 
 
-def freedom(fit: Fit) -> int:
-    """Return the degrees of freedom of a fit: number of runs minus number of free parameters."""
-    return fit.n - sum(not p.fixed for p in fit.parameters)
+def freedom(fit: Fit) -> float:
+    """Return the degrees of freedom of a fit: number of runs minus number of free parameters.
+
+    If groups share parameters, the runs of all groups determine a shared parameter. It counts in each group by the
+    fraction of the runs that belong to this group.
+    """
+    free, shared = (sum(not p.fixed for p in fit.parameters), sum(p.name in fit.spec.share for p in fit.parameters))
+    return fit.n - free + shared * (1 - fit.n / max(fit.resampling.runs, fit.n))
 
 
 def scatter(fit: Fit) -> float | None:
@@ -53,6 +59,18 @@ def scatter(fit: Fit) -> float | None:
     assert fit.objective is not None
     found = _normal(objective(fit.spec, np.ones(1)).loss, fit.objective / freedom(fit))
     return found * (error or 1.0)
+
+
+def mean_scatter(fit: Fit) -> float | None:
+    """Return the standard deviation of a run of mean weight around the law, on the scale of the residuals.
+
+    The result is None if the scatter or the runs are not known.
+    """
+    single, error = scatter(fit), fit.spec.relative_error
+    if single is None or fit.runs is None:
+        return None
+    unit = single / error if isinstance(error, float) else single  # the weights of the runs contain the error
+    return unit * float(expected_scatter(fit.spec, np.array([np.mean(fit.runs.weight)]))[0])
 
 
 def times(fit: Fit, level: float) -> float:

@@ -147,7 +147,9 @@ def remarks(found: NextCells) -> list[str]:
 
 
 def _about_candidates(found: NextCells) -> Iterator[str]:
-    """Yield sentences on advised cells that repeat runs, on listed costs, and on candidates that are left out."""
+    """Yield sentences on the group of the cells, on repeated runs, on listed costs, and on omitted candidates."""
+    if (group := found.fit.data.group) and found.advice.pays:
+        yield f"Train the cells in the group {group}."
     again = [str(i) for i, cell in enumerate(found.advice.cells, 1) if found.repeats[cell]]
     if again and found.advice.pays:
         yield f"With the N and D of a run, to train with another seed: cell{'s' * (len(again) > 1)} {', '.join(again)}."
