@@ -68,7 +68,7 @@ class NextCells:
     @cached_property
     def money(self) -> Floats | None:
         """Costs (m,) of the candidates in the currency of the prices; None if they are unknown."""
-        return cell_money(self.advice.candidates, self.plan.prices)
+        return cell_money(self.advice.candidates, self.fit.data.runtime, self.plan.prices)
 
     @cached_property
     def charged(self) -> bool:
@@ -187,7 +187,12 @@ def next_cells(
 
 
 def _target_cost(plan: Plan, unit: CostUnit, runtime: Runtime | None) -> float | None:
-    """Return the cost of the target run of ``plan`` in ``unit``; None if it is unknown."""
+    """Return the cost of the target run of ``plan`` in ``unit``; None if it is unknown.
+
+    A budget in money is the cost in this currency.
+    """
+    if plan.question.money is not None and plan.prices is not None and plan.prices.currency == unit.name:
+        return plan.question.money
     N, D, C = (np.array([_size(plan, name)]) for name in ("N", "D", "C"))
     cost = predicted_cost(Candidates({"N": N, "D": D}, C, C), unit, runtime, plan.prices)
     return None if cost is None or np.isnan(cost[0]) else float(cost[0])

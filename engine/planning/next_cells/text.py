@@ -37,7 +37,8 @@ def between(width: Width) -> str:
 
 def share(part: float, whole: float) -> str:
     """Return ``part`` as a share of ``whole``, such as "5 %"."""
-    return f"{number(100 * part / whole, 2)} %"
+    percents = 100 * part / whole
+    return f"{number(percents, 2 if percents < 100 else 3)} %"
 
 
 def of_target(found: NextCells, cost: float) -> str:

@@ -26,22 +26,23 @@ def cell_seconds(cells: Candidates, runtime: Runtime | None, prices: Prices | No
     """
     if runtime is not None:
         return runtime.seconds(cells.columns["N"], cells.columns["D"])
-    return None if prices is None else HOUR * _device_hours(cells, prices) / prices.machine.devices
+    if prices is None:
+        return None
+    machine = prices.machine
+    slower = machine.utilisation / reached_shares(machine, cells.columns["N"])
+    return HOUR * machine.hours(cells.compute) * slower
 
 
-def cell_money(cells: Candidates, prices: Prices | None) -> Floats | None:
+def cell_money(cells: Candidates, runtime: Runtime | None, prices: Prices | None) -> Floats | None:
     """Return the cost (m,) of training ``cells`` in the currency of ``prices``; None if an hour has no price.
 
-    A cost is NaN if the user gave a utilisation that the model is too small to reach.
+    It is the time of ``cell_seconds`` on all devices. Measured times are assumed to be those of the machine of
+    ``prices``.
     """
-    if prices is None or prices.machine.price is None:
+    seconds = cell_seconds(cells, runtime, prices)
+    if seconds is None or prices is None or prices.machine.price is None:
         return None
-    return prices.machine.price * _device_hours(cells, prices)
-
-
-def _device_hours(cells: Candidates, prices: Prices) -> Floats:
-    machine = prices.machine
-    return machine.device_hours(cells.compute) * machine.utilisation / reached_shares(machine, cells.columns["N"])
+    return prices.machine.price * prices.machine.devices * seconds / HOUR
 
 
 def predicted_cost(cells: Candidates, unit: CostUnit, runtime: Runtime | None, prices: Prices | None) -> Floats | None:
@@ -58,7 +59,7 @@ def predicted_cost(cells: Candidates, unit: CostUnit, runtime: Runtime | None, p
         raise PlannerError(
             f"Spend: it is in {unit.name}, but the prices are in {prices.currency}. Give both in one currency."
         )
-    return cell_money(cells, prices)
+    return cell_money(cells, runtime, prices)
 
 
 def in_unit(cells: Candidates, unit: CostUnit, runtime: Runtime | None, prices: Prices | None) -> Candidates:

@@ -110,6 +110,16 @@ def test_money_pays_for_the_device_hours_that_each_model_needs(law: Fit) -> None
     assert "Money" in cell_rows(found)[0]
 
 
+def test_measured_times_have_the_price_of_the_devices(timed: Fit) -> None:
+    answer = ip.next_cells(timed, **ASKED, spend="3 EUR", **MACHINE, devices=3)
+    for cell in answer.document.body["next_cells"]:
+        assert cell["money"] == cell["cost"] == pytest.approx(6 * cell["hours"])
+    asked = {**ASKED, "budget": "5 EUR", "spend": "1 EUR"}
+    priced = ip.next_cells(timed, **asked, **MACHINE)
+    assert priced.document.body["target_cost"] == 5
+    assert [rung.spend for rung in priced.result.advice.ladder][-1] == 2
+
+
 def test_a_share_is_compute_although_the_times_are_known(law: Fit, timed: Fit) -> None:
     without, known = (ip.next_cells(one, **ASKED, spend="2%").result for one in (law, timed))
     assert known.unit == FLOPS
