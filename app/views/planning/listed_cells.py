@@ -105,13 +105,16 @@ def _cells_of(
 def fixed_fields(columns: Sequence[Column], runs: Runs, family: Family[Any]) -> Mapping[str, Value]:
     """Return the fields of ``family`` that have the same value in all ``runs`` of a table with these ``columns``.
 
-    Fields with their default values, the two main fields and the fields of all families are left out.
+    The field that names the group of the runs is one of them if all runs are of one group. Fields with their default
+    values, the two main fields and the fields of all families are left out.
     """
     left, found = {*main_fields(family), *Cell.model_fields}, dict[str, Value]()
     texts = {column.name: text for column in columns if (text := _only_value(column))}
     for name, category in runs.categories.items():
         if len(category.counts) == 1:
             texts[name] = next(iter(category.counts))
+    if runs.roles.group and len(groups := set(runs.labels["group"])) == 1:
+        texts[runs.roles.group] = str(groups.pop())
     for name, about in family.cell.model_fields.items():
         if name not in left and texts.get(name):
             value = _parse(texts[name], kind_of(about))

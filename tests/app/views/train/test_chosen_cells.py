@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from isoplan.app.views.planning.listed_cells import fixed_fields
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.data.catalogue import TRAINED, path
-from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting import FitSpec, fit, fit_groups
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.quantities import as_typed
 from isoplan.engine.store.database.database import Database
@@ -37,6 +38,24 @@ def law(db: Database) -> Fit:
     snapshot = snapshots.take(db, table.id, filter=snapshots.Filter(where="width <= 16 AND D <= 50000"))
     made = fit(FitSpec(bootstrap=60), snapshots.runs(db, snapshot), snapshot=snapshot.hash)
     results.save_fit(db, made, name="Small jets", table_id=table.id)
+    return made
+
+
+@pytest.fixture
+def group(db: Database) -> Fit:
+    """Fit the trained jets and the same runs with other inputs and 5 % higher losses, with shared exponents.
+
+    Save and return the fit of the other inputs.
+    """
+    demo = TRAINED[0]
+    runs = pd.read_csv(str(path(demo.file)))
+    other = runs.assign(inputs="3x40", run=[f"{name}x" for name in runs["run"]], loss=1.05 * runs["loss"])
+    table = tables.add(db, pd.concat([runs, other]).to_csv(index=False).encode(), demo.name, read_only=True)
+    tables.set_roles(db, table.id, demo.roles.model_copy(update={"group": "inputs"}))
+    snapshot = snapshots.take(db, table.id, filter=snapshots.Filter(where="width <= 16 AND D <= 50000"))
+    spec = FitSpec(bootstrap=60, share=("alpha", "beta"))
+    made = fit_groups(spec, snapshots.runs(db, snapshot), snapshot=snapshot.hash).fits["3x40"]
+    results.save_fit(db, made, name="Small jets, 3x40", table_id=table.id)
     return made
 
 
@@ -86,6 +105,17 @@ def test_one_click_trains_the_chosen_cells(root: Path, law: Fit, open_page: Open
     flops = [size.C for size in sizes]
     assert flops == sorted(flops, key=lambda x: x or 0.0)
     assert sum(x or 0.0 for x in flops) <= 0.2 * 3e13
+
+
+def test_the_cells_for_a_group_have_the_fields_of_the_group(root: Path, group: Fit, open_page: Open) -> None:
+    at = open_page("plan", fit=group.hash, **FAR)
+    assert told(at) == ""
+    assert "Train the cells in the group 3x40." in written(at)
+    (button,) = (button for button in at.button if button.label.startswith("Train "))
+    button.click().run()
+    (sweep,) = read_sweeps(root)
+    made = [cell.model_dump() for cell in cells(parse_grid(sweep.grid, root), find_family("jets", root))]
+    assert {(one["inputs"], one["schedule"]) for one in made} == {("3x40", "cosine")}
 
 
 def test_plan_opens_next_cells_for_its_answer(law: Fit, open_page: Open) -> None:
