@@ -26,6 +26,9 @@ from isoplan.engine.planning.plan.money import in_compute
 from isoplan.engine.planning.questions.answer import Answer, Part, Table
 from isoplan.engine.planning.questions.given import Given
 
+BAND = "; the band is the range over simulated outcomes"
+"""Part of the caption of the chart of spends, if the expected intervals have a range."""
+
 
 def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
     """Return the cells that narrow the answer most, or the cells to train first if the runs do not determine the law.
@@ -63,7 +66,7 @@ def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
             Part(_table(ladder_rows(found), "Spends and the intervals that they are expected to reach."),
                  title="Other spends"),
             Part(chart=partial(chart_ladder, found), folded=folded,
-                 caption="The star is the advised spend; the band is the range over simulated outcomes."),
+                 caption=f"The star is the advised spend{BAND if found.simulated else ''}."),
         ]  # fmt: skip
     return Answer(
         found,

@@ -18,6 +18,7 @@ from isoplan.engine.schema import COST
 
 FACTOR = math.log(1.25)
 """Half width, in logarithms, above which an interval is written as a factor and not in percent."""
+NO_RANGE = "The expected intervals follow from a linear approximation of the law. Their range is not known."
 STARRED = ("N", "D")
 
 
@@ -143,6 +144,7 @@ def remarks(found: NextCells) -> list[str]:
     return [
         *filter(None, [time_sentence(found)]),
         *verdict_sentences(found),
+        *([NO_RANGE] if found.advice.pays and not found.simulated else []),
         *filter(None, [law_test_sentence(found), *_about_candidates(found)]),
     ]
 
@@ -229,8 +231,8 @@ def place(at: Candidates, cell: int) -> list[str]:
 def round_rows(found: NextCells) -> list[tuple[str, ...]]:
     """Return the expected intervals after each round as texts."""
     rows: list[tuple[str, ...]] = [("After", *_heads(found))]
-    rows.append(("now", *(text for now in found.advice.now for text in (percent(now), ""))))
-    return [*rows, *((f"round {i + 1}", *_cells(widths)) for i, widths in enumerate(found.advice.after))]
+    rows.append(("now", *_cells(found, tuple(map(Width, found.advice.now)))))
+    return [*rows, *((f"round {i + 1}", *_cells(found, widths)) for i, widths in enumerate(found.advice.after))]
 
 
 def ladder_rows(found: NextCells) -> list[tuple[str, ...]]:
@@ -238,18 +240,20 @@ def ladder_rows(found: NextCells) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("Spend", "Of the target run", "Cells", *_heads(found))]
     for rung in found.advice.ladder:
         spend = (found.unit.write(rung.spend), share(rung.spend, found.target_cost or np.nan))
-        rows.append((*spend, str(len(rung.cells)), *_cells(rung.widths)))
+        rows.append((*spend, str(len(rung.cells)), *_cells(found, rung.widths)))
     return rows
 
 
 def _heads(found: NextCells) -> list[str]:
     """Return the headings of the expected interval and its range, for each narrowed quantity."""
     names = [f" of {short(one.name)}" if len(found.advice.estimands) > 1 else "" for one in found.advice.estimands]
-    return [text for name in names for text in (f"Expected 68 % interval{name}", "Range")]
+    heads = [text for name in names for text in (f"Expected 68 % interval{name}", "Range")]
+    return heads if found.simulated else heads[::2]
 
 
-def _cells(widths: Widths) -> list[str]:
-    return [text for width in widths for text in (percent(width.expected), between(width))]
+def _cells(found: NextCells, widths: Widths) -> list[str]:
+    cells = [text for width in widths for text in (percent(width.expected), between(width))]
+    return cells if found.simulated else cells[::2]
 
 
 def as_text(found: NextCells) -> str:
