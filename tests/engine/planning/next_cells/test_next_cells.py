@@ -258,7 +258,7 @@ def test_terminal_python_and_script_give_the_same_cells(law: Fit, file: Path, ru
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ((), "give either --budget or --target-loss"),
+        ((), "Give exactly one of --budget and --target-loss"),
         (("--budget", "1e16", "--max-cells", "0"), "max_cells: 0 is not a whole number"),
         (("--budget", "1e16", "--spend", "1e3"), "cannot pay for the cheapest candidate"),
         (("--target-loss", "0.1"), "These runs support plans from C = "),
