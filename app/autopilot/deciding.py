@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from isoplan.app.autopilot.decisions import Decision, Kind, Promise, Reason
+from isoplan.app.autopilot.decisions import Decision, Kind, Promise, Reason, sizes_text
 from isoplan.app.autopilot.specification import Seen, Task
 from isoplan.app.autopilot.state import State
 from isoplan.engine.arrays import finite
@@ -24,7 +24,7 @@ from isoplan.engine.planning.next_cells.answer import AXES, NextCells, Present, 
 from isoplan.engine.planning.next_cells.text import between, little, percent
 from isoplan.engine.planning.next_cells.typed import TypedSpend
 from isoplan.engine.planning.scenario.limits import Question
-from isoplan.engine.quantities import count, duration, power10
+from isoplan.engine.quantities import duration, power10
 from isoplan.engine.schema import Roles, Runs
 
 REFITS = 500
@@ -41,11 +41,11 @@ distances are tried in this order."""
 def decide(task: Task, seen: Seen, earlier: Sequence[Decision]) -> Decision:
     """Return the next decision: the cells to train, or a stop with its reason.
 
-    ``earlier`` are the decisions so far, without a stop. Equal arguments give equal decisions.
+    ``earlier`` are the decisions so far, without a final stop. Equal arguments give equal decisions.
     """
     state = State(task, seen, tuple(earlier))
-    if state.failed:
-        why = f"No cell of round {len(earlier)} has a loss. Read the reasons in the list of cells."
+    if state.last is not None and state.failed:
+        why = f"No cell of round {state.last.number} has a loss. Read the reasons in the list of cells."
         return _stop(state, None, "failed", why)
     if state.missing:
         return _ended(state, None) or _start(state)
@@ -94,7 +94,7 @@ def _confirmed(state: State) -> bool:
 
     Lucky residuals can make one interval too small, but rarely two in succession.
     """
-    last, enough = state.earlier[-1] if state.earlier else None, state.task.spec.enough
+    last, enough = state.last, state.task.spec.enough
     if last is None:
         return False
     twice = last.width is not None and last.width <= enough
@@ -224,10 +224,10 @@ def _ask(state: State, fitted: Fit, now: Present, stop: Decision) -> Decision | 
         axis: (float(inside.candidates.columns[axis].min()), float(max(inside.candidates.columns[axis].max(), x.max())))
         for axis, x in ((axis, chosen.columns[axis]) for axis in AXES)
     }
-    sizes = " and ".join(f"{axis} up to {count(ranges[axis][1], 3)}" for axis in AXES)
     text = (
-        f"{stop.sentence} {len(chosen)} larger cells for {power10(found.advice.cost)} FLOPs, with {sizes}, are "
-        f"expected to give {percent(then.expected)}{_range(then)}. May the autopilot leave the ranges of the grid?"
+        f"{stop.sentence} {len(chosen)} larger cells for {power10(found.advice.cost)} FLOPs, with "
+        f"{sizes_text(ranges)}, are expected to give {percent(then.expected)}{_range(then)}. "
+        "May the autopilot leave the ranges of the grid?"
     )
     return stop.model_copy(update={"reason": "ranges", "sentence": text, "ranges": ranges})
 

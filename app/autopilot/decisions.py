@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -11,16 +11,22 @@ from isoplan.app.autopilot.specification import Specification
 from isoplan.engine.design.widths import Width
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.next_cells.text import between, percent
-from isoplan.engine.quantities import duration, power10
+from isoplan.engine.quantities import count, duration, power10
 
-Kind = Literal["start", "approach", "round", "stop"]
+Kind = Literal["start", "approach", "round", "stop", "allowed"]
 """Kind of a decision. start: the first cells, spread over N and D. approach: cells that bring the runs nearer to the
-question. round: the advised cells. stop: the end."""
+question. round: the advised cells. stop: the end. allowed: a user has allowed the cells for which the decision before
+it asks; this is the only decision after a stop."""
 Reason = Literal["", "known", "pays", "cells", "cap", "failed", "user", "ranges"]
 """Reason of a stop. known: the answer is known well enough. pays: more cells do not pay. cells: no affordable cell is
 left. cap: the cap is reached. failed: no cell of a round has a loss. user: a user has stopped it. ranges: a user must
 decide whether cells beyond the ranges of the grid may be trained."""
-NAMES: dict[str, str] = {"start": "start", "approach": "toward the answer", "round": "round"}
+NAMES: dict[str, str] = {
+    "start": "start",
+    "approach": "toward the answer",
+    "round": "round",
+    "allowed": "allowed by you",
+}
 STOPS: dict[Reason, str] = {
     "known": "known well enough",
     "pays": "does not pay",
@@ -77,6 +83,18 @@ class Decision(BaseModel):
 def without_stop(decisions: Sequence[Decision]) -> tuple[Decision, ...]:
     """Return the decisions without a final stop, from which an autopilot continues."""
     return tuple(decisions[:-1] if decisions and decisions[-1].kind == "stop" else decisions)
+
+
+def allow(asks: Decision) -> Decision:
+    """Return the decision of a user who allows the cells for which ``asks`` asks."""
+    text = f"You allowed cells with {sizes_text(asks.ranges)}."
+    own = {"number": asks.number + 1, "kind": "allowed", "reason": "", "ranges": {}, "sentence": text}
+    return asks.model_copy(update=own)
+
+
+def sizes_text(ranges: Mapping[str, tuple[float, float]]) -> str:
+    """Return the upper ends of the ranges of N and D as text, such as "N up to 1.2 M and D up to 30 M"."""
+    return " and ".join(f"{axis} up to {count(high, 3)}" for axis, (_, high) in ranges.items())
 
 
 def as_table(decisions: Sequence[Decision]) -> str:

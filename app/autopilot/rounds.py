@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from isoplan.app.autopilot.deciding import decide, stopped
-from isoplan.app.autopilot.decisions import Decision, without_stop
+from isoplan.app.autopilot.decisions import Decision, allow, without_stop
 from isoplan.app.autopilot.orders import Orders
 from isoplan.app.autopilot.specification import Seen, Task
 from isoplan.app.autopilot.state import State, is_open
@@ -27,7 +29,9 @@ def run_rounds(
     the cells of a new decision are trained. A stored decision whose cells have not ended is trained again and not
     decided again. ``read_orders`` returns the present orders, which replace the limits of ``task``.
     """
-    made, orders = without_stop(decisions), read_orders or (lambda: Orders())
+    made, orders = _resumed(task, decisions), read_orders or (lambda: Orders())
+    if len(made) > len(decisions):
+        keep(made)
     now = task if read_orders is None else with_limits(task, orders())
     seen = look()
     if made and orders().wanted == "run" and is_open(made[-1], seen) and State(now, seen, made).left > 0:
@@ -43,6 +47,19 @@ def run_rounds(
         train(decision)
         seen = look()
     return made
+
+
+def _resumed(task: Task, decisions: Sequence[Decision]) -> tuple[Decision, ...]:
+    """Return the decisions from which the autopilot continues, without a final stop.
+
+    If the last decision asks for larger cells and the grid contains them now, a user has allowed them. The question
+    then stays, and the permission follows.
+    """
+    ranges, beyond = decisions[-1].ranges if decisions else {}, task.beyond
+    if not ranges:
+        return without_stop(decisions)
+    missing = beyond is not None and np.all([beyond.columns[axis] <= end for axis, (_, end) in ranges.items()], axis=0)
+    return without_stop(decisions) if np.any(missing) else (*decisions, allow(decisions[-1]))
 
 
 def with_limits(task: Task, orders: Orders) -> Task:

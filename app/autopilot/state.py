@@ -18,11 +18,16 @@ from isoplan.engine.planning.next_cells.answer import AXES
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The state before a decision: the task, the cells that are seen, and the earlier decisions without a stop."""
+    """The state before a decision: the task, the seen cells, and the earlier decisions without a final stop."""
 
     task: Task
     seen: Seen
     earlier: tuple[Decision, ...]
+
+    @property
+    def last(self) -> Decision | None:
+        """The last decision about cells to train; None if there is none."""
+        return next((one for one in reversed(self.earlier) if one.kind not in ("stop", "allowed")), None)
 
     @cached_property
     def known(self) -> list[int]:
@@ -79,16 +84,16 @@ class State:
     @property
     def paused(self) -> bool:
         """Whether the cap has paused cells of the last decision."""
-        return bool(self.earlier) and is_open(self.earlier[-1], self.seen)
+        return self.last is not None and is_open(self.last, self.seen)
 
     @property
     def failed(self) -> bool:
         """Whether all cells of the last decision ended without a loss."""
-        return bool(self.earlier) and self.seen.failed.issuperset(self.earlier[-1].cells)
+        return self.last is not None and self.seen.failed.issuperset(self.last.cells)
 
     def decision(self, **values: Any) -> Decision:
         """Return a decision of this state with ``values``."""
-        names, last = self.task.cells.names, self.earlier[-1] if self.earlier else None
+        names, last = self.task.cells.names, self.last
         return Decision(
             number=len(self.earlier) + 1,
             table={names[row]: self.seen.losses[names[row]] for row in self.known},

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from isoplan.app.autopilot.beyond import cells_beyond
-from isoplan.app.autopilot.decisions import Decision
+from isoplan.app.autopilot.decisions import Decision, as_table, sizes_text
 from isoplan.app.autopilot.specification import GridCells, Specification, Task
 from isoplan.app.autopilot.stored_decisions import keep_decisions
 from isoplan.app.autopilot.work import Work, extend, new_work, open_work, order
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import count
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import parse_grid
 from tests.app.autopilot.conftest import GRID as SMALL
@@ -45,6 +46,32 @@ def test_it_asks_before_it_leaves_the_ranges_of_its_grid() -> None:
         assert low == x[INSIDE].min()
         assert any(np.isclose(high, size) for size in np.unique(x))
     assert last.ranges["N"][1] > N[INSIDE].max() or last.ranges["D"][1] > D[INSIDE].max()
+
+
+def test_the_question_stays_in_the_list_after_the_permission() -> None:
+    """The simulated grid grows to all cells. The decisions after the permission are those without the question."""
+    world = World()
+    asks = world.run(replace(asked(0.002), beyond=BEYOND))
+    again = World(done=set(world.done)).run(replace(asked(0.002), beyond=BEYOND), asks)
+    assert again == asks  # a user who continues without permission is asked again
+    after = replace(asked(0.002), cells=GRID)
+    fresh = World(done=set(world.done)).run(after, asks[:-1])
+    world.kept.clear()
+    made = world.run(after, asks)
+    assert made[: len(asks)] == asks
+    permission, later = made[len(asks)], made[len(asks) + 1 :]
+    assert (permission.number, permission.kind, permission.reason) == (len(asks) + 1, "allowed", "")
+    largest = {axis: high for axis, (_, high) in asks[-1].ranges.items()}
+    assert permission.sentence == f"You allowed cells with {sizes_text(asks[-1].ranges)}."
+    assert f"N up to {count(largest['N'], 3)}" in permission.sentence
+    assert permission.ranges == {}
+    assert world.kept[0] == made[: len(asks) + 1]  # stored before the next decision
+    plain = [one.model_copy(update={"number": one.number - 2}) for one in later]
+    assert plain == list(fresh[len(asks) - 1 :])
+    assert world.run(after, made)[: len(asks) + 1] == made[: len(asks) + 1]  # no second permission
+    rows = as_table(made).splitlines()
+    assert "stop: asks to leave the ranges" in rows[len(asks)]
+    assert "allowed by you" in rows[len(asks) + 1]
 
 
 def test_it_does_not_ask_if_the_answer_is_known_or_if_larger_cells_do_not_help() -> None:
