@@ -84,6 +84,18 @@ def test_cells_of_another_table_are_offered_and_keep_their_rows(db: Database, la
     assert not [button for button in at.button if button.label.startswith("Train ")]
 
 
+def test_a_spend_in_hours_and_listed_costs(db: Database, law: Fit, open_page: Open) -> None:
+    at = open_page("plan", fit=law.hash, **FAR | {"spend": "2 h"})
+    assert told(at) == ""
+    assert " of training (" in at.header[0].value
+    table_id = tables.add(db, b"N,D,cost\n1e5,3e6,0.5\n3e5,3e6,3\n", "costs.csv").id
+    at = open_page("plan", fit=law.hash, candidates=table_id, **FAR | {"spend": "2 h"})
+    assert told(at) == ""
+    (table,) = (one.value for one in at.table if "Row" in one.value.columns)
+    assert list(table["Cost"]) == ["30 min"]
+    assert "The cost of a cell is the column cost of its table, in hours." in written(at)
+
+
 def test_one_click_trains_the_chosen_cells(root: Path, law: Fit, open_page: Open) -> None:
     at = open_page("plan", fit=law.hash, **FAR)
     assert told(at) == ""
