@@ -167,6 +167,8 @@ def _sampled(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], weight:
     losses = centred(_losses(fit, fit.resamples, cells.columns)) / np.sqrt(noise)
     logs = centred(_answers(fit, fit.resamples, estimands))
     size = np.sqrt(np.sum(logs**2, axis=0))
+    if not size.all():
+        raise refuse_estimand(estimands[int(np.argmin(size))], 0.0)
     _, variation, directions = np.linalg.svd(np.hstack([losses, logs / size]), full_matrices=False)
     slopes = (directions * variation[:, None])[variation**2 > OMITTED].T
     offered, answers = slopes[: len(cells)] * np.sqrt(noise), slopes[len(cells) :] * size[:, None]

@@ -14,7 +14,6 @@ from isoplan.engine.design.advice import LADDER, Advice, Spend, advise
 from isoplan.engine.design.candidates import Candidates, grid_candidates, possible, repeats, with_repeats
 from isoplan.engine.design.cost_unit import FLOPS, CostUnit
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
-from isoplan.engine.design.pretend import can_pretend
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
@@ -84,11 +83,6 @@ class NextCells:
         if self.seconds is None:
             return None
         return tuple(longest_chain(self.seconds[list(cells)].tolist(), self.parallel) for cells in self.advice.rounds)
-
-    @property
-    def simulated(self) -> bool:
-        """Whether the expected intervals are simulated; otherwise they follow from linear models and have no range."""
-        return can_pretend(self.fit)
 
     @cached_property
     def repeats(self) -> Bools:

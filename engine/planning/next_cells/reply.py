@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from isoplan.engine.design.pretend import can_pretend
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.unfitted import UnfittedRuns
@@ -66,7 +67,7 @@ def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
             Part(_table(ladder_rows(found), "Spends and the intervals that they are expected to reach."),
                  title="Other spends"),
             Part(chart=partial(chart_ladder, found), folded=folded,
-                 caption=f"The star is the advised spend{BAND if found.simulated else ''}."),
+                 caption=f"The star is the advised spend{BAND if can_pretend(fit) else ''}."),
         ]  # fmt: skip
     return Answer(
         found,

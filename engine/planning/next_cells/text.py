@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from isoplan.engine.design.advice import Rung
+from isoplan.engine.design.advice import Advice, Rung
 from isoplan.engine.design.candidates import Candidates
+from isoplan.engine.design.pretend import can_pretend
 from isoplan.engine.design.widths import ERRORS, PAYS, Narrowing, Width, Widths
+from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.next_cells.answer import NextCells
@@ -18,7 +20,6 @@ from isoplan.engine.schema import COST
 
 FACTOR = math.log(1.25)
 """Half width, in logarithms, above which an interval is written as a factor and not in percent."""
-NO_RANGE = "The expected intervals follow from a linear approximation of the law. Their range is not known."
 STARRED = ("N", "D")
 
 
@@ -144,15 +145,26 @@ def remarks(found: NextCells) -> list[str]:
     return [
         *filter(None, [time_sentence(found)]),
         *verdict_sentences(found),
-        *([NO_RANGE] if found.advice.pays and not found.simulated else []),
+        *about_range(found.fit, found.advice),
         *filter(None, [law_test_sentence(found), *_about_candidates(found)]),
     ]
 
 
+def about_group(fit: Fit, advice: Advice) -> Iterator[str]:
+    """Yield a sentence that names the group of the advised cells, if the fit is one of several groups."""
+    if fit.data.group and advice.pays:
+        yield f"Train the cells in the group {fit.data.group}."
+
+
+def about_range(fit: Fit, advice: Advice) -> Iterator[str]:
+    """Yield a sentence that the expected intervals have no range, if they are not simulated."""
+    if advice.pays and not can_pretend(fit):
+        yield "The expected intervals follow from a linear approximation of the law. Their range is not known."
+
+
 def _about_candidates(found: NextCells) -> Iterator[str]:
     """Yield sentences on the group of the cells, on repeated runs, on listed costs, and on omitted candidates."""
-    if (group := found.fit.data.group) and found.advice.pays:
-        yield f"Train the cells in the group {group}."
+    yield from about_group(found.fit, found.advice)
     again = [str(i) for i, cell in enumerate(found.advice.cells, 1) if found.repeats[cell]]
     if again and found.advice.pays:
         yield f"With the N and D of a run, to train with another seed: cell{'s' * (len(again) > 1)} {', '.join(again)}."
@@ -248,12 +260,16 @@ def _heads(found: NextCells) -> list[str]:
     """Return the headings of the expected interval and its range, for each narrowed quantity."""
     names = [f" of {short(one.name)}" if len(found.advice.estimands) > 1 else "" for one in found.advice.estimands]
     heads = [text for name in names for text in (f"Expected 68 % interval{name}", "Range")]
-    return heads if found.simulated else heads[::2]
+    return with_range(found.fit, heads)
 
 
 def _cells(found: NextCells, widths: Widths) -> list[str]:
-    cells = [text for width in widths for text in (percent(width.expected), between(width))]
-    return cells if found.simulated else cells[::2]
+    return with_range(found.fit, [text for width in widths for text in (percent(width.expected), between(width))])
+
+
+def with_range(fit: Fit, cells: list[str]) -> list[str]:
+    """Return table cells of expected widths and their ranges, in turn; without the ranges if they are not known."""
+    return cells if can_pretend(fit) else cells[::2]
 
 
 def as_text(found: NextCells) -> str:

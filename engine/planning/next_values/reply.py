@@ -16,7 +16,7 @@ from isoplan.engine.planning.answer.document import Document, warned
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, reading, script
-from isoplan.engine.planning.next_cells.text import between, little, percent
+from isoplan.engine.planning.next_cells.text import about_group, about_range, between, little, percent, with_range
 from isoplan.engine.planning.next_values.answer import NextValues, next_values
 from isoplan.engine.planning.questions.answer import Answer, Part, Table
 from isoplan.engine.planning.questions.chart import Axis, Chart, Curve, Marker
@@ -51,8 +51,17 @@ def answer(fit: Fit, given: Given) -> Answer:
     )  # fmt: skip
     return Answer(
         found, as_text(found), document(found, given), fit.warnings, f"next values of {found.axis}",
-        (place_sentence(found),), parts=parts,
+        tuple(remarks(found)), parts=parts,
     )  # fmt: skip
+
+
+def remarks(found: NextValues) -> list[str]:
+    """Return the sentences that follow the advice: the location of the optimum, the range, and the group."""
+    return [
+        place_sentence(found),
+        *about_range(found.fit, found.advice),
+        *about_group(found.fit, found.advice),
+    ]
 
 
 def place_sentence(found: NextValues) -> str:
@@ -98,19 +107,15 @@ def value_rows(found: NextValues) -> list[tuple[str, ...]]:
 
 def round_rows(found: NextValues) -> list[tuple[str, ...]]:
     """Return the expected intervals of the optimum after each round as texts."""
-    head = ("After", "Expected 68 % interval", "Range")
-    widths: list[tuple[str, ...]] = [
-        (f"round {i}", percent(one.expected), between(one)) for i, (one,) in enumerate(found.advice.after, 1)
-    ]
-    return [head, ("now", percent(found.advice.now[0]), ""), *widths]
+    rows = [("After", "Expected 68 % interval", "Range"), ("now", percent(found.advice.now[0]), "")]
+    rows += [(f"round {i}", percent(one.expected), between(one)) for i, (one,) in enumerate(found.advice.after, 1)]
+    return [(first, *with_range(found.fit, cells)) for first, *cells in rows]
 
 
 def as_text(found: NextValues) -> str:
     """Return the advice as text for a terminal."""
     tables = ("\n".join(aligned(rows)) for rows in (value_rows(found), round_rows(found)))
-    return "\n\n".join(
-        [sentence(found), place_sentence(found), *tables, *(w.line for w in by_level(found.fit.warnings))]
-    )
+    return "\n\n".join([sentence(found), *remarks(found), *tables, *(w.line for w in by_level(found.fit.warnings))])
 
 
 def document(found: NextValues, given: Given) -> Document:
@@ -139,7 +144,7 @@ def document(found: NextValues, given: Given) -> Document:
     arguments = ["fit", *chosen, f"cells={int(v['max_cells'])}", f"rounds={int(v['rounds'])}"]
     code = [f"fit = {reading(given.file, given.group)}", *call("advice", "next_values", arguments)]
     source = script(sentence(found), [*code, "print(as_text(advice))"], HOMES)
-    notes = (place_sentence(found), *warned(found.fit.warnings))
+    notes = (*remarks(found), *warned(found.fit.warnings))
     return Document(sentence(found), lines, notes, body, source)
 
 
