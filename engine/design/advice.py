@@ -11,6 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from isoplan.engine.arrays import Floats
+from isoplan.engine.design.adaptive import adapted
 from isoplan.engine.design.candidates import Candidates, check_candidates, check_pays
 from isoplan.engine.design.choice import best_sets
 from isoplan.engine.design.cost_unit import FLOPS, CostUnit
@@ -58,12 +59,23 @@ class Spend:
 
 @dataclass(frozen=True)
 class Rung:
-    """One spend of the ladder: the best set of cells for this spend, its cost, and the expected widths."""
+    """One spend of the ladder: the best set of cells for this spend, its cost, and the expected widths.
+
+    ``excess`` (k,) are the mean square errors that a deviation from the law adds; 0 without the hedge.
+    """
 
     spend: float
     cells: tuple[int, ...]
     cost: float
     widths: Widths
+    excess: tuple[float, ...]
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """Standard errors (k,) of the estimands in logarithms, with the error that a deviation from the law adds."""
+        return tuple(
+            math.hypot(width.expected, math.sqrt(more)) for width, more in zip(self.widths, self.excess, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -151,27 +163,32 @@ def advise(
     check_pays(candidates, spend.amount, spend.unit)
     before = covariance(fit, candidates, estimands, hedge)
     aimed = covariance(fit, candidates, aims, hedge) if aims else before
-    right = before if can_pretend(fit) else covariance(fit, candidates, estimands, hedge=False)  # a fit trusts its law
 
     @cache
-    def promised(cells: tuple[int, ...], more: int = 1) -> Widths:
-        return promise(fit, candidates, estimands, right, now, cells, seed + more)
+    def promised(cells: tuple[int, ...], first: tuple[int, ...], more: int = 1) -> Widths:
+        less = adapted(before, candidates.cost, first, cells)
+        return promise(fit, candidates, estimands, before, now, cells, seed + more, less)
 
-    def score(widths: Widths) -> float:
-        return _score(estimands, now, widths)
+    def rung(amount: float, cells: tuple[int, ...], more: int) -> Rung:
+        cost, excess = float(np.sum(candidates.cost[list(cells)])), tuple(before.after(cells).excess.tolist())
+        first = in_rounds(cells, candidates.cost, spend.rounds)[0]
+        return Rung(amount, cells, cost, promised(tuple(sorted(cells)), first, more), excess)
+
+    def score(one: Rung) -> float:
+        return _score(estimands, now, one.errors)
 
     spends = {spend.amount, *(() if whole is None else (2 * spend.amount, *(share * whole for share in LADDER)))}
-    rungs = {rung.spend: rung for rung in ladder(candidates, aimed, promised, score, sorted(spends), spend.cells)}
+    rungs = {one.spend: one for one in ladder(candidates.cost, aimed, rung, score, sorted(spends), spend.cells)}
     rounds = in_rounds(rungs[spend.amount].cells, candidates.cost, spend.rounds)
     trained = list(accumulate(rounds))
     return Advice(
         candidates,
         tuple(estimands),
-        before.after().narrowing(),
+        replace(before, deviation=None).state.narrowing(),
         rounds,
         now,
-        _never_wider((*map(promised, trained[:-1]), rungs[spend.amount].widths)),
-        tuple(rung for rung in rungs.values() if whole is not None),
+        _never_wider((*(promised(cells, rounds[0]) for cells in trained[:-1]), rungs[spend.amount].widths)),
+        tuple(one for one in rungs.values() if whole is not None),
         None if whole is None else rungs[2 * spend.amount].widths,
         find_law_test(fit, candidates, estimands[0], trained[-1]),
     )
@@ -191,9 +208,9 @@ def in_rounds(cells: Sequence[int], cost: Floats, rounds: int) -> tuple[tuple[in
     return tuple(parts)
 
 
-def _score(estimands: Sequence[Estimand], now: Sequence[float], widths: Widths) -> float:
-    """Return the weighted sum of the squared widths, each divided by the present width; smaller is better."""
-    ratios = [width.expected / (x if math.isfinite(x) else 1.0) for width, x in zip(widths, now, strict=True)]
+def _score(estimands: Sequence[Estimand], now: Sequence[float], errors: Sequence[float]) -> float:
+    """Return the weighted sum of the squared errors, each divided by the present width; smaller is better."""
+    ratios = [error / (x if math.isfinite(x) else 1.0) for error, x in zip(errors, now, strict=True)]
     return float(sum(one.weight * ratio**2 for one, ratio in zip(estimands, ratios, strict=True)))
 
 
@@ -219,17 +236,19 @@ def promise(
     now: Sequence[float],
     cells: Sequence[int],
     seed: int = 0,
+    less: Floats | float = 1.0,
 ) -> Widths:
     """Return the expected half widths of the estimands after the training of ``cells``.
 
     They are medians over simulated outcomes if the fit can be repeated with them, and otherwise follow from the
-    linear models. They are at most the present half widths ``now``: cells are not expected to widen an interval.
+    linear models. They are multiplied by ``less`` (k,), the factors by which the choice of later rounds decreases them.
+    They are at most the present half widths ``now``: cells are not expected to widen an interval.
     """
     if can_pretend(fit):
-        widths = pretend_widths(fit, candidates, sorted(cells), estimands, seed)
+        widths = less * pretend_widths(fit, candidates, sorted(cells), estimands, seed)
         found = [_width(x) for x in widths.T]
         return tuple(width.at_most(most) for width, most in zip(found, now, strict=True))
-    ratio = before.after(cells).sd / before.after().sd
+    ratio = less * before.after(cells).sd / before.after().sd
     return tuple(Width(x * float(part)) for x, part in zip(now, ratio, strict=True))
 
 
@@ -242,28 +261,27 @@ def _width(outcomes: Floats) -> Width:
 
 
 def ladder(
-    candidates: Candidates,
+    cost: Floats,
     aimed: Covariance,
-    promised: Callable[[tuple[int, ...], int], Widths],
-    score: Callable[[Widths], float],
+    rung: Callable[[float, tuple[int, ...], int], Rung],
+    score: Callable[[Rung], float],
     spends: Sequence[float],
     most: int,
 ) -> Iterator[Rung]:
     """Yield the rung of each of the increasing ``spends``: the set of at most ``most`` cells of the best ``score``.
 
-    ``promised(cells, seed)`` returns the expected widths of a set. For each spend, the sets of the least variance are
+    ``rung(spend, cells, seed)`` returns a set with its expected widths. For each spend, the sets of the least error are
     compared. The widths of the best of them are then simulated again with another seed, because the smallest of several
     simulated widths is too small on average. If the set of a smaller spend has a better score, it is used again. Spends
     that pay for no candidate are omitted.
     """
     best: Rung | None = None
     for spend in spends:
-        sets = best_sets(aimed, candidates.cost, spend, most)[:COMPARED]
+        sets = best_sets(aimed, cost, spend, most)[:COMPARED]
         if not sets:
             continue
-        cells = min(sets, key=lambda cells: score(promised(cells, 0)))
-        rung = Rung(spend, cells, float(np.sum(candidates.cost[list(cells)])), promised(cells, 1))
-        best = rung if best is None or score(rung.widths) < score(best.widths) else replace(best, spend=spend)
+        found = rung(spend, min(sets, key=lambda cells: score(rung(spend, cells, 0))), 1)
+        best = found if best is None or score(found) < score(best) else replace(best, spend=spend)
         yield best
 
 

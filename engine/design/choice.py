@@ -74,4 +74,6 @@ def _best(score: Floats, chosen: Sequence[int], cost: Floats, left: float) -> in
     if not free.any():
         return None
     allowed = np.where(free, score, -np.inf)
-    return int(np.flatnonzero(allowed >= allowed.max() * (1 - TIE))[0])
+    if len(chosen) and allowed.max() <= 0:  # a cell can increase the error by a deviation from the law
+        return None
+    return int(np.flatnonzero(allowed >= allowed.max() - TIE * abs(allowed.max()))[0])

@@ -12,7 +12,7 @@ of the resamples of the group, and there is one linear model: the regression ove
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,7 +32,7 @@ PRIOR = 10.0
 """Standard deviation of a parameter before the runs, in units of its size: almost nothing is known without runs."""
 CLIPPED = 0.025
 """Fraction of the resamples at each end whose values are clipped. A few extreme refits would dominate a covariance."""
-HEDGE, REACH = 2.0, float(np.log(10))
+HEDGE, REACH = 3.0, float(np.log(30))
 """HEDGE: standard deviation of the deviation from the law, in units of the noise of a run. REACH: correlation length of
 this deviation, in logarithms of the axes.
 
@@ -49,12 +49,28 @@ LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
+class Deviation:
+    """A deviation of the truth from the law: a sum of d smooth functions whose coefficients have the variance 1.
+
+    ``cells`` (m, d) are the functions at the candidates, and ``answers`` (k, d) their effects on the estimands.
+    ``pull`` (t, q, d) is the sum over the runs of the slope of the loss times the function, over the variance of a run:
+    the least-squares fit changes its q parameters by the covariance of the parameters times ``pull``.
+    """
+
+    cells: Floats
+    answers: Floats
+    pull: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class State:
     """What is known about m candidates and k estimands at one time, for each of t truths.
 
     ``own`` (t, m) are the variances of the expected losses of the candidates, ``cross`` (t, m, k) their covariances
     with the estimands, and ``variance`` (t, k) the variances of the estimands. ``noise`` is the variance of the loss of
-    one run. ``weight`` (k,) is the weight of each estimand.
+    one run. ``weight`` (k,) is the weight of each estimand. ``bias`` (t, k, d) are the errors of the estimands that
+    each of the d functions of the deviation causes, and ``apart`` (t, m, d) those of the losses of the candidates; d is
+    0 without a deviation.
     """
 
     own: Floats
@@ -62,41 +78,65 @@ class State:
     variance: Floats
     noise: float
     weight: Floats
+    bias: Floats = field(default_factory=lambda: np.zeros((1, 1, 0)))
+    apart: Floats = field(default_factory=lambda: np.zeros((1, 1, 0)))
 
     @property
     def sd(self) -> Floats:
-        """Standard deviation of each estimand, as the geometric mean over the truths: shape (k,)."""
+        """Standard deviation of each estimand if the law is right, the geometric mean over the truths: shape (k,)."""
         return np.asarray(np.exp(np.mean(np.log(self.variance), axis=0) / 2))
 
     @property
+    def excess(self) -> Floats:
+        """Mean square error of each estimand that the deviation adds, as the mean over the truths: shape (k,)."""
+        return np.asarray(np.mean(np.sum(self.bias**2, axis=2), axis=0))
+
+    @property
+    def error(self) -> Floats:
+        """Mean square error of each estimand: shape (t, k)."""
+        return np.asarray(self.variance + np.sum(self.bias**2, axis=2))
+
+    @property
     def remaining(self) -> float:
-        """Sum of the weighted logarithms of the variances of the estimands, as the mean over the truths."""
-        return float(np.mean(np.log(self.variance), axis=0) @ self.weight)
+        """Sum of the weighted logarithms of the mean square errors of the estimands, as the mean over the truths."""
+        return float(np.mean(np.log(self.error), axis=0) @ self.weight)
 
     def gains(self) -> Floats:
-        """Return the decrease of ``remaining`` that each candidate is expected to bring: shape (m,)."""
-        return np.asarray(np.mean(self._logs(), axis=0) @ self.weight)
+        """Return the decrease of ``remaining`` that each candidate is expected to bring: shape (m,).
+
+        It is negative for a candidate that increases the error by a deviation more than it decreases the variance.
+        """
+        return np.asarray(np.mean(self.each(), axis=0))
+
+    def each(self) -> Floats:
+        """Return the gain of each candidate for each of the truths: shape (t, m)."""
+        return np.asarray(self._logs() @ self.weight)
 
     def narrowing(self) -> Floats:
-        """Return the relative decrease of the width of the first estimand if one candidate is trained: shape (m,).
+        """Return the relative decrease of the error of the first estimand if one candidate is trained: shape (m,).
 
-        The values are from 0 to 1. The width is proportional to the square root of the variance.
+        The error is the square root of the mean square error. The values are from 0 to 1.
         """
-        return np.asarray(1 - np.exp(-np.mean(self._logs()[:, :, 0], axis=0) / 2))
+        return np.asarray(1 - np.exp(-np.maximum(np.mean(self._logs()[:, :, 0], axis=0), 0) / 2))
 
     def _logs(self) -> Floats:
-        """Return the decreases of the logarithms of the variances that each candidate brings: shape (t, m, k)."""
-        share = self.cross**2 / ((self.own + self.noise)[:, :, None] * self.variance[:, None, :])
-        return np.asarray(-np.log(np.clip(1 - share, LEAST, 1)))
+        """Return the decreases of the logarithms of the errors that each candidate brings: shape (t, m, k)."""
+        error, change = self.error[:, None, :], self.cross / (self.own + self.noise)[:, :, None]
+        less = self.cross * change
+        if self.bias.shape[2]:
+            along = self.apart @ self.bias.transpose(0, 2, 1)
+            less = less - 2 * along * change - np.sum(self.apart**2, axis=2)[:, :, None] * change**2
+        return np.asarray(-np.log(np.maximum(1 - less / error, LEAST)))
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Linear models of m candidates and k estimands with d parameters, for each of t truths.
+    """Linear models of m candidates and k estimands with q parameters, for each of t truths.
 
-    ``cells`` (t, m, d) are the slopes of the losses of the candidates, ``answers`` (t, k, d) those of the estimands,
-    and ``spread`` (t, d, d) is the covariance of the parameters before any of the candidates is trained. The losses are
-    logarithms if the residuals of the fit are. The other fields are those of ``State``.
+    ``cells`` (t, m, q) are the slopes of the losses of the candidates, ``answers`` (t, k, q) those of the estimands,
+    and ``spread`` (t, q, q) is the covariance of the parameters before any of the candidates is trained. The losses are
+    logarithms if the residuals of the fit are. ``deviation`` is the deviation from the law that the hedge allows for.
+    The other fields are those of ``State``.
     """
 
     cells: Floats
@@ -104,26 +144,38 @@ class Covariance:
     spread: Floats
     noise: float
     weight: Floats
+    deviation: Deviation | None = None
 
     def after(self, trained: Sequence[int] = ()) -> State:
         """Return the state after the training of the candidates ``trained``."""
-        own, answers = self.own, self.spread @ self.answers.transpose(0, 2, 1)
-        variance = np.sum(self.answers.transpose(0, 2, 1) * answers, axis=1)
-        if len(trained):
-            slopes = self.cells[:, list(trained)]
-            shared = slopes @ self.spread
-            measured = shared @ slopes.transpose(0, 2, 1) + self.noise * np.eye(len(trained))
-            root = np.linalg.solve(np.linalg.cholesky(measured), shared)  # root^T root is the decrease of the spread
-            told = root @ self.answers.transpose(0, 2, 1)
-            answers = answers - root.transpose(0, 2, 1) @ told
-            variance = variance - np.sum(told**2, axis=1)
-            own = own - np.sum((self.cells @ root.transpose(0, 2, 1)) ** 2, axis=2)
-        return State(own, self.cells @ answers, variance, self.noise, self.weight)
+        return self.given(trained).state
+
+    def given(self, trained: Sequence[int]) -> Covariance:
+        """Return the linear models after the training of the candidates ``trained``."""
+        if not len(trained):
+            return self
+        slopes = self.cells[:, list(trained)]
+        shared = slopes @ self.spread
+        measured = shared @ slopes.transpose(0, 2, 1) + self.noise * np.eye(len(trained))
+        root = np.linalg.solve(np.linalg.cholesky(measured), shared)  # root^T root is the decrease of the spread
+        spread, deviation = self.spread - root.transpose(0, 2, 1) @ root, self.deviation
+        if deviation is not None:
+            added = slopes.transpose(0, 2, 1) @ deviation.cells[list(trained)] / self.noise
+            deviation = replace(deviation, pull=deviation.pull + added)
+        return replace(self, spread=spread, deviation=deviation)
 
     @cached_property
-    def own(self) -> Floats:
-        """Variances (t, m) of the expected losses of the candidates before any of them is trained."""
-        return np.asarray(np.sum((self.cells @ self.spread) * self.cells, axis=2))
+    def state(self) -> State:
+        """What is known now."""
+        reach, answers = self.cells @ self.spread, self.answers.transpose(0, 2, 1)
+        variance = np.sum(answers * (self.spread @ answers), axis=1)
+        state = State(np.sum(reach * self.cells, axis=2), reach @ answers, variance, self.noise, self.weight)
+        if self.deviation is None:
+            return state
+        error = self.spread @ self.deviation.pull
+        return replace(
+            state, bias=self.deviation.answers - self.answers @ error, apart=self.cells @ error - self.deviation.cells
+        )
 
 
 def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge: bool = True) -> Covariance:
@@ -146,15 +198,10 @@ def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge
         raise refuse_estimand(estimands[0], 0.0)
     runs, offered, answers = (np.nan_to_num(x[known], posinf=0.0, neginf=0.0) for x in (runs, offered, answers))
     noise, relative = _noise(fit)
-    prior = np.full(runs.shape[2], PRIOR**-2)
-    if hedge:
-        deviation = _deviation(fit, cells, estimands, noise)
-        extended = [np.concatenate([x, np.broadcast_to(add, (len(x), *add.shape))], axis=2)
-                    for x, add in zip((runs, offered, answers), deviation, strict=True)]  # fmt: skip
-        runs, offered, answers = extended
-        prior = np.r_[prior, np.ones(runs.shape[2] - len(prior))]
-    information = (runs * relative[:, None]).transpose(0, 2, 1) @ runs / noise + np.diag(prior)
-    return Covariance(offered, answers, np.linalg.inv(information), noise, weight)
+    scores = (runs * relative[:, None]).transpose(0, 2, 1) / noise
+    spread = np.linalg.inv(scores @ runs + PRIOR**-2 * np.eye(runs.shape[2]))
+    found = Covariance(offered, answers, spread, noise, weight)
+    return replace(found, deviation=_deviation(fit, cells, estimands, noise, scores)) if hedge else found
 
 
 def _sampled(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], weight: Floats, hedge: bool) -> Covariance:
@@ -162,20 +209,21 @@ def _sampled(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], weight:
 
     Its d parameters are the directions in which the resamples vary most. Their covariance is the unit matrix.
     """
+    assert fit.runs is not None
     known = mean_scatter(fit)
     noise = known**2 if known else _noise(fit)[0]
-    losses = centred(_losses(fit, fit.resamples, cells.columns)) / np.sqrt(noise)
+    runs, losses = (centred(_losses(fit, fit.resamples, x)) for x in (fit.runs.columns, cells.columns))
     logs = centred(_answers(fit, fit.resamples, estimands))
     size = np.sqrt(np.sum(logs**2, axis=0))
     if not size.all():
         raise refuse_estimand(estimands[int(np.argmin(size))], 0.0)
-    _, variation, directions = np.linalg.svd(np.hstack([losses, logs / size]), full_matrices=False)
-    slopes = (directions * variation[:, None])[variation**2 > OMITTED].T
-    offered, answers = slopes[: len(cells)] * np.sqrt(noise), slopes[len(cells) :] * size[:, None]
-    if hedge:
-        _, *deviation = _deviation(fit, cells, estimands, noise)
-        offered, answers = (np.hstack(pair) for pair in zip((offered, answers), deviation, strict=True))
-    return Covariance(offered[None], answers[None], np.eye(offered.shape[1])[None], noise, weight)
+    scaled = np.hstack([losses / np.sqrt(noise), logs / size])
+    found, variation, _ = np.linalg.svd(scaled, full_matrices=False)
+    directions = found[:, variation**2 > OMITTED]
+    slopes, offered, answers = ((x.T @ directions)[None] for x in (runs, losses, logs))
+    model = Covariance(offered, answers, np.eye(directions.shape[1])[None], noise, weight)
+    scores = slopes.transpose(0, 2, 1) * (fit.runs.weight / np.mean(fit.runs.weight) / noise)
+    return replace(model, deviation=_deviation(fit, cells, estimands, noise, scores)) if hedge else model
 
 
 def _truths(fit: Fit, estimands: Sequence[Estimand]) -> tuple[Floats, Floats]:
@@ -256,24 +304,24 @@ def centred(x: Floats) -> Floats:
 
 
 def _deviation(
-    fit: Fit, cells: Candidates, estimands: Sequence[Estimand], noise: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return the slopes (n, d), (m, d) and (k, d) of the runs, the candidates and the estimands for a deviation.
+    fit: Fit, cells: Candidates, estimands: Sequence[Estimand], noise: float, scores: Floats
+) -> Deviation | None:
+    """Return the deviation from the law with ``HEDGE`` times the ``noise`` of a run; None if an estimand has no place.
 
-    The deviation from the law is a smooth function with ``HEDGE`` times the noise of a run. It is a sum of d functions
-    whose coefficients have the variance 1. At the place of an estimand it changes the estimand as the resamples do: by
-    the slope of the regression of the estimand on the loss at this place.
+    ``scores`` (t, q, n) are the slopes of the losses of the runs, each divided by the variance of the run. At the place
+    of an estimand, the deviation changes the estimand as the resamples do: by the slope of the regression of the
+    estimand on the loss at this place.
     """
     assert fit.runs is not None
     axes, n, m = fit.law.axes, len(fit.runs.y), len(cells)
-    placed = [one for one in estimands if all(axis in one.at for axis in axes)]
-    at = np.log([np.r_[fit.runs.columns[axis], cells.columns[axis], [one.at[axis] for one in placed]] for axis in axes])
+    if any(axis not in one.at for one in estimands for axis in axes):
+        return None
+    at = np.log(
+        [np.r_[fit.runs.columns[axis], cells.columns[axis], [one.at[axis] for one in estimands]] for axis in axes]
+    )
     functions = HEDGE * np.sqrt(noise) * _functions(at.T)
-    answers = np.zeros((len(estimands), functions.shape[1]))
-    for i, one in enumerate(estimands):
-        if one in placed:
-            answers[i] = _slope(fit, one) * functions[n + m + placed.index(one)]
-    return functions[:n], functions[n : n + m], answers
+    slopes = np.array([_slope(fit, one) for one in estimands])
+    return Deviation(functions[n : n + m], slopes[:, None] * functions[n + m :], scores @ functions[:n])
 
 
 def _slope(fit: Fit, estimand: Estimand) -> float:

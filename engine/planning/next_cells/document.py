@@ -68,7 +68,13 @@ def to_json(found: NextCells) -> dict[str, Any]:
         "now": [finite(x) for x in advice.now],
         "after": [[_width(w) for w in widths] for widths in advice.after],
         "ladder": [
-            {"spend": r.spend, "cells": len(r.cells), "cost": r.cost, "widths": [_width(w) for w in r.widths]}
+            {
+                "spend": r.spend,
+                "cells": len(r.cells),
+                "cost": r.cost,
+                "widths": [_width(w) for w in r.widths],
+                "errors": [finite(x) for x in r.errors],
+            }
             for r in advice.ladder
         ],
         "test": None

@@ -248,18 +248,27 @@ def round_rows(found: NextCells) -> list[tuple[str, ...]]:
 
 
 def ladder_rows(found: NextCells) -> list[tuple[str, ...]]:
-    """Return the ladder of spends as texts."""
-    rows: list[tuple[str, ...]] = [("Spend", "Of the target run", "Cells", *_heads(found))]
+    """Return the ladder of spends as texts.
+
+    The last column of each quantity is its error if the law deviates: the half width and the error that the deviation
+    adds.
+    """
+    heads = [f"Error if the law deviates{name}" for name in _names(found)]
+    rows: list[tuple[str, ...]] = [("Spend", "Of the target run", "Cells", *_heads(found), *heads)]
     for rung in found.advice.ladder:
         spend = (found.unit.write(rung.spend), share(rung.spend, found.target_cost or np.nan))
-        rows.append((*spend, str(len(rung.cells)), *_cells(found, rung.widths)))
+        rows.append((*spend, str(len(rung.cells)), *_cells(found, rung.widths), *map(percent, rung.errors)))
     return rows
+
+
+def _names(found: NextCells) -> list[str]:
+    """Return " of N*" and the like for each of several narrowed quantities; an empty text for a single one."""
+    return [f" of {short(one.name)}" if len(found.advice.estimands) > 1 else "" for one in found.advice.estimands]
 
 
 def _heads(found: NextCells) -> list[str]:
     """Return the headings of the expected interval and its range, for each narrowed quantity."""
-    names = [f" of {short(one.name)}" if len(found.advice.estimands) > 1 else "" for one in found.advice.estimands]
-    heads = [text for name in names for text in (f"Expected 68 % interval{name}", "Range")]
+    heads = [text for name in _names(found) for text in (f"Expected 68 % interval{name}", "Range")]
     return with_range(found.fit, heads)
 
 

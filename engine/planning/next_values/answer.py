@@ -82,7 +82,8 @@ def next_values(fit: Fit, values: TypedValues | None = None, *, cells: int = 3, 
     _check_reach(one, fit, low, high)
     aims = () if place.place == "inside" else slope_estimands(fit, axis, low, high)
     offered = _beside_edge(fit, axis, place, offered, cells)
-    return NextValues(fit, axis, place, advise(fit, [one], offered, Spend(float(cells), cells, rounds), aims=aims))
+    advice = advise(fit, [one], offered, Spend(float(cells), cells, rounds), hedge=False, aims=aims)
+    return NextValues(fit, axis, place, advice)
 
 
 def optimum_estimand(fit: Fit, axis: str, low: float, high: float) -> Estimand:

@@ -133,7 +133,7 @@ def test_planned_cells_need_no_loss_and_the_rule_gives_their_compute(
     assert answer.notes == ("Rows of the table that are not used as candidates: 1 with N at or below zero.",)
     told = run("next", file, "--budget", "1e16", "--spend", "20%", "--candidates", path)
     assert answer.notes[0] in told.err
-    with pytest.raises(PlannerError, match="map_candidates: it needs the option candidates"):
+    with pytest.raises(PlannerError, match="map_candidates: this option needs the option candidates"):
         ip.next_cells(law, budget=1e16, map_candidates={"N": "a"})
 
 

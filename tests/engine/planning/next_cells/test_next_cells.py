@@ -288,7 +288,7 @@ def test_a_typed_formula_gives_about_the_widths_of_the_same_law_and_no_range(law
     assert np.isnan(found.advice.after[-1][0].low)
     assert round_rows(found)[0] == ("After", "Expected 68 % interval")
     assert round_rows(found)[1] == ("now", percent(found.advice.now[0]))
-    assert ladder_rows(found)[0][-1] == "Expected 68 % interval"
+    assert ladder_rows(found)[0][-2:] == ("Expected 68 % interval", "Error if the law deviates")
     assert round_rows(same)[0] == ("After", "Expected 68 % interval", "Range")
     assert "Their range is not known." in as_text(found)
     assert "Their range is not known." not in as_text(same)
