@@ -38,7 +38,7 @@ At this D, the losses already follow power laws (amplitudes paper, Sec. 5).
 SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for i in range(5))
 """Values of N and numbers of iterations that are tried. The cheapest pair whose loss D limits becomes the anchor."""
 LEAST_RUNGS = 3
-"""Number of values in ``LADDER`` that are tried first. As long as D limits the loss of no cell, one more is tried."""
+"""Number of values in ``LADDER`` that are tried first. More values are tried one at a time, until D limits a loss."""
 RATIOS = (3.0, 10.0)
 """Ratios of the anchor's loss to the target loss. One plan is made from the anchor for each ratio."""
 SEEDS = (0, 1, 2)

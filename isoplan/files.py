@@ -133,11 +133,11 @@ def _as_text(answer: object, ending: str) -> str:
 def _document_of(answer: object) -> Document:
     """Return the document from which all file formats are written. Raises PlannerError for an answer without one."""
     from isoplan.engine.planning.plan.answer import Plan
-    from isoplan.engine.planning.plan.document import document
+    from isoplan.engine.planning.plan.document import as_document
     from isoplan.engine.planning.questions.answer import Answer
 
     if isinstance(answer, Plan):
-        return document(answer)
+        return as_document(answer)
     if not isinstance(answer, Answer):
         raise PlannerError(f"Answer: {type(answer).__name__} cannot be saved. Save a fit, a plan or another answer.")
     return answer.file

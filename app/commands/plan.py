@@ -51,7 +51,7 @@ def plan(
     **texts: Any,
 ) -> None:
     """Find the best model for a budget, or the cheapest way to a target."""
-    from isoplan.engine.planning.plan.document import as_text, document
+    from isoplan.engine.planning.plan.document import as_document, as_text
     from isoplan.engine.planning.plan.metric import through
     from isoplan.engine.planning.plan.variations import variation_lines, vary
     from isoplan.engine.planning.questions.typed_plan import answer_question, read_question
@@ -73,7 +73,7 @@ def plan(
     if budget is not None and asked.reading is not None:
         note(asked.reading.notes(budget))
     answer = answer_question(fitted, asked, used, other, maps)
-    made = document(answer, fit, group=group, maps=tuple(metric_map or ()))
+    made = as_document(answer, fit, group=group, maps=tuple(metric_map or ()))
     if as_json or form != "text":
         say_as("json" if as_json else form, "", made, answer.warnings)
     else:

@@ -22,7 +22,7 @@ from isoplan.engine.planning.drawing.cost_curve import CostCurve
 from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.document import as_document
 from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.reliability import reliability
@@ -126,7 +126,7 @@ def report_plan(
         sections.append(
             _table("Comparison with your plan", cell_texts(saving_rows(shown.saving)), shown.saving.sentence)
         )
-    return make_report(title, document(shown), (fit, *metrics), sections, reliability(shown))
+    return make_report(title, as_document(shown), (fit, *metrics), sections, reliability(shown))
 
 
 def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> Report:
@@ -182,7 +182,7 @@ def report_story(story: Story) -> Report:
         Section(one.title, f"{one.sentence} {one.caption}".strip(), partial(_picture, one.picture))
         for one in story.screens
     ]
-    told = document(story.plan.shown)
+    told = as_document(story.plan.shown)
     made = make_report(story.title, told, story.fits, sections, reliability(story.plan.shown))
     return replace(made, assumed=story.assumed)
 

@@ -14,7 +14,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.plan.document import LABELS, document, read_plan
+from isoplan.engine.planning.plan.document import LABELS, as_document, read_plan
 from isoplan.engine.planning.recommender.choice import LABELS as SETTINGS
 
 WRITERS = {".html": html_report, ".pdf": pdf_report}
@@ -44,7 +44,7 @@ def read_report(raw: Mapping[str, Any], fits: Sequence[Fit], title: str = "") ->
             return report_plan(plan, by_hash[plan.fit], title or "Plan", maps=maps)
         if fits:
             raise PlannerError(f"Fit: the fit {plan.fit} of the plan is missing. Add its file, or omit all fits.")
-        return make_report(title or "Plan", document(plan.shown))
+        return make_report(title or "Plan", as_document(plan.shown))
     return make_report(title or "Answer", _read_document(raw), fits)
 
 

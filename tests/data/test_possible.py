@@ -19,7 +19,7 @@ from isoplan.engine.planning.answer.document import to_csv, to_markdown
 from isoplan.engine.planning.answer.quantity import Quantity, beyond
 from isoplan.engine.planning.plan.answer import Plan, spans
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.document import as_text, document
+from isoplan.engine.planning.plan.document import as_document, as_text
 from isoplan.engine.planning.plan.document import to_json as planned_json
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED
 from isoplan.engine.planning.plan.target import plan_target
@@ -55,7 +55,7 @@ def _refused(plan: Plan) -> None:
         assert (q["value"], q["ci68"], q["ci95"]) == (None, None, None)
     assert raw["flat"] is None
     assert {"bill", "worth", "restated"}.isdisjoint(raw)
-    assert document(plan).lines == ()
+    assert as_document(plan).lines == ()
     cells, end = plan.support.cells, (plan.support.low, plan.support.high)
     for x in (cells[plan.support.axis],) if cells else ():
         assert end[0] is not None
@@ -89,7 +89,7 @@ def check(fit: Fit, plan: Plan) -> None:
             assert ("extrapolated" in plan.sentence) == (far > MARKED)
     else:
         _refused(plan)
-    text = as_text(plan) + to_csv(document(plan)) + to_markdown(document(plan))
+    text = as_text(plan) + to_csv(as_document(plan)) + to_markdown(as_document(plan))
     assert "nan" not in text.lower()
     json.dumps(planned_json(plan), allow_nan=False)
 

@@ -28,8 +28,8 @@ from isoplan.engine.planning.next_cells.answer import can_advise
 from isoplan.engine.planning.next_cells.question import QUESTION as NEXT
 from isoplan.engine.planning.plan.answer import Plan, reach_text
 from isoplan.engine.planning.plan.document import (
+    as_document,
     bill_rows,
-    document,
     flatness,
     key_rows,
     rows,
@@ -129,7 +129,7 @@ def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
         st.caption(escape_markdown(counted))
     maps = tuple(fit_of(db, name) for name in plan.maps)
     make = partial(report_plan, plan, fit, _name(plan), runs, maps)
-    keep("plan", _name(plan), "plan", document(plan), lambda name: results.save_plan(db, plan, name), make)
+    keep("plan", _name(plan), "plan", as_document(plan), lambda name: results.save_plan(db, plan, name), make)
     if plan.answers and not plan.fails:
         story_button(db, plan, _name(plan), "plan_story")
 

@@ -8,7 +8,7 @@ from isoplan.app.views.widgets.parts import distinct, sentences
 from isoplan.app.views.widgets.state import open_table
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
-from isoplan.engine.store.tables.combine import combine
+from isoplan.engine.store.tables.combined import combine
 from isoplan.engine.store.tables.tables import TableInfo
 
 

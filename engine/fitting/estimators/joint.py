@@ -1,10 +1,10 @@
-"""Solver for several groups of runs that share some parameters. Each group has its own law.
+"""Solver for several groups of runs that share some parameters. The groups have the same law or different laws.
 
 The objective is the sum over the groups. The parameters of all groups are entries of one joint vector. The gradient and
 the Hessian of each group are added at the entries of its parameters. In the solver, the amplitude of a term is the
-value of the term at the mean coordinate of the runs. In a fit of one law, this mean is over the runs of all groups, so
-a shared amplitude has the same meaning in all groups. Groups of different laws share only their floor, which has no
-coordinate.
+value of the term at the mean coordinate of the runs. If the groups have the same law, this mean is over the runs of all
+groups, so a shared amplitude has the same meaning in all groups. Groups with different laws share only the floor, which
+has no coordinate.
 
 The candidates for the shared parameters are the values at the separate optimum of each group, and the median of these
 values. A start combines a candidate with the best values of the other parameters of each group. Each start first

@@ -214,7 +214,7 @@ def _need(need: Need) -> dict[str, Any]:
     }
 
 
-def document(plan: AmplitudePlan) -> Document:
+def as_document(plan: AmplitudePlan) -> Document:
     """Return ``plan`` as a document. A range has one line per end.
 
     If the plan uses a published law, Isoplan must provide this law, so that the script of the document can load it.
@@ -286,7 +286,7 @@ def answer(plan: AmplitudePlan) -> Answer:
     table = Table(COLUMNS, shown, "The plan in numbers.")
     remarks = (plan.change,) if plan.change else ()
     return Answer(
-        plan, as_text(plan), document(plan), plan.warnings, _name(plan), remarks=remarks, parts=(Part(table),)
+        plan, as_text(plan), as_document(plan), plan.warnings, _name(plan), remarks=remarks, parts=(Part(table),)
     )
 
 

@@ -105,7 +105,7 @@ def _width(width: Width) -> dict[str, Any]:
     return {"expected": finite(width.expected), "low": finite(width.low), "high": finite(width.high)}
 
 
-def document(
+def as_document(
     found: NextCells,
     options: Mapping[str, Any],
     fit: str = "fit.json",

@@ -10,7 +10,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.unfitted import UnfittedRuns
 from isoplan.engine.planning.next_cells.answer import next_cells
-from isoplan.engine.planning.next_cells.document import document
+from isoplan.engine.planning.next_cells.document import as_document
 from isoplan.engine.planning.next_cells.first import choose_first
 from isoplan.engine.planning.next_cells.first_text import first_answer
 from isoplan.engine.planning.next_cells.picture import chart_ladder, chart_map
@@ -72,7 +72,7 @@ def answer(fit: Fit | UnfittedRuns, given: Given) -> Answer:
     return Answer(
         found,
         as_text(found),
-        document(found, options, given.file, given.group, given.candidates),
+        as_document(found, options, given.file, given.group, given.candidates),
         found.plan.warnings,
         f"next cells for {asked(found)}",
         tuple(remarks(found)),

@@ -50,7 +50,7 @@ def answer(fit: Fit, given: Given) -> Answer:
              folded=folded),
     )  # fmt: skip
     return Answer(
-        found, as_text(found), document(found, given), fit.warnings, f"next values of {found.axis}",
+        found, as_text(found), as_document(found, given), fit.warnings, f"next values of {found.axis}",
         tuple(remarks(found)), parts=parts,
     )  # fmt: skip
 
@@ -118,7 +118,7 @@ def as_text(found: NextValues) -> str:
     return "\n\n".join([sentence(found), *remarks(found), *tables, *(w.line for w in by_level(found.fit.warnings))])
 
 
-def document(found: NextValues, given: Given) -> Document:
+def as_document(found: NextValues, given: Given) -> Document:
     """Return the advice as a document. Its script reads the file of the fit in ``given``."""
     v, advice = given.values, found.advice
     body: dict[str, Any] = {

@@ -225,7 +225,7 @@ HOMES = {
 }
 
 
-def document(plan: Plan, fit: str = "", *, group: str = "", maps: tuple[str, ...] = ()) -> Document:
+def as_document(plan: Plan, fit: str = "", *, group: str = "", maps: tuple[str, ...] = ()) -> Document:
     """Return ``plan`` as a document. Its script reads the file ``fit``, which ``isoplan fit --json`` wrote.
 
     If this file contains several groups of runs, ``group`` is the name of the group from which the plan was made.

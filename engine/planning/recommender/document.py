@@ -67,12 +67,12 @@ def reply(
     names = tuple(dict.fromkeys((answer.served, *(evidence.known(one) for one in others))))
     name = f"{', '.join(names)} at {power10(answer.budget)} FLOPs"
     cards = make_cards(answer, evidence, own, names)
-    written = document(answer, own, printed is not None, cards=cards, spent=spent)
+    written = as_document(answer, own, printed is not None, cards=cards, spent=spent)
     text = as_text(answer, written.sentence, names, joint_table(join_metrics(cards)))
     return Answer(answer, text, written, answer.recipe.warnings, name)
 
 
-def document(
+def as_document(
     answer: Recommendation,
     own: Evidence,
     published: bool,

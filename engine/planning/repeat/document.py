@@ -29,7 +29,7 @@ from isoplan.engine.planning.scenario.prices_json import prices_json
 HOMES = dict.fromkeys(repeat.HOMES, repeat.__name__)
 
 
-def document(
+def as_document(
     answer: SimulateOrRepeat,
     kappa: Factor,
     files: Mapping[str, str],

@@ -16,7 +16,7 @@ from isoplan.engine.planning.questions.chart import Axis, Chart, Colour, Curve, 
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat, simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts
-from isoplan.engine.planning.repeat.document import document
+from isoplan.engine.planning.repeat.document import as_document
 from isoplan.engine.planning.repeat.factor import fit_factor, stated
 from isoplan.engine.planning.repeat.few_epochs import Between, between
 from isoplan.engine.planning.repeat.floors import mismatch, together
@@ -77,7 +77,7 @@ def answer(one_pass: Fit, given: Given) -> Repeat:
     return Repeat(
         found,
         "\n\n".join([as_text(found, priced), *remarks]),
-        document(found, kappa, given.files, given.group, few, worth) if priced else None,
+        as_document(found, kappa, given.files, given.group, few, worth) if priced else None,
         found.warnings,
         _name(found),
         tuple(remarks),

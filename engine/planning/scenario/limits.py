@@ -57,7 +57,8 @@ class Limits:
             raise PlannerError("A limit on epochs requires a limit on the number of unique samples. Give both limits.")
         if self.epochs is not None and self.epochs < 1:
             raise PlannerError(
-                f"At most {self.epochs:g} epochs would leave unique samples unused: reduce the unique samples instead."
+                f"With a limit of {self.epochs:g} epochs, some unique samples would never be used. Give a limit of at "
+                "least 1 epoch, or reduce the number of unique samples."
             )
 
     @property

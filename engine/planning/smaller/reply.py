@@ -24,7 +24,7 @@ from isoplan.engine.planning.smaller.answer import (
     same_loss,
 )
 from isoplan.engine.planning.smaller.text import (
-    document,
+    as_document,
     lifetime_rows,
     lifetime_sentence,
     lifetime_text,
@@ -71,7 +71,7 @@ def answer(fit: Fit, given: Given) -> Smaller:
     return Smaller(
         curve,
         "\n\n".join([same_loss_text(curve), *([lifetime_text(life)] if life else [])]),
-        document(curve, life, served, given.file, given.group),
+        as_document(curve, life, served, given.file, given.group),
         warnings(curve, life),
         _name(curve),
         tuple(filter(None, [smallest_sentence(curve)])),

@@ -214,7 +214,7 @@ def _spread(low: float, high: float) -> str:
     return "" if np.isnan(low) or ends[0] == ends[1] else " to ".join(ends)
 
 
-def document(
+def as_document(
     curve: SameLoss, life: Lifetime | None, served: Inference | None, fit: str = "fit.json", group: str = ""
 ) -> Document:
     """Return the models of one loss as a document. If ``life`` is given, include the model of least lifetime cost.

@@ -16,7 +16,7 @@ from isoplan.data.files import path
 from isoplan.engine.fitting import Fit, to_json
 from isoplan.engine.planning.answer.format import as_row
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.document import as_document
 from tests.app.reports.reading import read_html, text_of_pdf
 
 MACHINE: dict[str, Any] = {"device": "CPU", "utilisation": "1%", "hour_price": "3 EUR"}
@@ -42,7 +42,7 @@ def test_a_saved_plan_is_reported_with_its_fit(fit: Fit, tmp_path: Path, capsys:
     assert read_html((tmp_path / "b.html").read_bytes())[0] == text
     assert plan.sentence in text
     assert tags.count("figure") == 1
-    for label, q in document(plan).lines:
+    for label, q in as_document(plan).lines:
         assert isinstance(q, Quantity)
         assert as_row(label, q).value in cells
     assert fit.data.sha256 in cells

@@ -18,7 +18,7 @@ from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.document import document, to_json, unknown_time, worth_sentence
+from isoplan.engine.planning.plan.document import as_document, to_json, unknown_time, worth_sentence
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.start import largest_inside
@@ -261,7 +261,7 @@ def test_not_reachable_is_never_a_number(jets: str, demo: Database, open_page: O
 
 def test_every_export_holds_the_plan(jets: str, demo: Database) -> None:
     plan = plan_budget(results.fit(demo, jets), 1e17, limits=Limits(unique=1e8), prices=PRICES)
-    made = {name: [write()] for name, (write, _, _) in files(document(plan)).items()}
+    made = {name: [write()] for name, (write, _, _) in files(as_document(plan)).items()}
     assert list(made) == ["JSON", "CSV", "Markdown", "LaTeX", "Python"]
     assert json.loads(made["JSON"][0]) == json.loads(json.dumps(to_json(plan)))
     assert repr(plan.allocation["N"].value) in made["CSV"][0]
@@ -300,7 +300,7 @@ def test_prices_are_one_scenario_for_all_questions() -> None:
 def test_the_python_of_a_plan_reads_the_files_that_the_fit_page_gives(jets: str, r_top: str, demo: Database) -> None:
     law = results.fit(demo, jets)
     plan = plan_target(law, 4000.0, map=through(law, results.fit(demo, r_top)))
-    text = document(plan).script
+    text = as_document(plan).script
     assert f"fit-{jets}.json" in text
     assert f"fit-{r_top}.json" in text
 

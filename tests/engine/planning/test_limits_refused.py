@@ -85,7 +85,7 @@ def test_a_target_below_every_floor_is_out_of_reach_whatever_the_limits(epoch: F
         ({"money": -5.0}, "A limit of -5 money is not positive"),
         ({"hours": math.nan}, "A limit of nan hours is not positive"),
         ({"epochs": 4.0}, "A limit on epochs requires a limit on the number of unique samples"),
-        ({"unique": 1e6, "epochs": 0.5}, "At most 0.5 epochs would leave unique samples unused"),
+        ({"unique": 1e6, "epochs": 0.5}, "With a limit of 0.5 epochs, some unique samples would never be used"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(fields: dict[str, float], why: str) -> None:

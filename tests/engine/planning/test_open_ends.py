@@ -11,7 +11,7 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.document import to_csv, to_latex, to_markdown
 from isoplan.engine.planning.answer.quantity import measure, reach
-from isoplan.engine.planning.plan.document import as_text, document, read_plan, to_json
+from isoplan.engine.planning.plan.document import as_document, as_text, read_plan, to_json
 from isoplan.engine.planning.plan.support import within_reach
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
@@ -73,7 +73,7 @@ def test_a_plan_states_open_ends_in_every_form() -> None:
     assert "at the lowest cost, spend 73 M EUR (68 %: at least 28 M) for 1.31 T parameters" in FAR.sentence
     # The interval of N ends only two decades beyond the runs, so the plan states both ends.
     assert "68 %: 945 B to 2.11 T" in FAR.sentence
-    exported = document(FAR)
+    exported = as_document(FAR)
     bill = {(line.part, line.what): line.amount for line in FAR.bill}
     for part in (("training", "time"), ("training", "money"), ("total", "money")):
         ends = bill[part].ci68

@@ -18,7 +18,7 @@ from isoplan.engine.planning.answer.document import to_csv, to_latex, to_markdow
 from isoplan.engine.planning.compare import Saved, side_by_side
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.document import as_text, document, read_plan, to_json
+from isoplan.engine.planning.plan.document import as_document, as_text, read_plan, to_json
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
@@ -154,7 +154,7 @@ REFUSED: dict[str, Callable[[], Plan]] = {
 def test_no_output_states_a_number_of_a_plan_that_the_runs_do_not_support(ask: str) -> None:
     plan = REFUSED[ask]()
     assert not plan.answers
-    raw, made = to_json(plan), document(plan)
+    raw, made = to_json(plan), as_document(plan)
     for q in (*raw["allocation"].values(), *raw["derived"].values()):
         assert (q["value"], q["ci68"], q["ci95"]) == (None, None, None)
         assert q["note"] == "not stated: too far beyond the runs"

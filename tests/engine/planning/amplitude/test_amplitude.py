@@ -17,7 +17,7 @@ from isoplan.engine.planning.amplitude.evidence import Anchor, PublishedLaw
 from isoplan.engine.planning.amplitude.needs import conservative
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
 from isoplan.engine.planning.amplitude.precision import of_error, of_mse, percent
-from isoplan.engine.planning.amplitude.reply import as_text, document, rows, sentence, to_json
+from isoplan.engine.planning.amplitude.reply import as_document, as_text, rows, sentence, to_json
 from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted, scaled
 from isoplan.engine.planning.answer.document import to_csv, to_markdown
 from tests.app.terminal.asking import object_in
@@ -185,10 +185,10 @@ def test_laws_of_raw_amplitudes_carry_a_flag_and_no_relative_error() -> None:
     assert plan.target.relative is None
     assert rows(plan)[0][:2] == ("Target MSE of the raw amplitude", "1e-06")
     assert rows(plan)[1][3] == "only laws of log amplitudes determine it"
-    assert document(plan).lines[0][0] == "Target MSE of the raw amplitude"
+    assert as_document(plan).lines[0][0] == "Target MSE of the raw amplitude"
     assert to_json(plan)["question"]["raw"] is True
     log = plan_amplitude(3, of_mse(1e-4), law=published_law("Zgg"))
-    assert rows(log)[0][0] == document(log).lines[0][0] == "Target MSE of the standardised log amplitude"
+    assert rows(log)[0][0] == as_document(log).lines[0][0] == "Target MSE of the standardised log amplitude"
     assert to_json(log)["question"]["raw"] is False
 
 
@@ -203,7 +203,7 @@ def test_a_plan_says_whether_the_energy_varies(fixed: bool, said: str) -> None:
     plan = plan_amplitude(3, of_mse(1e-4), [CHEAP], fixed_energy=fixed)
     d = "4" if fixed else "5"
     assert ("Dimension d of the phase space", d, "", said) in rows(plan)
-    assert ("Dimension d of the phase space", f"{d} ({said})") in document(plan).lines
+    assert ("Dimension d of the phase space", f"{d} ({said})") in as_document(plan).lines
     assert said in as_text(plan)
     assert to_json(plan)["question"]["fixed_energy"] is fixed
 
@@ -281,7 +281,7 @@ def test_beyond_three_decades_the_anchor_supports_no_range() -> None:
         "near D = 100 k phase-space points first."
     )
     assert [w.code for w in plan.warnings if w.level is Level.STOP] == ["unsupported"]
-    raw, made = to_json(plan), document(plan)
+    raw, made = to_json(plan), as_document(plan)
     assert raw["answered"] is False
     assert all(ends["least"] is ends["most"] is None for ends in raw["allocation"].values())
     assert raw["laws"] == []

@@ -7,7 +7,7 @@ import pytest
 from isoplan.data.amplitudes import best_laws, published_law, published_laws
 from isoplan.engine.planning.amplitude.evidence import Anchor, PublishedLaw
 from isoplan.engine.planning.amplitude.precision import number, of_mse
-from isoplan.engine.planning.amplitude.reply import document, sentence, to_json
+from isoplan.engine.planning.amplitude.reply import as_document, sentence, to_json
 from isoplan.engine.planning.amplitude.scaling import plan_amplitude
 from isoplan.engine.planning.answer.document import to_csv, to_markdown
 
@@ -27,8 +27,8 @@ def test_an_anchor_that_reaches_the_target_is_the_upper_end() -> None:
     assert body["allocation"]["D"] | {"note": ""} == {
         "least": None, "most": 1e4, "unit": "phase-space points", "note": ""
     }  # fmt: skip
-    assert '"Training points D, at most",10000.0,' in to_csv(document(plan))
-    assert "Training points D, at most" in to_markdown(document(plan))
+    assert '"Training points D, at most",10000.0,' in to_csv(as_document(plan))
+    assert "Training points D, at most" in to_markdown(as_document(plan))
     equal = plan_amplitude(4, of_mse(1e-3), [CHEAP], published=best_laws())
     assert equal.D.least == equal.D.most == 1e4
 

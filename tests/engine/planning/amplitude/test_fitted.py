@@ -13,7 +13,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.amplitude.cells import anchors_of, most_anchors, spread_of
 from isoplan.engine.planning.amplitude.evidence import Anchor, fit_line
 from isoplan.engine.planning.amplitude.precision import of_error, of_mse
-from isoplan.engine.planning.amplitude.reply import as_text, document, rows, sentence, to_json
+from isoplan.engine.planning.amplitude.reply import as_document, as_text, rows, sentence, to_json
 from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
 from isoplan.engine.planning.amplitude.trained import plan_trained
 from isoplan.engine.quantities import count
@@ -109,7 +109,7 @@ def test_typed_anchors_at_two_places_replace_the_bound() -> None:
     assert plan.D.note == "68 % interval of the law fitted to 2 anchors"
     assert [w.code for w in plan.warnings] == ["unchecked-anchor", "far-extrapolated"]
     names: dict[str, object] = {}
-    exec(document(plan).script.replace("print(", "("), names)
+    exec(as_document(plan).script.replace("print(", "("), names)
     assert names["plan"].D.most == plan.D.most  # type: ignore[attr-defined]
 
 
@@ -163,7 +163,7 @@ def test_the_spread_of_the_cells_makes_an_error_a_target() -> None:
 
 def test_the_script_of_a_plan_gives_it_again() -> None:
     plan = plan_trained(3, of_mse(1e-6), of(noise=0.05), best_laws())
-    made = document(plan)
+    made = as_document(plan)
     names: dict[str, object] = {}
     exec(made.script.replace("print(", "("), names)
     again = names["plan"]

@@ -18,7 +18,7 @@ from isoplan.engine.planning.amplitude.cells import Point, anchors_of, by_error,
 from isoplan.engine.planning.amplitude.evidence import Anchor
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
 from isoplan.engine.planning.amplitude.precision import Precision, check_kind, of_error, of_mse
-from isoplan.engine.planning.amplitude.reply import as_text, document, sentence, to_json
+from isoplan.engine.planning.amplitude.reply import as_document, as_text, sentence, to_json
 from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
 from isoplan.engine.planning.amplitude.trained import plan_trained
 from tests.engine.planning.amplitude.trained import cells, table
@@ -86,7 +86,7 @@ def test_no_headline_where_the_law_of_the_cells_levels_off_above_the_target() ->
     assert raw["allocation"]["D"]["most"] is None
     assert "levels off above the target" in raw["allocation"]["D"]["note"]
     assert as_text(plan).startswith(text)
-    exec(document(plan).script.replace("print(", "("), {})
+    exec(as_document(plan).script.replace("print(", "("), {})
 
 
 @pytest.mark.parametrize(("mse", "place"), [(1.9e-5, "above"), (2e-5, "near"), (2.2e-5, "near")])
@@ -156,7 +156,7 @@ def test_a_median_target_beyond_the_cells_uses_their_law() -> None:
     assert plan.D.most is not None
     assert plan.D.least < truth < plan.D.most
     names: dict[str, AmplitudePlan] = {}
-    exec(document(plan).script.replace("print(", "("), names)
+    exec(as_document(plan).script.replace("print(", "("), names)
     assert names["plan"].D.most == plan.D.most
 
 

@@ -27,22 +27,22 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import amplitude, recommender, repeat
 from isoplan.engine.planning.amplitude import reply as of_amplitude
 from isoplan.engine.planning.amplitude.precision import of_error, of_mse
-from isoplan.engine.planning.amplitude.reply import document as amplitude_document
+from isoplan.engine.planning.amplitude.reply import as_document as amplitude_document
 from isoplan.engine.planning.answer.document import Document, to_csv, to_latex, to_markdown
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import HOMES
 from isoplan.engine.planning.plan import document as of_plan
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.recommender import document as of_recipe
-from isoplan.engine.planning.recommender.document import document as recipe_document
+from isoplan.engine.planning.recommender.document import as_document as recipe_document
 from isoplan.engine.planning.repeat import document as of_repeat
-from isoplan.engine.planning.repeat.document import document as repeat_document
+from isoplan.engine.planning.repeat.document import as_document as repeat_document
 from isoplan.engine.planning.repeat.factor import fit_factor
 from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller import text as of_smaller
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss
-from isoplan.engine.planning.smaller.text import document as smaller_document
+from isoplan.engine.planning.smaller.text import as_document as smaller_document
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 from tests.engine.planning.export.tex import table
 from tests.engine.planning.recommender.sweeps import sweep
@@ -74,7 +74,7 @@ def kept(folder: Path, name: str, fit: Fit) -> Fit:
 def plan(folder: Path) -> Case:
     fit = kept(folder, "fit.json", make_fit(EPOCH, scattered(EPOCH), ranges=RANGES))
     found = plan_budget(fit, 1e22, limits=Limits(unique=6e9), prices=PRICES, other=compute_rule("6npND", 2))
-    made = of_plan.document(found, "fit.json")
+    made = of_plan.as_document(found, "fit.json")
     return Case(made, "from isoplan.engine.planning import to_json\nshown = to_json(plan)", dict(made.body))
 
 

@@ -21,7 +21,7 @@ from isoplan.engine.planning.answer.document import _latex_text, latex, to_csv, 
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.document import document, to_json
+from isoplan.engine.planning.plan.document import as_document, to_json
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
@@ -47,7 +47,7 @@ def plan(epoch: Fit) -> Plan:
 
 
 def test_csv_holds_every_digit(plan: Plan) -> None:
-    rows = {row["quantity"]: row for row in csv.DictReader(io.StringIO(to_csv(document(plan))))}
+    rows = {row["quantity"]: row for row in csv.DictReader(io.StringIO(to_csv(as_document(plan))))}
     N = plan.allocation["N"]
     assert float(rows["Model size N"]["value"]) == N.value
     assert N.ci95 is not None
@@ -59,7 +59,7 @@ def test_csv_holds_every_digit(plan: Plan) -> None:
 
 
 def test_markdown_is_a_table_with_its_sentence(plan: Plan) -> None:
-    shown = to_markdown(document(plan))
+    shown = to_markdown(as_document(plan))
     lines = shown.splitlines()
     assert lines[0] == plan.sentence
     table = [line for line in lines if line.startswith("|")]
@@ -96,7 +96,7 @@ def test_numbers_in_latex_have_the_digits_of_their_interval(q: Quantity, shown: 
 
 
 def test_latex_is_one_table_without_bare_special_characters(plan: Plan) -> None:
-    shown = to_latex(document(plan))
+    shown = to_latex(as_document(plan))
     assert shown.startswith("\\begin{tabular}{lll}\n")
     assert shown.rstrip().endswith("\\end{tabular}")
     body = [line for line in shown.splitlines() if "&" in line]
@@ -108,7 +108,7 @@ def test_latex_is_one_table_without_bare_special_characters(plan: Plan) -> None:
 def test_text_in_latex_has_no_bare_special_character(epoch: Fit) -> None:
     """LaTeX export escapes ^, ~ and braces in texts and writes 10²³ in math mode."""
     plan = plan_budget(epoch, 1e22, other=compute_rule("formula", formula="6*N^1.1*D"))
-    (line,) = [one for one in to_latex(document(plan)).splitlines() if one.startswith("Compute by")]
+    (line,) = [one for one in to_latex(as_document(plan)).splitlines() if one.startswith("Compute by")]
     assert r"N\textasciicircum{}1.1" in line
     assert "^" not in line.split(" & ")[0]
     assert _latex_text("a^b~c\\{d}") == r"a\textasciicircum{}b\textasciitilde{}c\textbackslash{}\{d\}"
@@ -133,10 +133,10 @@ def test_the_python_of_a_plan_makes_the_same_numbers(name: str, epoch: Fit, tmp_
     if name in ("metric", "metrics"):
         both = through(fit, map)
         plan = plan_target(fit, 24.0, map=both) if name == "metric" else plan_budget(fit, 1e21, maps=(both,))
-        code = document(plan, "fit.json", maps=("map.json",)).script
+        code = as_document(plan, "fit.json", maps=("map.json",)).script
     else:
         plan = cases(fit)[name]()
-        code = document(plan, "fit.json").script
+        code = as_document(plan, "fit.json").script
     script = tmp_path / "plan.py"
     script.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}\n"
@@ -155,7 +155,7 @@ def map_len(code: str) -> list[int]:
 
 
 def test_a_group_of_a_fit_is_named_in_its_python() -> None:
-    code = document(
+    code = as_document(
         plan_budget(make_fit(EPOCH, scattered(EPOCH), ranges=RANGES), 1e20), "both.json", group="wide"
     ).script
     assert "fit = read('both.json', 'wide')" in code

@@ -9,7 +9,7 @@ import pytest
 from isoplan.data.recommender import published_evidence
 from isoplan.engine.planning.answer.document import to_csv, to_latex, to_markdown
 from isoplan.engine.planning.recommender import as_text, recommend, to_json
-from isoplan.engine.planning.recommender.document import document
+from isoplan.engine.planning.recommender.document import as_document
 from isoplan.engine.planning.recommender.text import sentence
 from isoplan.engine.quantities import power10
 
@@ -22,7 +22,7 @@ def test_no_output_states_a_setting_more_than_three_decades_beyond_its_sweeps(bu
     ranges = "10¹² to 10²¹ FLOPs for s, 10¹⁴ to 8 × 10²¹ FLOPs for N and D, 10¹² to 10²² FLOPs for K."
     assert sentence(answer).endswith(f"This budget lies too far beyond the runs. Supported budgets: {ranges}")
     assert sentence(answer).startswith(f"With {power10(budget)} FLOPs, for val_loss: use batches of 570 sequences at")
-    paper = document(answer, EVIDENCE, published=True)
+    paper = as_document(answer, EVIDENCE, published=True)
     for output in (as_text(answer), *(to(paper) for to in (to_csv, to_markdown, to_latex))):
         assert "360 k" not in output.replace("125k to 870k", "")
         assert "2.10" not in output

@@ -31,7 +31,7 @@ from isoplan.engine.planning.answer.format import number
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.repeat.answer import SimulateOrRepeat, simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts
-from isoplan.engine.planning.repeat.document import document
+from isoplan.engine.planning.repeat.document import as_document
 from isoplan.engine.planning.repeat.factor import Factor, stated
 from isoplan.engine.planning.repeat.floors import FLOORS_APART, ONE_FLOOR, together
 from isoplan.engine.planning.repeat.text import as_text
@@ -196,7 +196,9 @@ def test_the_answer_states_what_a_plan_states_and_why_it_differs() -> None:
     assert raw["floor"]["ci95"][0] is None
     for key, name in (("one_pass_alone", "D"), ("one_pass_alone_N", "N"), ("one_pass_alone_C", "C")):
         assert raw[key]["value"] == plan.allocation[name].value
-    rows = csv.reader(io.StringIO(to_csv(document(found, Factor(1.0), {"one_pass": "1.json", "repeated": "2.json"}))))
+    rows = csv.reader(
+        io.StringIO(to_csv(as_document(found, Factor(1.0), {"one_pass": "1.json", "repeated": "2.json"})))
+    )
     exported = [float(row[1]) for row in rows if row[0].endswith("of a plan by the one-pass fit alone")]
     assert exported == [plan.allocation[name].value for name in ("N", "D", "C")]
 

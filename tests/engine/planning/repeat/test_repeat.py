@@ -25,7 +25,7 @@ from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.repeat import reply
 from isoplan.engine.planning.repeat.answer import Regime, simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
-from isoplan.engine.planning.repeat.document import document
+from isoplan.engine.planning.repeat.document import as_document
 from isoplan.engine.planning.repeat.factor import stated
 from isoplan.engine.planning.repeat.floors import FLOORS_APART, NO_SAVING, NO_THRESHOLD, together
 from isoplan.engine.planning.repeat.text import as_text, crossing, rows, sentence, to_json, unpriced, worth_text
@@ -279,7 +279,7 @@ def test_the_time_on_the_machine_of_the_runs_stands_in_its_place() -> None:
 
 def test_the_python_of_an_answer_keeps_the_machine() -> None:
     found = simulate_or_repeat(*fits(), 0.7, costs_of(PEAK), TEN)
-    assert "costs_of(read_prices({" in document(found, TEN, FILES).script
+    assert "costs_of(read_prices({" in as_document(found, TEN, FILES).script
 
 
 FAR = {"N": (1e3, 1e4), "D": (1e3, 1e5), "C": (1e8, 1e11), "loss": (0.9, 2.0)}
@@ -302,7 +302,7 @@ def test_beyond_three_decades_both_regimes_have_no_numbers() -> None:
         assert q["ci68"] is None
     assert (raw["cheaper"], raw["repeat_cheaper"], raw["picture"]) == (None, None, None)
     assert raw["support"]["axis"] == "C"
-    made = document(found, TEN, FILES)
+    made = as_document(found, TEN, FILES)
     assert made.lines == ()
     assert "Stop: " in to_csv(made)
     assert "unsupported" in {w.code for w in found.warnings if w.level is Level.STOP}

@@ -27,7 +27,7 @@ from isoplan.engine.planning.smaller.answer import lifetime, lifetime_curve, sam
 from isoplan.engine.planning.smaller.question import QUESTION
 from isoplan.engine.planning.smaller.reply import answer, chart_lifetime, chart_overhead
 from isoplan.engine.planning.smaller.text import (
-    document,
+    as_document,
     half_sentence,
     lifetime_sentence,
     lifetime_text,
@@ -147,7 +147,7 @@ def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Questio
     allowed &= training_memory(N, 8) <= (limits.memory or np.inf)
     least, total = float(np.min(paid[allowed], initial=np.inf)), found.total.value or 0.0
     assert total <= least * (1 + 1e-9)
-    if allowed.any():  # if the limits allow exactly one size, this size may lie between the points of the grid
+    if allowed.any():  # false if the only size that the limits allow lies between two points of the grid
         assert total == pytest.approx(least, rel=1e-3)
     # Only a target plan chooses N for the cost of training and inference.
     same = found.total if question.kind == "target" else found.training_alone
@@ -288,7 +288,7 @@ def test_what_the_runs_do_not_support_has_no_numbers() -> None:
     curve = same_loss(fit, Question("budget", 1e18))
     assert not curve.plan.answers
     assert len(size_rows(curve)) == 1
-    raw, made = to_json(curve, None), document(curve, None, None)
+    raw, made = to_json(curve, None), as_document(curve, None, None)
     assert raw["N"] == raw["D"] == raw["overhead"] == raw["within"] == []
     assert raw["smallest"]["value"] is None
     assert raw["allocation"]["N"]["value"] is None
@@ -319,7 +319,7 @@ def test_a_life_far_beyond_the_runs_is_no_answer() -> None:
     assert "Stop: " in said
     assert "Model size N" not in said
     assert {q["value"] for q in to_json(curve, life)["lifetime"].values()} == {None}
-    assert not any(label.startswith("Over its life") for label, _ in document(curve, life, None).lines)
+    assert not any(label.startswith("Over its life") for label, _ in as_document(curve, life, None).lines)
 
 
 def test_money_of_models_below_the_share_of_the_peak_is_not_known() -> None:

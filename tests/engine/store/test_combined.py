@@ -17,7 +17,7 @@ from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.cell_index import CellRow, Indexed
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
-from isoplan.engine.store.tables.combine import combine
+from isoplan.engine.store.tables.combined import combine
 from isoplan.engine.store.tables.tables import TableInfo
 
 Add = Callable[..., TableInfo]
