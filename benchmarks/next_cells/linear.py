@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.next_cells.truths import LAW, NOISE, Truth, sought
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.choice import best_sets
-from isoplan.engine.design.covariance import Covariance
+from isoplan.engine.design.linear_models import LinearModels
 
 
 class Linear:
@@ -34,10 +34,10 @@ class Linear:
         """Return the standard deviation of the quantity if the cells ``chosen`` are measured."""
         return float(np.sqrt(self.slope @ self._spread(chosen) @ self.slope))
 
-    def covariance(self, known: Sequence[int]) -> Covariance:
+    def covariance(self, known: Sequence[int]) -> LinearModels:
         """Return the covariance of the cells and the quantity if the cells ``known`` are measured."""
         spread = self._spread(known)
-        return Covariance(self.slopes[None], self.slope[None, None], spread[None], NOISE**2, np.array([1.0]))
+        return LinearModels(self.slopes[None], self.slope[None, None], spread[None], NOISE**2, np.array([1.0]))
 
     def _spread(self, chosen: Sequence[int]) -> Floats:
         information = self.slopes[list(chosen)].T @ self.slopes[list(chosen)] / NOISE**2

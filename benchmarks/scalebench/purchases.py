@@ -12,7 +12,8 @@ import numpy as np
 from benchmarks.scalebench.task import Rows, Task, TaskLaw, output
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.design.choice import best_sets
-from isoplan.engine.design.covariance import Covariance, centred
+from isoplan.engine.design.covariance import centred
+from isoplan.engine.design.linear_models import LinearModels
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.estimators.formula import Spread
 from isoplan.engine.fitting.solver.formula_problem import Expression, refine
@@ -160,7 +161,7 @@ def _advised(group: Group, made: Ensemble, spend: float, random: np.random.Gener
     return [int(free[i]) for i in sets[0]] if sets else []
 
 
-def _covariance(group: Group, made: Ensemble, cells: Ints) -> Covariance:
+def _covariance(group: Group, made: Ensemble, cells: Ints) -> LinearModels:
     """Return a linear model of ``cells`` of the pool and the outputs of the test rows, which have equal weights.
 
     A cell with several outputs counts as one measurement: the combination of its outputs that is most correlated with
@@ -176,7 +177,7 @@ def _covariance(group: Group, made: Ensemble, cells: Ints) -> Covariance:
         first = np.linalg.svd(cross, full_matrices=False)[0][:, :, 0]
         z = np.einsum("rmd,md->rm", z, first)[:, :, None]
     z, q = z[:, :, 0], q[:, np.any(q != 0, axis=0)]  # equal predictions cannot be narrowed
-    return Covariance(z.T[None], q.T[None], np.eye(len(z))[None], made.noise**2, np.ones(q.shape[1]))
+    return LinearModels(z.T[None], q.T[None], np.eye(len(z))[None], made.noise**2, np.ones(q.shape[1]))
 
 
 def _bounded(group: Group, predicted: Floats) -> Floats:

@@ -5,8 +5,10 @@ The modules, in the order of their use:
 - ``estimand``: the quantities that the cells must narrow.
 - ``cost_unit``: the units of costs and spends.
 - ``candidates``: the cells that can be trained, and their costs.
-- ``covariance``: linear models of the losses of the candidates and of the estimands, around resamples of a fit.
+- ``linear_models``: what is known about estimands after the training of any set of cells, for a linear law.
+- ``covariance``: the linear models of a fit, around several of its resamples.
 - ``choice``: the set of cells that narrows the estimands most for a given spend.
+- ``adaptive``: by how much later rounds decrease the widths, because they are chosen after the first round.
 - ``widths``: widths of intervals, and whether a decrease is worth its cells.
 - ``pretend``: the widths that a set is expected to reach, from refits with simulated outcomes.
 - ``spread``: cells that are spread over the axes, if the runs do not determine the law yet.

@@ -14,10 +14,10 @@ import numpy as np
 
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.design.choice import EXPONENTS, TIE
-from isoplan.engine.design.covariance import Covariance
+from isoplan.engine.design.linear_models import LinearModels
 
 
-def adapted(covariance: Covariance, cost: Floats, first: Sequence[int], cells: Sequence[int]) -> Floats:
+def adapted(covariance: LinearModels, cost: Floats, first: Sequence[int], cells: Sequence[int]) -> Floats:
     """Return the factors (k,) by which adapted later rounds decrease the widths of the estimands after ``cells``.
 
     ``first`` are the cells of the first round, a part of ``cells``, and ``cost`` (m,) is the cost of each candidate.
@@ -36,7 +36,7 @@ def adapted(covariance: Covariance, cost: Floats, first: Sequence[int], cells: S
     return np.asarray(np.exp(np.mean(np.log(least / planned), axis=0) / 2))
 
 
-def _greedy(begun: Covariance, free: Bools, cost: Floats, spend: float, most: int, exponent: float) -> Floats:
+def _greedy(begun: LinearModels, free: Bools, cost: Floats, spend: float, most: int, exponent: float) -> Floats:
     """Return the variances (t, k) of the estimands after the cells that a greedy search adds for each of the t truths.
 
     Its score is the gain / cost^exponent of a cell. It adds at most ``most`` of the ``free`` candidates (m,), which

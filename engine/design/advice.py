@@ -15,9 +15,10 @@ from isoplan.engine.design.adaptive import adapted
 from isoplan.engine.design.candidates import Candidates, check_candidates, check_pays
 from isoplan.engine.design.choice import best_sets
 from isoplan.engine.design.cost_unit import FLOPS, CostUnit
-from isoplan.engine.design.covariance import Covariance, covariance
+from isoplan.engine.design.covariance import covariance
 from isoplan.engine.design.early_stop import nearest_cell
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
+from isoplan.engine.design.linear_models import LinearModels
 from isoplan.engine.design.pretend import can_pretend, pretend_widths
 from isoplan.engine.design.widths import Narrowing, Width, Widths, best_narrowing
 from isoplan.engine.errors import PlannerError
@@ -232,7 +233,7 @@ def promise(
     fit: Fit,
     candidates: Candidates,
     estimands: Sequence[Estimand],
-    before: Covariance,
+    before: LinearModels,
     now: Sequence[float],
     cells: Sequence[int],
     seed: int = 0,
@@ -262,7 +263,7 @@ def _width(outcomes: Floats) -> Width:
 
 def ladder(
     cost: Floats,
-    aimed: Covariance,
+    aimed: LinearModels,
     rung: Callable[[float, tuple[int, ...], int], Rung],
     score: Callable[[Rung], float],
     spends: Sequence[float],

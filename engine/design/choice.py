@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.design.covariance import Covariance
+from isoplan.engine.design.linear_models import LinearModels
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 TIE = 1e-9
@@ -23,7 +23,7 @@ EXCHANGED, PASSES = 2, 3
 which every cell of such a set can be exchanged."""
 
 
-def best_sets(covariance: Covariance, cost: Floats, spend: float, most: int) -> list[tuple[int, ...]]:
+def best_sets(covariance: LinearModels, cost: Floats, spend: float, most: int) -> list[tuple[int, ...]]:
     """Return different sets of at most ``most`` cells that together cost at most ``spend``, the best set first.
 
     ``cost`` (m,) is the cost of each candidate. One of the sets is the best single cell. The result is empty if no cell
@@ -40,7 +40,7 @@ def best_sets(covariance: Covariance, cost: Floats, spend: float, most: int) -> 
     return sorted(filter(None, sets.values()), key=remaining)
 
 
-def _greedy(covariance: Covariance, cost: Floats, spend: float, most: int, exponent: float) -> tuple[int, ...]:
+def _greedy(covariance: LinearModels, cost: Floats, spend: float, most: int, exponent: float) -> tuple[int, ...]:
     """Return the cells that the greedy search adds, in this order."""
     cells: list[int] = []
     while len(cells) < most:
@@ -51,7 +51,7 @@ def _greedy(covariance: Covariance, cost: Floats, spend: float, most: int, expon
     return tuple(cells)
 
 
-def _exchanged(covariance: Covariance, cost: Floats, spend: float, cells: tuple[int, ...]) -> tuple[int, ...]:
+def _exchanged(covariance: LinearModels, cost: Floats, spend: float, cells: tuple[int, ...]) -> tuple[int, ...]:
     """Return ``cells`` after all exchanges of one cell for another that decrease the remaining variance."""
     least = covariance.after(cells).remaining
     for _ in range(PASSES):

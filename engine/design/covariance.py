@@ -12,14 +12,14 @@ of the resamples of the group, and there is one linear model: the regression ove
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import Candidates
 from isoplan.engine.design.estimand import Estimand, refuse_estimand
+from isoplan.engine.design.linear_models import Deviation, LinearModels
 from isoplan.engine.fitting.diagnostics.single_runs import freedom, mean_scatter
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws.terms import Const
@@ -44,141 +44,9 @@ RANK, RESOLVED = 30, 1e-2
 OMITTED = 1e-3
 """Largest variance of a direction of the resamples that is omitted, in units of the noise of a run and of the variances
 of the estimands."""
-LEAST = 1e-12
-"""Smallest part of a variance that can remain after the training of one cell."""
 
 
-@dataclass(frozen=True, eq=False)
-class Deviation:
-    """A deviation of the truth from the law: a sum of d smooth functions whose coefficients have the variance 1.
-
-    ``cells`` (m, d) are the functions at the candidates, and ``answers`` (k, d) their effects on the estimands.
-    ``pull`` (t, q, d) is the sum over the runs of the slope of the loss times the function, over the variance of a run:
-    the least-squares fit changes its q parameters by the covariance of the parameters times ``pull``.
-    """
-
-    cells: Floats
-    answers: Floats
-    pull: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """What is known about m candidates and k estimands at one time, for each of t truths.
-
-    ``own`` (t, m) are the variances of the expected losses of the candidates, ``cross`` (t, m, k) their covariances
-    with the estimands, and ``variance`` (t, k) the variances of the estimands. ``noise`` is the variance of the loss of
-    one run. ``weight`` (k,) is the weight of each estimand. ``bias`` (t, k, d) are the errors of the estimands that
-    each of the d functions of the deviation causes, and ``apart`` (t, m, d) those of the losses of the candidates; d is
-    0 without a deviation.
-    """
-
-    own: Floats
-    cross: Floats
-    variance: Floats
-    noise: float
-    weight: Floats
-    bias: Floats = field(default_factory=lambda: np.zeros((1, 1, 0)))
-    apart: Floats = field(default_factory=lambda: np.zeros((1, 1, 0)))
-
-    @property
-    def sd(self) -> Floats:
-        """Standard deviation of each estimand if the law is right, the geometric mean over the truths: shape (k,)."""
-        return np.asarray(np.exp(np.mean(np.log(self.variance), axis=0) / 2))
-
-    @property
-    def excess(self) -> Floats:
-        """Mean square error of each estimand that the deviation adds, as the mean over the truths: shape (k,)."""
-        return np.asarray(np.mean(np.sum(self.bias**2, axis=2), axis=0))
-
-    @property
-    def error(self) -> Floats:
-        """Mean square error of each estimand: shape (t, k)."""
-        return np.asarray(self.variance + np.sum(self.bias**2, axis=2))
-
-    @property
-    def remaining(self) -> float:
-        """Sum of the weighted logarithms of the mean square errors of the estimands, as the mean over the truths."""
-        return float(np.mean(np.log(self.error), axis=0) @ self.weight)
-
-    def gains(self) -> Floats:
-        """Return the decrease of ``remaining`` that each candidate is expected to bring: shape (m,).
-
-        It is negative for a candidate that increases the error by a deviation more than it decreases the variance.
-        """
-        return np.asarray(np.mean(self.each(), axis=0))
-
-    def each(self) -> Floats:
-        """Return the gain of each candidate for each of the truths: shape (t, m)."""
-        return np.asarray(self._logs() @ self.weight)
-
-    def narrowing(self) -> Floats:
-        """Return the relative decrease of the error of the first estimand if one candidate is trained: shape (m,).
-
-        The error is the square root of the mean square error. The values are from 0 to 1.
-        """
-        return np.asarray(1 - np.exp(-np.maximum(np.mean(self._logs()[:, :, 0], axis=0), 0) / 2))
-
-    def _logs(self) -> Floats:
-        """Return the decreases of the logarithms of the errors that each candidate brings: shape (t, m, k)."""
-        error, change = self.error[:, None, :], self.cross / (self.own + self.noise)[:, :, None]
-        less = self.cross * change
-        if self.bias.shape[2]:
-            along = self.apart @ self.bias.transpose(0, 2, 1)
-            less = less - 2 * along * change - np.sum(self.apart**2, axis=2)[:, :, None] * change**2
-        return np.asarray(-np.log(np.maximum(1 - less / error, LEAST)))
-
-
-@dataclass(frozen=True, eq=False)
-class Covariance:
-    """Linear models of m candidates and k estimands with q parameters, for each of t truths.
-
-    ``cells`` (t, m, q) are the slopes of the losses of the candidates, ``answers`` (t, k, q) those of the estimands,
-    and ``spread`` (t, q, q) is the covariance of the parameters before any of the candidates is trained. The losses are
-    logarithms if the residuals of the fit are. ``deviation`` is the deviation from the law that the hedge allows for.
-    The other fields are those of ``State``.
-    """
-
-    cells: Floats
-    answers: Floats
-    spread: Floats
-    noise: float
-    weight: Floats
-    deviation: Deviation | None = None
-
-    def after(self, trained: Sequence[int] = ()) -> State:
-        """Return the state after the training of the candidates ``trained``."""
-        return self.given(trained).state
-
-    def given(self, trained: Sequence[int]) -> Covariance:
-        """Return the linear models after the training of the candidates ``trained``."""
-        if not len(trained):
-            return self
-        slopes = self.cells[:, list(trained)]
-        shared = slopes @ self.spread
-        measured = shared @ slopes.transpose(0, 2, 1) + self.noise * np.eye(len(trained))
-        root = np.linalg.solve(np.linalg.cholesky(measured), shared)  # root^T root is the decrease of the spread
-        spread, deviation = self.spread - root.transpose(0, 2, 1) @ root, self.deviation
-        if deviation is not None:
-            added = slopes.transpose(0, 2, 1) @ deviation.cells[list(trained)] / self.noise
-            deviation = replace(deviation, pull=deviation.pull + added)
-        return replace(self, spread=spread, deviation=deviation)
-
-    @cached_property
-    def state(self) -> State:
-        """What is known now."""
-        reach, answers = self.cells @ self.spread, self.answers.transpose(0, 2, 1)
-        variance = np.sum(answers * (self.spread @ answers), axis=1)
-        state = State(np.sum(reach * self.cells, axis=2), reach @ answers, variance, self.noise, self.weight)
-        if self.deviation is None:
-            return state
-        error = self.spread @ self.deviation.pull
-        return replace(
-            state, bias=self.deviation.answers - self.answers @ error, apart=self.cells @ error - self.deviation.cells
-        )
-
-
-def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge: bool = True) -> Covariance:
+def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge: bool = True) -> LinearModels:
     """Return the linear models of ``cells`` and ``estimands`` around resamples of ``fit``.
 
     If ``hedge`` is true, the law may deviate smoothly from the truth. Raises PlannerError if the parameters determine
@@ -200,11 +68,11 @@ def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge
     noise, relative = _noise(fit)
     scores = (runs * relative[:, None]).transpose(0, 2, 1) / noise
     spread = np.linalg.inv(scores @ runs + PRIOR**-2 * np.eye(runs.shape[2]))
-    found = Covariance(offered, answers, spread, noise, weight)
+    found = LinearModels(offered, answers, spread, noise, weight)
     return replace(found, deviation=_deviation(fit, cells, estimands, noise, scores)) if hedge else found
 
 
-def _sampled(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], weight: Floats, hedge: bool) -> Covariance:
+def _sampled(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], weight: Floats, hedge: bool) -> LinearModels:
     """Return the linear model whose variances and covariances are those of the resamples of ``fit``.
 
     Its d parameters are the directions in which the resamples vary most. Their covariance is the unit matrix.
@@ -221,7 +89,7 @@ def _sampled(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], weight:
     found, variation, _ = np.linalg.svd(scaled, full_matrices=False)
     directions = found[:, variation**2 > OMITTED]
     slopes, offered, answers = ((x.T @ directions)[None] for x in (runs, losses, logs))
-    model = Covariance(offered, answers, np.eye(directions.shape[1])[None], noise, weight)
+    model = LinearModels(offered, answers, np.eye(directions.shape[1])[None], noise, weight)
     scores = slopes.transpose(0, 2, 1) * (fit.runs.weight / np.mean(fit.runs.weight) / noise)
     return replace(model, deviation=_deviation(fit, cells, estimands, noise, scores)) if hedge else model
 

@@ -9,19 +9,19 @@ import pytest
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.adaptive import adapted
-from isoplan.engine.design.covariance import Covariance
+from isoplan.engine.design.linear_models import LinearModels
 
 NOISE = 0.3
 
 
-def models(truths: int, m: int, seed: int) -> Covariance:
+def models(truths: int, m: int, seed: int) -> LinearModels:
     """Return linear models of ``m`` cells with different slopes for each of ``truths``."""
     random = np.random.default_rng(seed)
     slopes, slope = random.standard_normal((truths, m, 3)), random.standard_normal((truths, 1, 3))
-    return Covariance(slopes, slope, np.tile(np.eye(3), (truths, 1, 1)), NOISE**2, np.ones(1))
+    return LinearModels(slopes, slope, np.tile(np.eye(3), (truths, 1, 1)), NOISE**2, np.ones(1))
 
 
-def best(before: Covariance, cost: Floats, first: tuple[int, ...], cells: tuple[int, ...]) -> float:
+def best(before: LinearModels, cost: Floats, first: tuple[int, ...], cells: tuple[int, ...]) -> float:
     """Return the factor for the best of all sets for each truth, found one by one."""
     others = [cell for cell in range(len(cost)) if cell not in first]
     every = [set_ for k in range(len(cells) - len(first) + 1) for set_ in itertools.combinations(others, k)]

@@ -11,19 +11,20 @@ import pytest
 from isoplan.engine.arrays import Floats
 from isoplan.engine.design.candidates import grid_candidates
 from isoplan.engine.design.choice import best_sets
-from isoplan.engine.design.covariance import Covariance, Deviation, covariance
+from isoplan.engine.design.covariance import covariance
 from isoplan.engine.design.estimand import Estimand
+from isoplan.engine.design.linear_models import Deviation, LinearModels
 from tests.engine.design.tables import BUDGET, RULE, fitted, loss_at
 
 NOISE = 0.3
 
 
-def linear(m: int, seed: int) -> tuple[Covariance, Floats, Floats]:
+def linear(m: int, seed: int) -> tuple[LinearModels, Floats, Floats]:
     """Return the covariance of ``m`` cells of a linear model, their slopes (m, 4), and the estimand's slope (4,)."""
     random = np.random.default_rng(seed)
     slopes, slope = random.standard_normal((m, 4)), random.standard_normal(4)
     prior = np.diag([1.0, 0.5, 2.0, 1.0])
-    return Covariance(slopes[None], slope[None, None], prior[None], NOISE**2, np.ones(1)), slopes, slope
+    return LinearModels(slopes[None], slope[None, None], prior[None], NOISE**2, np.ones(1)), slopes, slope
 
 
 def posterior(slopes: Floats, slope: Floats, cells: tuple[int, ...]) -> float:
@@ -60,7 +61,7 @@ def test_the_narrowing_of_a_cell_is_that_of_its_training_alone() -> None:
     assert narrowing == pytest.approx(1 - np.array(alone), rel=1e-6, abs=1e-9)
     assert 0 <= narrowing.min() < 0.01
     assert 0.1 < narrowing.max() < 1
-    certain = Covariance(np.ones((1, 1, 1)), np.ones((1, 1, 1)), np.ones((1, 1, 1)), 0.0, np.ones(1))
+    certain = LinearModels(np.ones((1, 1, 1)), np.ones((1, 1, 1)), np.ones((1, 1, 1)), 0.0, np.ones(1))
     assert certain.after().narrowing() == pytest.approx(1.0, abs=2e-6)
 
 
@@ -80,7 +81,7 @@ def test_the_best_set_is_nearly_the_best_of_all_sets() -> None:
 
 
 def test_equal_cells_are_chosen_in_order_and_the_result_repeats() -> None:
-    before = Covariance(np.ones((1, 5, 1)), np.ones((1, 1, 1)), np.ones((1, 1, 1)), 1.0, np.ones(1))
+    before = LinearModels(np.ones((1, 5, 1)), np.ones((1, 1, 1)), np.ones((1, 1, 1)), 1.0, np.ones(1))
     assert best_sets(before, np.ones(5), 3.0, 4)[0] == (0, 1, 2)
     assert best_sets(before, np.ones(5), 0.5, 4) == []
 
