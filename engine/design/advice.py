@@ -166,9 +166,12 @@ def advise(
     aimed = covariance(fit, candidates, aims, hedge) if aims else before
 
     @cache
+    def less(cells: tuple[int, ...], first: tuple[int, ...]) -> Floats:
+        return adapted(before, candidates.cost, first, cells)
+
+    @cache
     def promised(cells: tuple[int, ...], first: tuple[int, ...], more: int = 1) -> Widths:
-        less = adapted(before, candidates.cost, first, cells)
-        return promise(fit, candidates, estimands, before, now, cells, seed + more, less)
+        return promise(fit, candidates, estimands, before, now, cells, seed + more, less(cells, first))
 
     def rung(amount: float, cells: tuple[int, ...], more: int) -> Rung:
         cost, excess = float(np.sum(candidates.cost[list(cells)])), tuple(before.after(cells).excess.tolist())
