@@ -18,8 +18,8 @@ def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
     """Return the amplitude cells of the bundled scans of D, and of the user's run tables in ``db``.
 
     Withdrawn rows are left out. The bundled scans of C are not used. At each D, only the longest-trained cell of such a
-    scan could be a point of the law of D. Whether D limits this cell is unknown, because that requires another cell
-    with half its compute, and the budgets of the scan differ by a factor of about 3.
+    scan could be a point of the law of D. It is unknown whether D limits the loss of this cell: another cell with half
+    its compute would show this, but the budgets of the scan differ by a factor of about 3.
     """
     found = [trained_cells()]
     for table in (one for one in tables.all(db) if not one.read_only):

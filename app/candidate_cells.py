@@ -89,7 +89,7 @@ def cells_of_family(
 
 
 def _unknown(family: Family[Any], cell: Cell, known: Collection[str]) -> Cell:
-    """Return the cell, with the next seed whose cell is not ``known``."""
+    """Return the cell. If it is ``known``, return the cell with the next seed that gives an unknown cell."""
     while cell_name(family, cell) in known:
         cell = cell.model_copy(update={"seed": cell.seed + 1})
     return cell

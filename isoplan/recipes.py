@@ -161,8 +161,8 @@ def _evidence_of(table: Table, asked: Asked, options: RecipeOptions, measured: b
 
     named = options.get("map_runs", {})
     nothing = (
-        "Option runs: no runs differ in only one of N, s, B and K. Name the columns, as in "
-        'map_runs={"N": "params", "K": "negatives"}.'
+        "Option runs: the table contains no sweep of N, s, B or K with the other settings fixed. Name the columns, "
+        'as in map_runs={"N": "params", "K": "negatives"}.'
     )
     how = _how_to_read(options) | {"rows": options.get("rows"), "pooled": as_tuple(options.get("pooled", ()))}
     with python_names(), open_table(as_source(table), roles_of(named), **how) as opened:

@@ -30,7 +30,8 @@ from isoplan.engine.schema import Roles, Runs
 REFITS = 500
 """Number of refits of each fit."""
 AHEAD = 4
-"""Number of rounds that are planned together. Only the first of them, with the cheapest cells, is trained."""
+"""Number of rounds that are planned together, cheapest cells first. The first of them is trained, together with the
+next ones if all their cells fit into one round."""
 TRIES = 5
 """Maximum number of successive rounds without an answer."""
 NEARER = (2.9, 2.0, 1.0, 0.0)
@@ -90,7 +91,7 @@ def fit_cells(task: Task, seen: Seen) -> Fit:
 
 
 def _confirmed(state: State) -> bool:
-    """Return whether the interval was small before the last round too, or whether that round expected a small one.
+    """Return whether the interval was already small before the last round, or was expected to be small after it.
 
     Lucky residuals can make one interval too small, but rarely two in succession.
     """
@@ -107,8 +108,8 @@ def _ended(state: State, now: Present | None) -> Decision | None:
     if state.paused or state.left <= 0:
         return _stop(state, now, "cap", "The cap is reached. Raise it to continue.")
     if not state.free:
-        return _stop(state, now, "cells", "No cell of the grid is left that the cap can pay for."
-                     if math.isfinite(state.left) else "No cell of the grid is left.")  # fmt: skip
+        return _stop(state, now, "cells", "The cap allows no further cell of the grid."
+                     if math.isfinite(state.left) else "All cells of the grid have ended.")  # fmt: skip
     return None
 
 
@@ -150,9 +151,9 @@ def _spread(state: State, rows: Sequence[int], kind: Kind, why: str) -> Decision
 
 
 def _approach(state: State, fitted: Fit, why: str) -> Decision:
-    """Return cells that narrow the loss at a nearer budget, because the runs do not support the question yet.
+    """Return cells that narrow the interval of the loss at a budget nearer to the runs than the question.
 
-    If they do not support a nearer budget either, the cells are spread over N and D.
+    If the runs do not support such a budget either, the cells are spread over N and D.
     """
     spec, largest = state.task.spec, float(np.max(fitted.data.ranges["C"][1]))
     for budget in (largest * 10**decades for decades in NEARER):
@@ -167,7 +168,7 @@ def _approach(state: State, fitted: Fit, why: str) -> Decision:
         rows, _ = _first(state, found)
         text = (
             f"The finished cells do not support {spec.quantity} yet. Train {_cells(state, rows)} that narrow the "
-            f"loss at {power10(budget)} FLOPs."
+            f"interval of the loss at {power10(budget)} FLOPs."
         )
         return state.training(rows, kind="approach", sentence=text)
     return _spread_more(state, why)
@@ -176,8 +177,9 @@ def _approach(state: State, fitted: Fit, why: str) -> Decision:
 def _round(state: State, fitted: Fit, now: Present, small: bool) -> Decision:
     """Return the next round of advised cells, or a stop if it does not pay.
 
-    Of the spends that are expected to reach the wanted interval, the smallest is used; otherwise all that is left. If
-    the interval is ``small`` already, the round checks it, so it is trained even if it does not pay.
+    The round is planned for the smallest spend that is expected to reach the wanted interval. If no spend is expected
+    to reach it, the round is planned for all FLOPs that are left. If the interval is ``small`` already, the round
+    checks it, so the round is trained even if it does not pay.
     """
     task = state.task
     try:
@@ -190,7 +192,7 @@ def _round(state: State, fitted: Fit, now: Present, small: bool) -> Decision:
     except PlannerError as error:
         return _stop(state, now, "pays", str(error))
     if not (small or reaching or found.advice.pays):
-        return _stop(state, now, "pays", f"More cells would narrow it {little(found.advice.narrowing)}.")
+        return _stop(state, now, "pays", f"More cells would narrow this interval {little(found.advice.narrowing)}.")
     rows, then = _first(state, found)
     shown = _interval(state, now.widths[0])
     text = f"{shown[0].upper()}{shown[1:]}. Train {_cells(state, rows)}"
@@ -204,8 +206,9 @@ def _round(state: State, fitted: Fit, now: Present, small: bool) -> Decision:
 def _ask(state: State, fitted: Fit, now: Present, stop: Decision) -> Decision | None:
     """Return the question whether cells beyond the grid may be trained, in place of ``stop``.
 
-    The result is None if the family has no such cells, or if they are not expected to narrow the interval enough. They
-    may cost what the cap leaves, and at most the largest share of the target run that the ladder contains.
+    The result is None if the family has no such cells, or if they are not expected to narrow the interval enough. The
+    cells cost at most what the cap leaves, and at most the compute of the target run times the largest fraction in
+    ``LADDER``.
     """
     beyond, whole = state.task.beyond, now.plan.allocation["C"].value
     if beyond is None or whole is None or stop.reason not in ("pays", "cells"):
@@ -234,14 +237,14 @@ def _ask(state: State, fitted: Fit, now: Present, stop: Decision) -> Decision | 
 
 def _advice(state: State, fitted: Fit, question: Question, spend: float, offered: Candidates) -> NextCells:
     """Return the advice on ``AHEAD`` rounds of ``offered`` cells that together cost at most ``spend``."""
-    most = 2 * state.task.max_cells  # the first round is half
+    most = 2 * state.task.max_cells  # the first round has half of the cells
     return next_cells(fitted, question, TypedSpend(flops=spend), cells=most, rounds=AHEAD, candidates=offered)
 
 
 def _first(state: State, found: NextCells) -> tuple[list[int], Width]:
     """Return the rows of the cells to train now, and the width that is expected after them.
 
-    They are the cells of as many planned rounds as one round can contain.
+    They are the cells of the first planned round, and of the next ones as long as all of them fit into one round.
     """
     trained = list(accumulate(len(cells) for cells in found.advice.rounds))
     last = max(sum(size <= state.task.max_cells for size in trained), 1) - 1

@@ -15,8 +15,8 @@ from isoplan.engine.quantities import count, duration, power10
 
 Kind = Literal["start", "approach", "round", "stop", "allowed"]
 """Kind of a decision. start: the first cells, spread over N and D. approach: cells that bring the runs nearer to the
-question. round: the advised cells. stop: the end. allowed: a user has allowed the cells for which the decision before
-it asks; this is the only decision after a stop."""
+question. round: the advised cells. stop: the end. allowed: a user has allowed the cells for which the previous
+decision, a stop, has asked. No other kind of decision follows a stop."""
 Reason = Literal["", "known", "pays", "cells", "cap", "failed", "user", "ranges"]
 """Reason of a stop. known: the answer is known well enough. pays: more cells do not pay. cells: no affordable cell is
 left. cap: the cap is reached. failed: no cell of a round has a loss. user: a user has stopped it. ranges: a user must

@@ -14,7 +14,8 @@ from isoplan.trainers.backend.queue.progress import device_seconds
 def look_at_cells(root: Path, names: Sequence[str]) -> Seen:
     """Return the losses, the failures and the device time of the cells ``names`` in the workspace ``root``.
 
-    Cells that were stopped early have ended without a loss, like failed cells. A cell that a user cancelled has not.
+    Cells that were stopped early count as failed: they have ended without a loss. A cell that a user cancelled has not
+    ended.
     """
     records = Queue(root).scan()
     losses, failed, hours = dict[str, float](), set[str](), dict[str, float]()

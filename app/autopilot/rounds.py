@@ -26,8 +26,8 @@ def run_rounds(
 
     ``look`` returns the cells of the grid as they are now. ``train`` trains the cells of a decision and returns when
     they have ended or when they wait for a user or for a larger cap. ``keep`` stores all decisions; it is called before
-    the cells of a new decision are trained. A stored decision whose cells have not ended is trained again and not
-    decided again. ``read_orders`` returns the present orders, which replace the limits of ``task``.
+    the cells of a new decision are trained. If cells of the last stored decision have not ended, they are trained
+    before the next decision. ``read_orders`` returns the present orders, which replace the limits of ``task``.
     """
     made, orders = _resumed(task, decisions), read_orders or (lambda: Orders())
     if len(made) > len(decisions):
@@ -52,8 +52,8 @@ def run_rounds(
 def _resumed(task: Task, decisions: Sequence[Decision]) -> tuple[Decision, ...]:
     """Return the decisions from which the autopilot continues, without a final stop.
 
-    If the last decision asks for larger cells and the grid contains them now, a user has allowed them. The question
-    then stays, and the permission follows.
+    If the last decision asks for larger cells and the grid contains them now, a user has allowed them. The decision
+    that asks then stays, and a decision of the kind ``allowed`` follows it.
     """
     ranges, beyond = decisions[-1].ranges if decisions else {}, task.beyond
     if not ranges:

@@ -13,13 +13,14 @@ from isoplan.app.autopilot.stored_decisions import LOG, folder_of, is_working, r
 from isoplan.trainers.backend.runner.runner_process import start_module
 
 SOON, LATE = 5.0, 60.0
-"""Seconds before a process that ended early is started again. They double each time, up to ``LATE``."""
+"""Delay in seconds before a process that ended early is started again. It is ``SOON`` at first and doubles each time,
+up to ``LATE``."""
 LIVED = 60.0
 """A process ended early if it ran for less than this time in seconds."""
 ENDED = (0, 1)
 """Exit codes of a process that ended as intended: at a stop or at a pause."""
 ENDING = 5.0
-"""Maximum time in seconds that the end of the service waits for its processes."""
+"""Maximum time in seconds that the service waits, when it ends, for each of its processes."""
 
 
 @dataclass(eq=False)
@@ -35,7 +36,7 @@ class Started:
 def autopilots(root: Path) -> Iterator[Callable[[], None]]:
     """Yield a function that starts a process for each autopilot that should run and has none.
 
-    At the end, the processes that it started are terminated. If this process is killed instead, they continue.
+    When the context ends, the processes that were started are terminated. They continue if this process is killed.
     """
     started: dict[str, Started] = {}
     try:
@@ -59,7 +60,7 @@ def _start_waiting(root: Path, started: dict[str, Started]) -> None:
 
 
 def _waits(last: Started) -> bool:
-    """Return whether a process that ended early must not be replaced yet. One that ended as intended can be at once."""
+    """Return whether ``last`` ended early and the delay before its replacement is not over."""
     return last.process.returncode not in ENDED and time.monotonic() - last.begun < last.delay
 
 

@@ -51,7 +51,8 @@ class Specification(BaseModel):
 
     @property
     def key(self) -> str:
-        """A hash of the specification. It does not depend on the limits, so these can change when it continues."""
+        """A hash of the specification. It does not depend on the limits, so an autopilot can continue with other
+        limits."""
         return hashlib.sha256(canonical(self.model_dump(mode="json"))).hexdigest()[:CELL_DIGITS]
 
     @property

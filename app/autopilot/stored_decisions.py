@@ -25,7 +25,8 @@ from isoplan.trainers.grid import Grid, write_grid
 AUTOPILOTS, SPEC, DECISIONS, LOCK = "autopilots", "spec.json", "decisions.jsonl", "lock"
 GRID, EXTENDED, ORDERS, LOG = "grid.toml", "extended.toml", "orders.json", "autopilot.log"
 PATIENCE = 1.0
-"""Seconds for which a process tries to get the lock. Each check whether the lock is held holds it briefly."""
+"""Seconds for which a process tries to get the lock. A process that checks whether the lock is held takes the lock for
+a moment."""
 Stored = TypeVar("Stored", bound=BaseModel)
 
 
@@ -114,7 +115,7 @@ def only_here(root: Path, key: str) -> Iterator[None]:
 
 
 def read_decisions(root: Path, key: str) -> tuple[Decision, ...]:
-    """Return the stored decisions, in order. Lines from the first damaged line on are ignored."""
+    """Return the stored decisions, in order. The first damaged line and all lines after it are ignored."""
     try:
         lines = (folder_of(root, key) / DECISIONS).read_bytes().split(b"\n")
     except FileNotFoundError:

@@ -6,7 +6,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import cut, parse_number, parse_share
 
 UNTIL, LAW = 0.05, "chinchilla"
-"""Half width that is small enough, and the law, if they are not given."""
+"""Default values of the half width that is small enough, and of the law."""
 
 
 def read_target(text: str, called: str) -> float:

@@ -38,7 +38,7 @@ from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import Grid, read_grid, rename
 
 ASKS = "It asks for cells beyond the ranges of its grid."
-"""Reason of a pause at the question of a decision."""
+"""Reason of a pause if the last decision asks for larger cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def find_key(root: Path, key: str) -> str:
 def open_work(root: Path, key: str) -> Work:
     """Return the stored autopilot ``key``.
 
-    Raises PlannerError if its files are damaged, or if this version of the family has other cells.
+    Raises PlannerError if its files are damaged, or if this version of the family makes other cells from the grid.
     """
     spec = read_spec(root, key)
     grid = read_grid(grid_file(root, key), root)
@@ -125,7 +125,7 @@ def order(
 ) -> Orders:
     """Store the autopilot with new orders, and return them. Orders that are None do not change.
 
-    A stop cancels the open cells of the last decision, and another cap also applies to them. The process that works on
+    A stop cancels the open cells of the last decision. A new cap also applies to these cells. The process that works on
     the autopilot reads the orders after each round.
     """
     with writing(work.root):
@@ -155,8 +155,8 @@ its second argument and prints the returned sentences."""
 def run(work: Work, follow: Follow, tell: Callable[[Decision], None]) -> tuple[Decision, ...]:
     """Work on the autopilot until it stops or is paused, and return its decisions.
 
-    ``tell`` gets each new decision. Raises PlannerError if
-    another process works on it. Any other PlannerError pauses it and is stored as the reason.
+    ``tell`` gets each new decision. Raises PlannerError if another process works on the autopilot. Any other
+    PlannerError pauses the autopilot and is stored as the reason of the pause.
     """
     root, key = work.root, work.key
     with only_here(root, key):
@@ -216,7 +216,7 @@ def _pause(work: Work, why: str) -> None:
 
 
 def _interruption(work: Work, decision: Decision) -> str:
-    """Return why cells of ``decision`` have not ended although its sweep has.
+    """Return why some cells of ``decision`` have not ended, although the sweep of the decision has ended.
 
     The result is "" if all cells have ended, or if the cap has paused the sweep.
     """

@@ -55,12 +55,14 @@ def autopilot(
     ] = "",
     hour_price: Annotated[str, typer.Option(help="Price of one device hour (a GPU or one core).")] = "",
     law: Annotated[str, typer.Option(help="Law over N and D; by default chinchilla.")] = "",
-    max_cells: Annotated[int | None, typer.Option(min=1, help="Maximum number of cells per round; at first 4.")] = None,
+    max_cells: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of cells per round; 4 for a new autopilot.")
+    ] = None,
     stop_early: Annotated[
         str,
         typer.Option(
             help="Stop running cells that would move the answer by less than this share of its interval, such as 5 %. "
-            "By default, no cell is stopped. --stop-early no switches this off again."
+            "By default, no cell is stopped. With `no`, no cell is stopped any more."
         ),
     ] = "",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the fits; by default 0.")] = None,
@@ -155,7 +157,7 @@ def _about(work: Work, made: tuple[Decision, ...], cap: Cap) -> str:
         f"from {cells:,} cells"
     )
     text += f" and uses at most {cap.text}." if cap.text else " and has no cap."
-    return f"{text} It continues after {len(made)} decision{'s' * (len(made) > 1)}." if made else text
+    return f"{text} It has made {len(made)} decision{'s' * (len(made) > 1)} and continues." if made else text
 
 
 def _pause_text(work: Work, orders: Orders) -> str:

@@ -141,7 +141,7 @@ def _many(chosen: Chosen) -> str:
 def _log(queue: Queue, chosen: Chosen) -> None:
     if chosen.sweeps or len(chosen.cells) != 1:
         raise PlannerError(
-            "The action log requires exactly one cell. Name the cell by its key: `isoplan cells list SWEEP` shows it."
+            "Action `log`: it requires exactly one cell. Name the cell by its key: `isoplan cells list SWEEP` shows it."
         )
     (record,) = chosen.cells
     text = log_tail(queue.folder(record.name), record.number)

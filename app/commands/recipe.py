@@ -132,7 +132,7 @@ def recipe(
             parts.append(read_evidence(table, columns, asked, how, nothing, only=setting))
     if runs is not None:
         nothing = (
-            f"--runs: no runs of {runs.name} differ in only one of N, s, B and K. "
+            f"--runs: {runs.name} contains no sweep of N, s, B or K with the other settings fixed. "
             "Name the columns, as in --map-runs N=params,K=negatives."
         )
         columns, nothing = reading.read_map(map_runs or []), "" if is_measured(rule) else nothing

@@ -65,7 +65,7 @@ function fill(place) {
   window.Plotly.relayout(place, { height, width: place.clientWidth });
 }
 
-// Return the height of the window that is left beside the height of other elements.
+// Return the part of the window's height that the other elements, of height ``others``, leave free.
 function free(others) {
   return Math.max(LEAST, Math.floor(window.innerHeight - others));
 }
@@ -73,7 +73,7 @@ function free(others) {
 export default function ({ data, parentElement }) {
   const place = parentElement.querySelector(".isoplan-chart");
   const refill = () => requestAnimationFrame(() => fill(place));
-  const observer = new ResizeObserver(refill); // the sidebar and full screen change the page, not always the window
+  const observer = new ResizeObserver(refill); // the sidebar can resize the page without the window
   observer.observe(document.querySelector("[data-testid=stMainBlockContainer]")?.firstElementChild ?? place);
   window.addEventListener("resize", refill);
   const leave = () => {

@@ -125,7 +125,7 @@ def test_wrong_options_of_other_answers_are_one_sentence(folder: Path, one_pass:
         ip.recipe(1e18, "recall@10", where="N > 1")
     with pytest.raises(ip.PlannerError, match=r"Option instead: 'x' is not possible. Use one of 's', 'B', 'K'"):
         ip.recipe(1e18, "recall@10", instead={"x": 1})  # type: ignore[dict-item]
-    with pytest.raises(ip.PlannerError, match=r"Option runs: no runs differ in only one of N, s, B and K"):
+    with pytest.raises(ip.PlannerError, match=r"Option runs: the table contains no sweep of N, s, B or K"):
         ip.recipe(1e18, "recall@10", runs=pd.DataFrame({"alpha": [1, 3], "beta": [2, 4]}))
     with pytest.raises(ip.PlannerError, match=r"Options target_mse, target_error, points: give exactly one of them"):
         ip.amplitude(5)

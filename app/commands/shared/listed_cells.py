@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from isoplan.engine.design.candidates import Candidates
 
 CANDIDATES, ROLES, GRID, WORKSPACE, OUT = "candidates", "map_candidates", "grid_file", "workspace", "out"
-"""Names of the parameters. That of ``--grid`` is ``grid_file``, because other questions have a price named ``grid``."""
+"""Names of the parameters. The parameter of ``--grid`` is named ``grid_file``, because other questions have a price
+named ``grid``."""
 Columns = Annotated[list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of --candidates.")]
 GridFile = Annotated[
     Path | None,

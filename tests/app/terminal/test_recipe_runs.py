@@ -50,9 +50,7 @@ def test_progress_is_told_on_standard_error_alone(run: Run, monkeypatch: pytest.
 
 def test_bad_tables_are_refused_in_one_sentence(run: Run, tmp_path: Path) -> None:
     (tmp_path / "plain.csv").write_text("alpha,beta\n1,2\n3,4\n")
-    one_sentence(
-        run(*ASKED, "--runs", tmp_path / "plain.csv"), "no runs of plain.csv differ in only one of N, s, B and K"
-    )
+    one_sentence(run(*ASKED, "--runs", tmp_path / "plain.csv"), "plain.csv contains no sweep of N, s, B or K")
     one_sentence(run(*ASKED, "--share", tmp_path / "plain.csv"), "--share: no column of plain.csv is named like s")
     one_sentence(run(*ASKED, "--map-runs", "K=x"), "--map-runs requires --runs")
     one_sentence(run(*ASKED, "--curves", "x.csv"), "--curves requires --runs")
