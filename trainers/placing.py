@@ -52,8 +52,8 @@ def reachable(family: Family[Any], fixed: Mapping[str, Value], per_decade: float
 
     The cells are combinations of values of the two main fields, with about ``per_decade`` values per decade of N and of
     D. The other fields have the values ``fixed``, or their defaults. Values of integer main fields in ``fixed`` are not
-    used. Cells that the family refuses, and cells whose N, D or C is unknown, are left out. The result is empty unless
-    one integer main field determines N and another one determines D.
+    used. Cells that the family refuses, and cells whose N, D or C is unknown, are left out. The result is empty if
+    no integer main field determines N, or if no integer main field determines D.
 
     The values of an axis are chosen from at most about 30 values per decade of its field (``SPACING``). If there
     would be more than ``COMBINATIONS`` cells, both axes get fewer values per decade. At most about 2,000 sizes are
@@ -79,10 +79,10 @@ def reachable(family: Family[Any], fixed: Mapping[str, Value], per_decade: float
 def size_axes(family: Family[Any], fixed: Mapping[str, Value] = NOTHING, spacing: float = 1.0) -> dict[str, Axis]:
     """Return the main fields that determine N and D, by the name of the size.
 
-    Each integer main field is varied over ``field_values``, without values whose ratio to another one is below
-    ``spacing``. The other fields have the values ``fixed`` or their defaults. A field determines a size if it changes
-    this size and not the other one, and if no other main field changes this size. A size is left out if no field
-    determines it, or if a larger value gives a smaller size.
+    Each integer main field is varied over ``field_values``. Of two values with a ratio below ``spacing``, only one is
+    used. The other fields have the values ``fixed`` or their defaults. N is determined by a field that changes N but
+    not D, if no other main field changes N. The same rule applies to D. A size is left out if no field determines it,
+    or if a larger value gives a smaller size.
     """
     values = {field: field_values(family, field) for field in main_fields(family)}
     known = family.cell.model_fields
@@ -126,8 +126,8 @@ def _varied(
 ) -> dict[str, dict[int, float]]:
     """Return the sizes of the cells with these ``values`` of ``field``: N or D -> value -> size.
 
-    A value is left out if its ratio to another one is below ``spacing``. The ends, and then values with fewer digits,
-    are preferred.
+    Of two values with a ratio below ``spacing``, only one is used. The ends, and then values with fewer digits, are
+    preferred.
     """
     kept: list[int] = []
     found: dict[int, Sizes] = {}

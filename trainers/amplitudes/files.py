@@ -95,8 +95,8 @@ def need_memory(n: int, particles: int, what: str) -> None:
     if usable and need > usable:
         most = int(usable // (COPIES * bytes_of(1, particles)))
         raise PlannerError(
-            f"{what[0].upper()}{what[1:]} take {need / 1e9:.1f} GB of memory and {usable / 1e9:.1f} GB may be used: "
-            f"{most:,} events would fit."
+            f"{what[0].upper()}{what[1:]} take {need / 1e9:.1f} GB of memory, but only {usable / 1e9:.1f} GB may be "
+            f"used: {most:,} events would fit."
         )
 
 
@@ -109,15 +109,15 @@ NAME_BYTES = 4_000
 CHUNK = 2**24
 """Maximum number of values in an HDF5 chunk. HDF5 always loads a whole chunk into memory.
 
-A chunk with more values is accepted only if it is not larger than its dataset.
+A chunk with more values is accepted if its dataset is at least as large, because the whole dataset is loaded anyway.
 """
 
 
 def read_events(path: Path, process: str | None = None) -> Events:
     """Read and check the events of a file.
 
-    ``process`` is the built-in process of the events, for a file that does not contain its name. If ``process`` is
-    None, the name in the file applies. If ``process`` is "", the events are treated as events of a user-defined
+    ``process`` is the built-in process of the events, for a file without a process name. If ``process`` is None, the
+    name in the file applies. If ``process`` is "", the events are treated as events of a user-defined
     process.
 
     Raises PlannerError with a one-sentence message in these cases:

@@ -100,7 +100,7 @@ class Facts:
     - ``varying``: whether sqrt(s) varies.
     - ``events``: number of events in the file; 0 if Isoplan can generate any number of events.
     - ``unfit``: the reasons why the amplitudes cannot be a target, for each affected kind of target ("log" or "raw").
-    - ``collinear``: the reason why some invariants have no logarithm; "" if all invariants have one.
+    - ``collinear``: the reason why some invariants have no logarithm; "" if all invariants have a logarithm.
     """
 
     kinds: tuple[int, ...]

@@ -106,8 +106,8 @@ class Program(BaseModel):
 def families(root: Path) -> tuple[Family[Any], ...]:
     """Return the programs of the workspace ``root`` and the bundled example.
 
-    A program of the workspace with the name of the example replaces the example. Raises PlannerError with the error in
-    the file ``programs.toml``.
+    A program of the workspace with the name of the example replaces the example. Raises PlannerError if the file
+    ``programs.toml`` has an error.
     """
     own = root / FILE
     found = {**_read(EXAMPLE, EXAMPLE.stat().st_mtime_ns)}

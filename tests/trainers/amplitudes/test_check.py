@@ -96,7 +96,7 @@ def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
     assert str(caught.value) == (
         "Row 417 (counted from 0): particle 2 is off shell, its E^2 - p^2 is 22500 GeV^2, but 8315.25 in most rows: "
         "leave such rows out, "
-        "and keep the order of the particles."
+        "and use the same order of the particles in all rows."
     )
 
 

@@ -149,7 +149,10 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkey
     monkeypatch.setattr(files, "usable_memory", lambda: 10_000.0)
     for end in ENDS:
         write_events(tmp_path / f"a{end}", some())
-        refused(tmp_path / f"a{end}", r"The events of .* take 0.0 GB of memory and 0.0 GB may be used: 15 events would")
+        refused(
+            tmp_path / f"a{end}",
+            r"The events of .* take 0.0 GB of memory, but only 0.0 GB may be used: 15 events would",
+        )
 
 
 def headers(path: Path, arrays: Mapping[str, tuple[tuple[int, ...], str]]) -> Path:
@@ -188,7 +191,7 @@ MANY = 10**13
         ({"process": ((), "<f8")}, r"process holds float64 of the shape \(\), not one text: write the name"),
         (
             {"momenta": ((MANY, 5, 4), "<f8"), "amplitude": ((MANY,), "<f8")},
-            r"The events of .*a\.npz take 5280000\.0 GB of memory and \d.* GB may be used: [\d,]+ events would fit",
+            r"The events of .*a\.npz take 5280000\.0 GB of memory, but only \d.* GB may be used: [\d,]+ events would",
         ),
     ],
 )

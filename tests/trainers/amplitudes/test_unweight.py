@@ -151,4 +151,6 @@ def test_what_cannot_be_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     refused(r"seed -1 is negative", "Zg", 10, -1)
     refused(r"No event of ttH .* sqrt\(s\) = 400 GeV: give more than 470.34", "ttH", 10, 1, 400.0)
     monkeypatch.setattr(files, "usable_memory", lambda: 1e9)
-    refused(r"10,000,000 events of Zg take 4.3 GB of memory and 0.8 GB may be used: 1,851,851 events", "Zg", 10**7)
+    refused(
+        r"10,000,000 events of Zg take 4.3 GB of memory, but only 0.8 GB may be used: 1,851,851 events", "Zg", 10**7
+    )

@@ -90,7 +90,7 @@ def _check_shells(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
         raise PlannerError(
             f"{row_of(row)}: particle {leg} ({particles[leg]}) is off shell, its E^2 - p^2 is "
             f"{squares[row, leg]:.6g} GeV^2 and should be {masses[leg] ** 2:.6g}: check masses, units, the order of "
-            "the particles and that of (E, px, py, pz)."
+            "the particles, and the order (E, px, py, pz)."
         )
 
 
@@ -109,7 +109,8 @@ def _check_one_mass(momenta: NDArray[np.float64], leg: int) -> None:
         row = int(np.argmax(bad))
         raise PlannerError(
             f"{row_of(row)}: particle {leg} is off shell, its E^2 - p^2 is {squares[row]:.6g} GeV^2, but "
-            f"{np.median(squares[~bad]):.6g} in most rows: leave such rows out, and keep the order of the particles."
+            f"{np.median(squares[~bad]):.6g} in most rows: leave such rows out, and use the same order of "
+            "the particles in all rows."
         )
 
 

@@ -70,7 +70,7 @@ def effective(weight: Weight, points: int) -> float:
 
 LOG, RAW = "log", "raw"
 ROUNDING = 1e-9
-"""Maximum spread of a constant column, as a fraction of the largest absolute value of the column."""
+"""A column counts as constant if its spread is at most this fraction of its largest absolute value."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,10 +58,7 @@ def averaged(loss: Loss, out: Tensor, y: Tensor, weight: Tensor | None) -> tuple
 
 
 def mse(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the loss (out - y)^2 of each point (B, 1), and a gradient (B, 1).
-
-    The gradient is that of the mean loss with respect to ``out``.
-    """
+    """Return the loss (out - y)^2 of each point, (B, 1), and the gradient (B, 1) of the mean loss by ``out``."""
     off = out - y
     return off.square(), off.mul(2 / len(y))
 

@@ -67,8 +67,7 @@ def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, f
 def sets_of(data: Data[Events], facts: Facts, cell: AmplitudeCell) -> Data[Points]:
     """Return the network inputs, targets and weights of the events of a training run.
 
-    Raises PlannerError if amplitudes are invalid as targets, or if all targets of the training or of the test set are
-    equal.
+    Raises PlannerError if amplitudes are invalid as targets, or if all targets of one set (training or test) are equal.
     """
     inputs = NETWORKS[cell.network].inputs
 
@@ -105,8 +104,8 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Data[Points], stream
 def looked_every(cell: AmplitudeCell, total: int) -> int:
     """Return the number of iterations between two validations.
 
-    The number is ``EVERY``. It is larger if validations would otherwise cost more than the fraction ``SHARE`` of the
-    training compute. In all cases, it is small enough for at least ``LOOKS`` validations.
+    The number is ``EVERY`` if the validations then cost at most the fraction ``SHARE`` of the training compute.
+    Otherwise, it is larger. In all cases, it is small enough for at least ``LOOKS`` validations.
     """
     dear = math.ceil(cell.validation / (3 * SHARE * cell.points_a_batch))
     return max(min(max(EVERY, dear), total // LOOKS), 1)

@@ -163,7 +163,7 @@ def _seconds(walltime: str) -> int:
 
 
 def _submit(cluster: JobQueueCluster, settings: Jobs) -> None:
-    """Submit ``settings.jobs`` jobs. Raises ClusterError with the message of the batch system if it accepts none."""
+    """Submit ``settings.jobs`` jobs. Raises ClusterError with the batch system's message if no job is accepted."""
     while len(cluster.worker_spec) < settings.jobs:
         cluster.worker_spec.update(cluster.new_worker_spec())
     try:

@@ -44,8 +44,9 @@ def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tup
     """Check the package versions and the number of threads of ``workers``.
 
     ``workers`` maps the address of each worker to its description by the scheduler. Returns (reports by address, "") if
-    all workers can train cells. Otherwise, returns ({}, sentence): a worker has other versions, cannot import Isoplan,
-    or has several threads in one process. Raises OSError or TimeoutError if the scheduler does not respond.
+    all workers can train cells. Otherwise, returns ({}, sentence). The sentence gives the reason: a worker has other
+    versions, cannot import Isoplan, or has several threads in one process. Raises OSError or TimeoutError if the
+    scheduler does not respond.
     """
     ours, scheduler, theirs = _versions(client, workers)
     wrong = describe_conflict(ours, {"The scheduler": scheduler}, ("python", "dask", "distributed"))

@@ -39,9 +39,9 @@ If the training time of the cell is known, this time must be at least ``BRIEF``.
 must be at least ``LONG``, so that the start of the cell is negligible.
 """
 NEAR = 10.0
-"""A finished cell is used only if the smallest new cell has at most ``NEAR`` times the FLOPs of the finished cell.
+"""A finished cell is used if it has at least 1 / ``NEAR`` of the FLOPs of the smallest new cell.
 
-Much smaller finished cells are not used, because evaluation takes most of their time.
+Smaller cells are not used, because evaluation takes most of their time.
 """
 MOST_DONE = 200
 """Maximum number of finished cells whose times are used."""

@@ -98,7 +98,7 @@ class Queue:
         return {name: record for name, (_, record) in sorted(found.items())}
 
     def find(self, name: str) -> Record:
-        """Return the current record of the cell ``name``. Raises Deleted, a PlannerError, if there is none."""
+        """Return the current record of the cell ``name``. Raises Deleted (a PlannerError) if there is no such cell."""
         record = read_record(self.folder(name)) if name and "/" not in name and not name.startswith(".") else None
         if record is None:
             raise Deleted(f"There is no cell {name!r} in this workspace: it may have been deleted.")

@@ -52,7 +52,7 @@ STATES = {
 }
 """Names of the states for users, in the order in which states are listed.
 
-Users see one state for a queued cell and for a submitted cell that waits for a worker.
+Users see the same state for a queued cell and for a submitted cell that waits for a worker.
 """
 
 
@@ -272,7 +272,7 @@ def _left(
     """Return the seconds until all open cells are trained, or None if no cell has made progress.
 
     The remaining time of a running cell is computed from its recent speed. For the other open cells, the device seconds
-    per FLOP are assumed to be those of all training so far. The number of devices is assumed not to change.
+    per FLOP are assumed to equal the mean over all training so far. The number of devices is assumed not to change.
     """
     to_do = [record for record in there if record.state in OPEN]
     if not to_do:

@@ -75,7 +75,7 @@ def _read(folder: Path, number: int) -> bytes:
 
 @dataclass(eq=False)
 class HeartbeatMonitor:
-    """The last observed heartbeat of each attempt, and the local time of its first observation.
+    """The latest heartbeat of each attempt, and the local time at which this heartbeat was first observed.
 
     Clocks of different machines can disagree, so the time in a heartbeat file of another machine is not used.
     """

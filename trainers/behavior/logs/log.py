@@ -163,7 +163,7 @@ class Facts(BaseModel):
 
     ``targets`` is the number of events that the model predicts in one pass, and ``windows`` the number of training
     windows (sequences). ``t`` is the mean number of tokens of an item, at least 1. ``buckets`` is the number of rows of
-    the id table. The other fields have the meaning of those in ``Fields``.
+    the id table. The other fields have the same meaning as in ``Fields``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -123,9 +123,9 @@ def by_time(log: Log, validation: float, test: float) -> Split:
     ):
         if not found.any():
             raise PlannerError(
-                f"The log has times from {low:.10g} to {high:.10g}. If it is cut at {moment:.10g}, no event of the "
-                f"{name} set follows an earlier event of the same user: cut the log {other}, or hold out the last "
-                "events of each user."
+                f"The log has times from {low:.10g} to {high:.10g}. If it is cut at {moment:.10g}, the {name} "
+                "set has no event to predict, because it is empty or contains only first events of users: cut the log "
+                f"{other}, or hold out the last events of each user."
             )
     return split
 

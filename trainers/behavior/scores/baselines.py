@@ -11,7 +11,7 @@ Let y be the next item. A model trained with the in-batch softmax learns p(y | h
 nothing from the history, this ratio is equal for all candidates. A model trained with uniform negatives learns p(y |
 history). A model therefore counts as untrained in two cases:
 
-- Its loss over its default candidates is not below the smaller loss of guess and popularity.
+- Its loss over its default candidates is at least the smaller of the losses of guess and popularity.
 - Its recall@10 over the whole catalogue is below the recall@10 of the ten most popular items.
 """
 

@@ -7,10 +7,10 @@ much memory. The two functions are exact.
 The notation is that of App. A of the behavioural paper: a query q has scores z over C candidates. One of the candidates
 is the target of the query. p is the softmax of z.
 
-**Ties**: metrics are means over all orders of the candidates with equal scores. A model that gives all items one score
-is therefore as good as guessing, and the order of the items does not matter. Items with equal vectors (``groups``) are
-scored once, so they are tied on every processor. In the list of the K best items, equal scores are in the order of
-rising item number, and the items of a group are neighbours.
+**Ties**: metrics are means over all orders of the candidates with equal scores. A model that gives all items the same
+score is therefore as good as guessing, and the order of the items does not matter. Items with equal vectors
+(``groups``) are scored once, so they are tied on every processor. In the list of the K best items, equal scores are in
+the order of rising item number, and the items of a group are neighbours.
 """
 
 from __future__ import annotations

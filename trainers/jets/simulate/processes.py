@@ -1,8 +1,8 @@
 """Pythia settings for each class of jets: processes, decays, and bounds of pT.
 
 The events are proton collisions at 13 TeV at leading order, with Pythia's parton showers, multiparton interactions,
-hadronisation and decays. Every signal particle recoils against a Z that decays to neutrinos, or against a second top
-quark. An event therefore contains no second object that resembles a jet of its class.
+hadronisation and decays. Top quarks are produced in pairs. Every other signal particle recoils against a Z that decays
+to neutrinos, so its event contains no second object that resembles a jet of its class.
 """
 
 from __future__ import annotations
