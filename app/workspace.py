@@ -25,7 +25,7 @@ class Settings:
 
     @property
     def training(self) -> bool:
-        """Whether pages can start training runs. They cannot on a shared server."""
+        """Whether pages can start training runs. The pages of a shared server cannot start them."""
         return not self.shared
 
 
@@ -34,7 +34,7 @@ _open: tuple[Database, Settings] | None = None
 
 @contextmanager
 def registered(database: Database, settings: Settings | None = None) -> Iterator[Database]:
-    """Make ``current`` return ``database``, and ``settings`` return ``settings``, until the context ends."""
+    """Make ``current()`` return ``database``, and ``settings()`` the argument ``settings``, until the context ends."""
     global _open
     before, _open = _open, (database, settings or Settings())
     try:

@@ -103,8 +103,8 @@ def fit_or_runs(runs: Runs | Table, law: str, y: str = "") -> tuple[Fit | Unfitt
 def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:
     """Raise PlannerError if a fit with groups or shared parameters has options that exclude each other.
 
-    Training curves allow neither groups nor shared parameters. Groups with separate laws (each=True) do not allow
-    shared parameters.
+    A fit of training curves cannot have groups or shared parameters. A fit with a separate law for each group
+    (each=True) cannot have shared parameters.
     """
     if curves or (shared and runs.roles.each):
         other = "curves" if curves else "share"

@@ -32,7 +32,7 @@ NARROWEST, WIDEST = 11, 40
 """Minimum and maximum of the relative width of a table column, in letters."""
 PAGES = re.compile(rb"/Type ?/Pages ?/Count (\d+)")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-"""Characters that no font shows, and that JSON or PDF may not contain."""
+"""Control characters and surrogates: fonts do not show them, and JSON or PDF must not contain them."""
 
 FOREIGN = re.compile(r"[\u0530-\u1dff\u2c00-\ufefe\U00010000-\U0001fffd\U00020000-\U0003fffd]")
 """Characters that the fonts of Typst lack, such as Chinese. A report with such characters uses system fonts."""

@@ -21,7 +21,7 @@ PAGES = ("", "story", "data", "fit", "explore", "plan", "train", "recommender", 
 """Paths of the pages in the address. ``amplitude`` is an older path of the page Precision."""
 FIGURES = ("", "story", "fit", "explore", "plan", "recommender", "precision")
 UNKNOWN = "unknown"
-"""Query parameter of Home that contains a requested address without a page. Home shows a message with this address."""
+"""Query parameter of Home that contains an address for which no page exists. Home shows a message with this address."""
 SERVICES = frozenset({"_stcore", "api", "app", "component", "healthz", "media", "static", "vendor"})
 """First parts of the paths of files and services of Streamlit and of this server. These paths are not pages."""
 STATIC = Path(__file__).parents[1] / "static"

@@ -118,7 +118,7 @@ def go_on(table: TableInfo, where: str, unread: int, mixed: int, n: int) -> None
     if not ready:
         st.caption("No column is read as the loss. Answer the question above.")
     elif unread:
-        st.caption("Answer the question above first, so that the law can use these columns.")
+        st.caption("Answer the question above first, so that the law can use the columns in this question.")
     elif mixed:
         st.caption(f"{plural(mixed, 'open question')}. Without an answer, one law is fitted to {plural(n, 'run')}.")
 

@@ -268,9 +268,9 @@ def show_laws(db: Database) -> None:
         draw(partial(figures.draw_exponents, published_exponents(), _exponents(cells)), key="exponents")
         st.caption(
             "Exponents α in K + (X_c / D)^α. The published exponents are for a network of 10⁵ parameters (amplitudes, "
-            "Fig. 10). The others are fitted to trained cells whose loss is limited by D. The fit assumes that a loss "
-            "has an error of 10 %, or the scatter around the law if it is larger. For points above the line, the bound "
-            "4/d is conservative."
+            "Fig. 10). The others are fitted to trained cells whose loss is limited by D. The fit assumes "
+            "that a loss has an error of 10 %. If the scatter around the law is larger, it is used as the error. For "
+            "points above the line, the bound 4/d is conservative."
         )
     with st.expander("Laws of all processes", icon=":material/table:"):
         found = _laws(cells)
@@ -280,9 +280,10 @@ def show_laws(db: Database) -> None:
                      alt="Published laws and laws of trained cells.")  # fmt: skip
         st.caption(
             "Laws K + (X_c / X)^α of one axis X (N, D or C) at a fixed value of another axis (column Held), from the "
-            "paper (amplitudes, Tables 2 to 15) and from trained cells. The 68 % intervals assume losses with an error "
-            "of 10 %, or their scatter around the law if it is larger. The paper seems to count one FLOP per parameter "
-            "and point, and Isoplan counts six. For laws of C, X_c therefore differs by about a factor of six."
+            "paper (amplitudes, Tables 2 to 15) and from trained cells. The 68 % intervals assume that a loss has "
+            "an error of 10 %. If the scatter around the law is larger, it is used as the error. The paper seems to "
+            "count one FLOP per parameter and point, and Isoplan counts six. For laws of C, X_c therefore differs by "
+            "about a factor of six."
         )
 
 

@@ -26,7 +26,8 @@ OPTIONS: Mapping[str, tuple[Any, Any]] = {
     "metric": (options.MetricName, ""),
     "where": (options.Where, ""),
 }
-"""Annotation and default of each option that applies to a table. They are those of `isoplan fit`."""
+"""Annotation and default of each option that applies to a table. `isoplan fit` has the same annotations and
+defaults."""
 SHOWN = {"mapping": "--map", "metric": "--y"}
 """Names of options that differ from the names of their parameters."""
 

@@ -38,10 +38,10 @@ def draw(
 ) -> Drawing:
     """Draw predicted against observed values of held-out runs (left), and each method's mean error per cut (right).
 
-    A cut is one choice of held-out runs. The x value of a cut is the distance between the fitted runs and the
-    furthest held-out run. Each method has its own colour, and baselines also have their own dashes. ``called`` is the
-    name of the quantity in the axis titles; the default is the name of the column. For training steps, ``called`` is
-    needed because they are in the column of the loss. ``titles`` are the names of laws in words, by key.
+    A cut is one choice of held-out runs. The x value of a cut is the distance between the fitted runs and the furthest
+    held-out run. Each method has its own colour, and baselines also have their own dashes. ``called`` is the name of
+    the quantity in the axis titles; the default is the name of the column. For training steps, ``called`` is needed,
+    because the training steps are in the column of the loss. ``titles`` are the names of laws in words, by key.
     """
     words = {name: f"baseline: {text}" for name, text in BASELINES_IN_WORDS.items()} | dict(titles or {})
     laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]

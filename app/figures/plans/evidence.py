@@ -181,7 +181,8 @@ def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple
 def _beside(theme: Theme, words: str, x: float, right: bool, top: bool) -> Part:
     """Return the text of the vertical line at ``x``.
 
-    If the line is at the ``right`` of the figure, the text is to the left of the line. Otherwise, it is to the right.
+    If the line is at the ``right`` of the figure, the text is to the left of the line. Otherwise, the text is to the
+    right of the line.
     """
     side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
     place: Part = {"y": 1, "yanchor": "top", "yshift": -4} if top else {}

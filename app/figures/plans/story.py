@@ -30,7 +30,8 @@ def draw(picture: CostCurve | RunsPicture, theme: Theme = STAGE, height: float =
 def rename(drawing: Drawing, picture: RunsPicture) -> None:
     """Set the titles of the D axis and the colour bar to the names used in the sentences of the story.
 
-    Only the label of the largest budget contains the unit, because a label must not cover the runs of another budget.
+    Only the label of the largest budget contains the unit. Without the unit, the labels of the other budgets are
+    shorter and do not cover the runs of another budget.
     """
     layout = drawing.figure.layout
     for one in (layout.xaxis, layout.yaxis):

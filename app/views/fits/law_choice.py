@@ -155,8 +155,8 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
             law.names,
             share,
             key=f"share_{table_id}_{law.key}",
-            placeholder="None: all groups are fitted as one",
-            help="These parameters have one value for all groups. Each group has its own values of the others.",
+            placeholder="None: one law is fitted to all groups",
+            help="These parameters have the same value in all groups. The other parameters differ between groups.",
         )
     return choices
 

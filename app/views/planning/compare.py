@@ -150,7 +150,9 @@ def _show(found: Comparison, unknown: list[str]) -> None:
         st.info(UNPRICED, icon=":material/payments:")
     else:
         st.caption(
-            escape_markdown(f"All costs are for {found.prices.machine.text}. Saved plans are not computed again.")
+            escape_markdown(
+                f"All costs are for {found.prices.machine.text}. N, D and C of the saved plans do not change."
+            )
         )
         if unknown:
             named = ", ".join(unknown)

@@ -50,7 +50,7 @@ def choose(
 ) -> ListedCells | None:
     """Show the selection of the cells to choose from; return these cells, or None for a grid over N and D.
 
-    The first option is the family that trains ``runs`` like those of the table, if there is one. ``rule`` gives the
+    If a family of cells trains runs like those of the table, this family is the first option. ``rule`` gives the
     compute of cells of another table.
     """
     family = family_of_table(db, table_id)
@@ -85,7 +85,10 @@ def _cells_in(version: tuple[str, int, str], db: Database, _roles: Roles) -> Run
 
 
 def _cells_like(db: Database, table_id: str | None, runs: Runs | None, family: Family[Any]) -> FamilyCells | None:
-    """Return cells of ``family`` from the smallest of ``runs`` that are neither in ``runs`` nor in the queue."""
+    """Return cells of ``family`` that are at least as large as the smallest run. Known cells are left out.
+
+    A cell is known if it is in ``runs`` or in the queue.
+    """
     known = set() if runs is None else set(map(str, runs.labels.get("run", ())))
     if db.folder is not None:
         known |= set(standing.look(queue_of(db.folder)).records)
@@ -105,7 +108,7 @@ def _cells_of(
 def fixed_fields(columns: Sequence[Column], runs: Runs, family: Family[Any]) -> Mapping[str, Value]:
     """Return the fields of ``family`` that have the same value in all ``runs`` of a table with these ``columns``.
 
-    The field that names the group of the runs is one of them if all runs are of one group. Fields with their default
+    The field that names the group of a run is included if all runs have the same group. Fields with their default
     values, the two main fields and the fields of all families are left out.
     """
     left, found = {*main_fields(family), *Cell.model_fields}, dict[str, Value]()

@@ -34,8 +34,8 @@ The key of a metric with a map is the hash of the map.
 def maps_of(db: Database, fit: Fit) -> dict[str, str]:
     """Return the saved fits that predict a metric from the quantity of ``fit``: their names by hash.
 
-    Fits to the table of ``fit`` come first. Maps of another task are excluded. Tables with an unknown task count as one
-    task. The result is empty for a published law, because its runs are not available.
+    Fits to the table of ``fit`` come first. Maps of another task are excluded. All tables whose task is unknown are
+    treated as tables of the same task. The result is empty for a published law, because its runs are not available.
     """
     if published(fit):
         return {}
@@ -214,7 +214,7 @@ def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGene
             else f"The map {escape_markdown(asked)} does not belong to"
         )
         more = (
-            f"Select a map to {escape_markdown(metric)} that was fitted to other runs, if it applies."
+            f"If a map to {escape_markdown(metric)} from other runs applies to this law, select this map."
             if alike
             else why(fit)
         )

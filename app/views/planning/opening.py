@@ -92,9 +92,9 @@ def offer_fit(db: Database) -> None:
 
 
 def usual_quantity(runs: Runs) -> str:
-    """Return the quantity that a law describes: the first that ``runs`` contain of the chosen column, loss and metrics.
+    """Return the quantity for a law: the chosen column, or else the loss, or else the first metric.
 
-    Returns "" if ``runs`` contain none of them.
+    A quantity that ``runs`` do not contain is skipped. Returns "" if no quantity is left.
     """
     measured = [m.column for m in runs.roles.metrics]
     return next((name for name in (recall("y"), "loss", *measured) if name and not runs.lacks(name)), "")

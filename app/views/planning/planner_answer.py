@@ -26,7 +26,9 @@ def show_answer(
     given: Given,
     cells: listed_cells.ListedCells | None,
 ) -> None:
-    """Show the answer to a question (sentences, tables, charts, warnings), and the forms that train cells and save it.
+    """Show the answer to a question, the form that trains cells, and the form that saves the answer.
+
+    The answer consists of sentences, tables, charts and warnings.
 
     ``fit`` is the first fit of the question, and ``cells`` are the listed cells from which the answer chooses.
     """

@@ -43,8 +43,9 @@ def show_button(db: Database, setting: Setting, own: Evidence, answer: Recommend
 def _fit_of(setting: Setting, own: Evidence, answer: Recommendation) -> Fit | None:
     """Return the user's fit that determines ``setting`` at the budget of ``answer``; None if there is none.
 
-    For a fit to a sweep, the name of the budget is appended to the source, and the hash of the rows is removed. The
-    parameters then distinguish the fits of the same table.
+    For a fit to a sweep, the name of the budget is appended to the source, and the hash of the rows is removed. Without
+    this hash, source and parameters identify a fit, so that the fits at different budgets of one table are saved
+    separately.
     """
     if setting == "N":
         return own.allocation.get(lender(own, answer.served))
@@ -57,7 +58,7 @@ def _fit_of(setting: Setting, own: Evidence, answer: Recommendation) -> Fit | No
 
 
 def _question(fit: Fit | None) -> PlannerQuestion | None:
-    """Return the question about the next cells that can read ``fit``; None if there is none."""
+    """Return the question that can read ``fit``, "Next cells" or "Next values"; None if neither can."""
     if fit is None:
         return None
     return CELLS if can_advise(fit) else VALUES if can_locate(fit) else None

@@ -144,7 +144,7 @@ def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
     }
     for name in roles.pooled:
         left = tuple(other for other in roles.pooled if other != name)
-        answers[name] = (f"All values of {name!r} are fitted as one.", {"pooled": left})
+        answers[name] = (f"One law for all values of {name!r}.", {"pooled": left})
     if roles.copies_kept:
         answers[COPY] = ("Each copy of a run counts as a run.", {"copies_kept": False})
     if roles.samples_seen:

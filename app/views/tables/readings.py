@@ -111,7 +111,7 @@ def _missing(table: TableInfo, roles: Roles, columns: Sequence[Column], role: st
 
 
 def _unique_or_seen(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Ask whether the column of D counts samples seen or unique samples, unless the name of the column shows this.
+    """Ask whether D counts samples seen or unique samples, if the name of its column does not show which.
 
     Without an answer, the column is assumed to count samples seen. A note on the fit states this assumption.
     """

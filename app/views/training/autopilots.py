@@ -35,7 +35,7 @@ EARLY = 0.05
 68 % interval.
 """
 OPENED = "autopilot"
-"""Name of the key of the shown autopilot in the link."""
+"""Name of the link parameter that contains the key of the autopilot on the page."""
 
 
 def start(root: Path, family: Family[Any], grid: Grid, cap: Cap, largest: float | None) -> None:

@@ -87,7 +87,7 @@ def _pilot(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
 
 
 def _opened(queue: Queue, choices: dict[str, Family[Any]]) -> str:
-    """Return the family in the link or session; if none, the family of the newest sweep; if none, the first family.
+    """Return the first that exists: family in the link or session, family of the newest sweep, first family.
 
     A link of an earlier version that contains fields but no family refers to the first family.
     """

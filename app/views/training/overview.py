@@ -104,7 +104,7 @@ def _shown(look: Look) -> list[Group]:
 
 
 def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
-    """Show the progress bar of a group of cells. A sweep also has a menu and, if it is on hold, the reason for that."""
+    """Show the progress bar of a group of cells. A sweep also has a menu and, if it is on hold, the reason."""
     found = look.progress(group)
     if found.left is None and not found.over:
         found = replace(found, left=_forecast(str(queue.root), group.key, queue, look, group))

@@ -26,7 +26,8 @@ FIELD = "cell_"
 UNNAMED = "automatic"
 NAME, SPEND, PRICE = "grid_name", "spend_cap", "device_price"
 FORMER = {"hour_price": PRICE}
-"""Present names of values in the link, by their former names. The page Plan has a widget with the former name."""
+"""Present names of values in the link, by their former names. A former name was changed because a widget of the page
+Plan has the same name."""
 OTHERS = {NAME: UNNAMED, SPEND: NO_LIMIT, PRICE: NO_PRICE}
 """Default texts of the form values that are not fields of a cell, by name in the link."""
 _FORMS = "train_forms"
@@ -80,7 +81,7 @@ def enter(family: Family[Any]) -> None:
 
 
 def _write_link(family: Family[Any], texts: Mapping[str, str]) -> None:
-    """Write the family and its values to the link. The starting grid has no values in the link."""
+    """Write the family to the link, and the values of its form if they differ from the starting grid."""
     usual, shown = defaults(family), {FIELD + field for field in main_fields(family)}
     begins = dict(texts) == start(family)
     ours = {name: text for name, text in texts.items() if not begins and (text != usual[name] or name in shown)}

@@ -76,8 +76,8 @@ def remember_typed(name: str, value: str, start: str) -> None:
 def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
     """Reset the widget ``key`` if its value is not in ``options``, for example after a change of the table.
 
-    The widget is set to ``start``, or to the first option. The value is not deleted instead: the browser and the link
-    would then keep the old value.
+    The widget is set to ``start``, or to the first option. The value must not be deleted: without a new value, the
+    browser and the link would keep the old value.
     """
     if key in st.session_state and st.session_state[key] not in options:
         st.session_state[key] = start or next(iter(options))

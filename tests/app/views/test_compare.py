@@ -44,7 +44,7 @@ def test_plans_with_the_prices_they_were_saved_with(demo: Database, kept: Kept, 
     for label in ("N", "D", "Training, money", "Total, money", "Beyond the runs"):
         assert tuple(cell.replace("×", "x") for cell in rows[label]) == tuple(table[label])
     assert all(side.bill["Total, money"].ci68 is not None for side in found.sides)
-    assert "Saved plans are not computed again" in " ".join(shown(c.value) for c in at.caption)
+    assert "N, D and C of the saved plans do not change" in " ".join(shown(c.value) for c in at.caption)
 
 
 def test_the_newest_plans_are_compared_unasked(demo: Database, kept: Kept, open_page: Open) -> None:
