@@ -1,8 +1,8 @@
 """Decrease of the expected widths because the cells of later rounds are chosen after the results of the first round.
 
 The first plan is good on average over the truths. After the first round the truth is known better, and the later rounds
-can be chosen for it. The decrease is that of a planner who knows the truth after the first round, in the linear models
-of ``covariance``.
+can be chosen for it. The decrease is computed with the linear models of ``covariance``, as if the truth were known
+exactly after the first round.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def adapted(covariance: LinearModels, cost: Floats, first: Sequence[int], cells:
     """Return the factors (k,) by which adapted later rounds decrease the widths of the estimands after ``cells``.
 
     ``first`` are the cells of the first round, a part of ``cells``, and ``cost`` (m,) is the cost of each candidate.
-    The adapted cells are at most as many as the other ``cells`` and cost at most as much. The factors do not depend on
-    a deviation from the law, because the width of an interval does not.
+    The adapted cells replace the ``cells`` of the later rounds: they are at most as many and cost at most as much. The
+    factors and the width of an interval do not depend on a deviation from the law.
     """
     right = replace(covariance, deviation=None)
     planned = right.after(cells).variance

@@ -94,7 +94,7 @@ class Advice:
 
     ``rounds`` contains the cells of each round, in the order of training: the cheap cells first. ``now`` (k) are the
     present half widths of the ``estimands``, and ``after`` the expected half widths after each round. ``ladder``
-    contains the rungs of the spend, of twice the spend and of all spends in ``LADDER``, as far as they pay for a cell.
+    contains the rungs of the spend, of twice the spend and of all spends in ``LADDER``, if they pay for a cell.
     ``twice`` are the expected half widths for twice the spend. ``ladder`` is empty and ``twice`` is None if the cost of
     the target run is unknown. ``test`` is None if the first estimand has no place. ``gains`` (m,) are the relative
     decreases of the width of the first estimand, from 0 to 1, that the linear models give for each candidate alone.
@@ -201,8 +201,8 @@ def advise(
 def in_rounds(cells: Sequence[int], cost: Floats, rounds: int) -> tuple[tuple[int, ...], ...]:
     """Return ``cells`` in at most ``rounds`` groups, the cheapest cells first.
 
-    Each round trains half of the cells that are left, and the last round the rest. The choice of the few expensive
-    cells depends most on the law. They are therefore chosen last.
+    Each round trains half of the cells that are left, and the last round trains all of them. The choice of the few
+    expensive cells depends most on the law. They are therefore chosen last.
     """
     left, parts = sorted(cells, key=lambda cell: (float(cost[cell]), cell)), list[tuple[int, ...]]()
     for after in range(min(rounds, len(left)) - 1, -1, -1):
@@ -213,15 +213,16 @@ def in_rounds(cells: Sequence[int], cost: Floats, rounds: int) -> tuple[tuple[in
 
 
 def _score(estimands: Sequence[Estimand], now: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the weighted sum of the squared errors, each divided by the present width; smaller is better."""
+    """Return the weighted sum of the squares of (error / present width) over the estimands; smaller is better."""
     ratios = [error / (x if math.isfinite(x) else 1.0) for error, x in zip(errors, now, strict=True)]
     return float(sum(one.weight * ratio**2 for one, ratio in zip(estimands, ratios, strict=True)))
 
 
 def _never_wider(rounds: Sequence[Widths]) -> tuple[Widths, ...]:
-    """Return the widths after successive rounds. The expected widths never increase, up to those of the last round.
+    """Return the widths after successive rounds, with expected widths that never increase from round to round.
 
-    The widths are simulated separately, so an earlier width can be smaller by chance than the last one.
+    The widths of the rounds are simulated separately, so the width after an earlier round can by chance be smaller than
+    the width after the last round. It is then raised to the width after the last round.
     """
     found = list[Widths]()
     for widths in rounds:
@@ -244,8 +245,9 @@ def promise(
 ) -> Widths:
     """Return the expected half widths of the estimands after the training of ``cells``.
 
-    They are medians over simulated outcomes if the fit can be repeated with them, and otherwise follow from the
-    linear models. They are multiplied by ``less`` (k,), the factors by which the choice of later rounds decreases them.
+    If the law can be fitted again to simulated outcomes, the widths are medians over these outcomes. Otherwise they
+    follow from the linear models. They are multiplied by ``less`` (k,), the factors by which the choice of later rounds
+    decreases them.
     They are at most the present half widths ``now``: cells are not expected to widen an interval.
     """
     if can_pretend(fit):
@@ -272,12 +274,12 @@ def ladder(
     spends: Sequence[float],
     most: int,
 ) -> Iterator[Rung]:
-    """Yield the rung of each of the increasing ``spends``: the set of at most ``most`` cells of the best ``score``.
+    """Yield the rung of each of the increasing ``spends``: the set of at most ``most`` cells with the best ``score``.
 
-    ``rung(spend, cells, seed)`` returns a set with its expected widths. For each spend, the sets of the least error are
-    compared. The widths of the best of them are then simulated again with another seed, because the smallest of several
-    simulated widths is too small on average. If the set of a smaller spend has a better score, it is used again. Spends
-    that pay for no candidate are omitted.
+    ``rung(spend, cells, seed)`` returns a set with its expected widths. For each spend, the sets with the smallest
+    errors by the linear models are compared. The widths of the set with the best score are then simulated again with
+    another seed, because the smallest of several simulated widths is too small on average. If the set of a smaller
+    spend has a better score, it is used again. Spends that pay for no candidate are omitted.
     """
     best: Rung | None = None
     for spend in spends:

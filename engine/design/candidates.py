@@ -66,7 +66,7 @@ class Candidates:
 
 
 def check_candidates(fit: Fit, cells: Candidates) -> None:
-    """Raise PlannerError if ``cells`` are no cells that ``fit`` can predict, or if they have no usable cost.
+    """Raise PlannerError if ``fit`` cannot predict the loss of one of ``cells``, or if a cost is not positive.
 
     The message names the first wrong row, counted from 0.
     """
@@ -107,8 +107,8 @@ def listed_candidates(
 
     ``row`` (m,) are the rows of the cells in their table, by default 0 to m - 1, and ``settings`` (m,) are their
     settings as text. ``cost`` (m,) are their listed costs in the unit of the spend; None if they follow from N, D and
-    the compute. A size that is listed twice is two candidates, such as two seeds. Raises PlannerError, with the first
-    wrong row, if a number is not positive.
+    the compute. A size that is listed twice gives two candidates, such as cells with two seeds. Raises PlannerError,
+    with the first wrong row, if a number is not positive.
     """
     sizes, C = {"N": np.asarray(N, float), "D": np.asarray(D, float)}, np.asarray(compute, float)
     row = np.arange(len(C)) if row is None else row
@@ -203,7 +203,7 @@ def grid_candidates(
 ) -> Candidates:
     """Return a grid of cells over the ranges ``N`` and ``D`` that cost at most ``most`` FLOPs each by ``rule``.
 
-    Raises PlannerError if no cell of the ranges is that cheap.
+    Raises PlannerError if every cell of the ranges costs more.
     """
     sizes, samples = (_steps(*ends, per_decade) for ends in (N, D))
     at = np.array(np.meshgrid(sizes, samples, indexing="ij")).reshape(2, -1)
@@ -211,8 +211,8 @@ def grid_candidates(
     kept = cost <= most
     if not kept.any():
         raise PlannerError(
-            f"Spend: the cheapest cell of the grid costs {count(float(cost.min()), 3)} FLOPs and the most expensive "
-            f"allowed cell {count(most, 3)}. Raise the spend, or widen the grid to smaller cells."
+            f"Spend: the cheapest cell of the grid costs {count(float(cost.min()), 3)} FLOPs, but a cell may cost at "
+            f"most {count(most, 3)} FLOPs. Raise the spend, or widen the grid to smaller cells."
         )
     return Candidates({"N": at[0][kept], "D": at[1][kept]}, cost[kept], cost[kept])
 

@@ -17,7 +17,9 @@ from isoplan.engine.design.linear_models import LinearModels
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 TIE = 1e-9
-"""Difference below which two scores are equal, for gains relative to the score. Of equal cells, the first is chosen."""
+"""Differences below this number count as zero. Differences between scores of cells are relative to the best score. If
+several cells have the best score, the first of them is chosen.
+"""
 EXCHANGED, PASSES = 2, 3
 """EXCHANGED: number of the best sets of the search in which cells are exchanged. PASSES: maximum number of passes in
 which every cell of such a set can be exchanged."""
@@ -68,12 +70,15 @@ def _exchanged(covariance: LinearModels, cost: Floats, spend: float, cells: tupl
 
 
 def _best(score: Floats, chosen: Sequence[int], cost: Floats, left: float) -> int | None:
-    """Return the cell of the highest score that is not ``chosen`` and costs at most ``left``; None if there is none."""
+    """Return the cell with the highest ``score`` that is not ``chosen`` and costs at most ``left``.
+
+    The result is None if there is no such cell, or if no further cell decreases the error.
+    """
     free = cost <= left * (1 + TIE)
     free[list(chosen)] = False
     if not free.any():
         return None
     allowed = np.where(free, score, -np.inf)
-    if len(chosen) and allowed.max() <= 0:  # a cell can increase the error by a deviation from the law
+    if len(chosen) and allowed.max() <= 0:  # no cell decreases the error
         return None
     return int(np.flatnonzero(allowed >= allowed.max() - TIE * abs(allowed.max()))[0])

@@ -6,7 +6,7 @@ regression, whose variances after any set of cells are known in advance. Sets of
 logarithms of these variances over the truths (pseudo-Bayesian design: Chaloner & Verdinelli 1995, Stat. Sci. 10, 273).
 
 If groups share parameters, the runs of the other groups are unknown here. The variances before any cell are then those
-of the resamples of the group, and there is one linear model: the regression over the resamples.
+of the resamples of the group. There is only one linear model, the regression over these resamples.
 """
 
 from __future__ import annotations
@@ -40,17 +40,20 @@ If the hedge is used, the law may be wrong by a smooth function of the axes. Cel
 narrow it more than distant cells.
 """
 RANK, RESOLVED = 30, 1e-2
-"""Maximum number of functions that describe the deviation, and the part of its variance that they may omit."""
+"""RANK: maximum number of functions that describe the deviation. RESOLVED: part of the variance of the deviation that
+these functions may omit.
+"""
 OMITTED = 1e-3
-"""Largest variance of a direction of the resamples that is omitted, in units of the noise of a run and of the variances
-of the estimands."""
+"""A direction in which the resamples vary is omitted if its variance is at most this number. The variances of losses
+are divided by the variance of the noise of a run, and those of the estimands by their total variances.
+"""
 
 
 def covariance(fit: Fit, cells: Candidates, estimands: Sequence[Estimand], hedge: bool = True) -> LinearModels:
     """Return the linear models of ``cells`` and ``estimands`` around resamples of ``fit``.
 
-    If ``hedge`` is true, the law may deviate smoothly from the truth. Raises PlannerError if the parameters determine
-    an estimand at no resample.
+    If ``hedge`` is true, the law may deviate smoothly from the truth. Raises PlannerError if there is no
+    resample at which the parameters determine all estimands.
     """
     weight = np.array([one.weight for one in estimands])
     if fit.spec.share:
@@ -99,8 +102,8 @@ def _truths(fit: Fit, estimands: Sequence[Estimand]) -> tuple[Floats, Floats]:
 
     The resamples are spread evenly over the values of the first estimand. The size of a parameter is its absolute
     value. The size of a parameter that can be negative is at least half the central 68 % of its resamples. The size of
-    a floor is at least the smallest y of the runs, because resamples without a floor do not show that there is none.
-    Fixed parameters have the size zero.
+    a floor is at least the smallest y of the runs, because resamples with a floor of zero do not show that the true
+    floor is zero. Fixed parameters have the size zero.
     """
     assert fit.runs is not None
     logs = np.column_stack([one.logs(fit.draws) for one in estimands])
@@ -122,7 +125,8 @@ def _truths(fit: Fit, estimands: Sequence[Estimand]) -> tuple[Floats, Floats]:
 def _slopes(value: Callable[[Floats], Floats], truths: Floats, size: Floats) -> Floats:
     """Return the derivatives (t, m, d) of ``value``, which maps (t, q) to (t, m), by the parameters over their sizes.
 
-    They are differences between both sides of a parameter, or between one side and the parameter if it is near zero.
+    They are central differences. If a parameter is near zero, the difference between a larger value and the parameter
+    is used.
     """
     slopes = []
     for j in np.flatnonzero(np.any(size > 0, axis=0)):
@@ -135,7 +139,7 @@ def _slopes(value: Callable[[Floats], Floats], truths: Floats, size: Floats) -> 
 
 
 def _losses(fit: Fit, theta: Floats, columns: Mapping[str, Floats]) -> Floats:
-    """Return the losses (r, m) that the parameters ``theta`` (r, q) predict, as logarithms if the residuals are."""
+    """Return the losses (r, m) that ``theta`` (r, q) predicts; their logarithms if the residuals are logarithmic."""
     with np.errstate(all="ignore"):
         predicted = fit.law.predict(theta, columns)
         return np.log(predicted) if fit.spec.log_residuals else predicted
@@ -174,11 +178,11 @@ def centred(x: Floats) -> Floats:
 def _deviation(
     fit: Fit, cells: Candidates, estimands: Sequence[Estimand], noise: float, scores: Floats
 ) -> Deviation | None:
-    """Return the deviation from the law with ``HEDGE`` times the ``noise`` of a run; None if an estimand has no place.
+    """Return the deviation from the law; None if an estimand has no place.
 
-    ``scores`` (t, q, n) are the slopes of the losses of the runs, each divided by the variance of the run. At the place
-    of an estimand, the deviation changes the estimand as the resamples do: by the slope of the regression of the
-    estimand on the loss at this place.
+    Its standard deviation is ``HEDGE`` times that of the loss of a run, which has the variance ``noise``. ``scores``
+    (t, q, n) are the slopes of the losses of the runs, each divided by the variance of the run. The deviation at the
+    place of an estimand, times the slope that ``_slope`` returns, is the effect of the deviation on the estimand.
     """
     assert fit.runs is not None
     axes, n, m = fit.law.axes, len(fit.runs.y), len(cells)
@@ -201,9 +205,11 @@ def _slope(fit: Fit, estimand: Estimand) -> float:
 
 
 def _functions(at: Floats) -> Floats:
-    """Return functions (a, d) at the places ``at`` (a, axes) whose products add up to exp(-distance^2 / (2 REACH^2)).
+    """Return the values (a, d) of d functions at the places ``at`` (a, axes).
 
-    They are the columns of a Cholesky factor, which takes the place of the largest remaining variance next.
+    For two places, the sum over the functions of the product of their values is about exp(-distance^2 / (2 REACH^2)).
+    The functions are the columns of a pivoted Cholesky factor: each next column belongs to the place at which the
+    largest variance remains.
     """
     left, columns = np.ones(len(at)), list[Floats]()
     while len(columns) < RANK and left.max() > RESOLVED:

@@ -24,8 +24,8 @@ class Deviation:
     """A deviation of the truth from the law: a sum of d smooth functions whose coefficients have the variance 1.
 
     ``cells`` (m, d) are the functions at the candidates, and ``answers`` (k, d) their effects on the estimands.
-    ``pull`` (t, q, d) is the sum over the runs of the slope of the loss times the function, over the variance of a run:
-    the least-squares fit changes its q parameters by the covariance of the parameters times ``pull``.
+    ``pull`` (t, q, d) is a sum over the runs: the slope of the loss, times the function, divided by the variance of the
+    loss of a run. The deviation changes the q parameters of the least-squares fit by their covariance times ``pull``.
     """
 
     cells: Floats
@@ -39,9 +39,9 @@ class State:
 
     ``own`` (t, m) are the variances of the expected losses of the candidates, ``cross`` (t, m, k) their covariances
     with the estimands, and ``variance`` (t, k) the variances of the estimands. ``noise`` is the variance of the loss of
-    one run. ``weight`` (k,) is the weight of each estimand. ``bias`` (t, k, d) are the errors of the estimands that
-    each of the d functions of the deviation causes, and ``apart`` (t, m, d) those of the losses of the candidates; d is
-    0 without a deviation.
+    one run. ``weight`` (k,) is the weight of each estimand. Each of the d functions of the deviation causes the errors
+    ``bias`` (t, k, d) of the estimands and the errors ``apart`` (t, m, d) of the losses of the candidates. Without a
+    deviation, d is 0.
     """
 
     own: Floats
@@ -75,7 +75,8 @@ class State:
     def gains(self) -> Floats:
         """Return the decrease of ``remaining`` that each candidate is expected to bring: shape (m,).
 
-        It is negative for a candidate that increases the error by a deviation more than it decreases the variance.
+        It is negative for a candidate whose training increases the error by the deviation more than it decreases the
+        variance.
         """
         return np.asarray(np.mean(self.each(), axis=0))
 
@@ -105,9 +106,9 @@ class LinearModels:
     """Linear models of m candidates and k estimands with q parameters, for each of t truths.
 
     ``cells`` (t, m, q) are the slopes of the losses of the candidates, ``answers`` (t, k, q) those of the estimands,
-    and ``spread`` (t, q, q) is the covariance of the parameters before any of the candidates is trained. The losses are
-    logarithms if the residuals of the fit are. ``deviation`` is the deviation from the law that the hedge allows for.
-    The other fields are those of ``State``.
+    and ``spread`` (t, q, q) is the covariance of the parameters before any of the candidates is trained. If the
+    residuals of the fit are differences of logarithms, the losses are logarithms too. ``deviation`` is the deviation
+    from the law that the hedge allows for. The other fields are those of ``State``.
     """
 
     cells: Floats

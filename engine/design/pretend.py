@@ -115,7 +115,7 @@ def _method(fit: Fit, runs: FittedRuns, p: Problem) -> Resampling:
 
 
 def _floor(fit: Fit, p: Problem) -> int | None:
-    """Return the index of the floor if half of the resamples of ``fit`` have none; otherwise None."""
+    """Return the index of the floor if half of the resamples of ``fit`` have no floor; otherwise None."""
     if not fit.resampling.floorless:
         return None
     return next((j for j, term in enumerate(fit.law.terms) if isinstance(term, Const) and p.low[j] == 0), None)

@@ -17,7 +17,9 @@ FREEDOM = 5
 """Degrees of freedom below which the interval of a fit is not trusted. A first fit needs ``FREEDOM`` more runs than it
 has parameters."""
 INDEPENDENT = 0.05
-"""Smallest ratio of the singular values of the logarithms of the axes at which their effects can be told apart."""
+"""The axes count as independent if the smallest singular value of their logarithms, with the means subtracted, is above
+this fraction of the largest singular value.
+"""
 THRIFT = 0.25
 """Weight of the cost against the distance to the chosen cells. Both have the range 0 to 1 among the cheap cells."""
 
@@ -28,8 +30,8 @@ def first_cells(
     """Return at most ``most`` of ``cells`` that, with the runs ``trained``, are enough for the fit of a law.
 
     ``trained`` contains the values (n,) of each axis, and ``parameters`` is the number of free parameters of the law.
-    The cells are spread over the axes, cost at most ``spend`` together, and are in the order of their costs. They are
-    more than the ``parameters + FREEDOM - n`` missing cells if fewer do not vary each axis independently of the others.
+    The cells are spread over the axes, cost at most ``spend`` together, and are in the order of their costs. Their
+    number is ``parameters + FREEDOM - n``. It is larger if so few cells do not vary the axes independently.
     """
     n, m = len(next(iter(trained.values()))), len(cells)
     joined = {axis: np.concatenate([x, trained[axis]]) for axis, x in cells.columns.items()}
@@ -44,7 +46,7 @@ def first_cells(
 
 
 def _independent(cells: Candidates, rows: Sequence[int]) -> bool:
-    """Return whether the axes do not move together in the cells at ``rows``."""
+    """Return whether the axes vary independently of each other in the cells at ``rows``."""
     logs = np.log(np.stack([x[rows] for x in cells.columns.values()], axis=1))
     values = np.linalg.svd(logs - logs.mean(axis=0), compute_uv=False)
     return bool(values[-1] > INDEPENDENT * values[0])
@@ -54,7 +56,8 @@ def spread(cells: Candidates, known: Sequence[int], free: Sequence[int], many: i
     """Return at most ``many`` rows of ``free`` that are spread over the axes and together cost at most ``spend``.
 
     The distance is measured in logarithms of the axes, from the chosen cells and from the rows ``known``, which are
-    trained already. Each cell is the one with the largest distance, less a penalty for its cost, among the cheap cells.
+    trained already. The next cell is always the cheap cell with the largest distance, after a penalty for its cost is
+    subtracted.
     """
     if not len(free):
         return []
@@ -78,7 +81,7 @@ def spread(cells: Candidates, known: Sequence[int], free: Sequence[int], many: i
 def _cheap(cells: Candidates, known: Sequence[int], free: Ints, many: int) -> Ints:
     """Return the cheapest rows of ``free``: as many as a third of the grid.
 
-    They are more if ``many`` is larger, or if the cheapest third and ``known`` have too few values of an axis.
+    More rows are returned if ``many`` is larger, or if the cheapest third and ``known`` have too few values of an axis.
     """
     order = free[np.lexsort((free, cells.cost[free]))]
     size = max(round(CHEAP * len(cells)), many)

@@ -1,8 +1,8 @@
 """Widths of intervals, and the verdict whether the cells that decrease a width are worth their cost.
 
 A decrease pays if it is at least ``PAYS`` and larger than the scatter of the simulated outcomes. The simulated outcomes
-are few, so the decrease has an error. If the limit is nearer than ``ERRORS`` standard errors, the verdict is
-"undecided", because it could change with the number of outcomes.
+are few, so the decrease has an error. If the decrease differs from the larger of these two limits by less than
+``ERRORS`` standard errors, the verdict is "undecided", because more outcomes could change it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 PAYS = 0.15
 """Smallest relative decrease of the width at which training pays."""
 ERRORS = 1.5
-"""Number of standard errors of a decrease within which its verdict is not decided."""
+"""The verdict is not decided if a decrease differs from its limit by less than this number of standard errors."""
 MEDIAN = 1.2533
 """Ratio of the standard error of a median to that of a mean, for normally distributed values."""
 
@@ -84,7 +84,7 @@ class Narrowing:
 def narrowing(before: Width, after: Width) -> Narrowing:
     """Return the decrease from the width ``before`` to the width ``after``, which have the same outcomes.
 
-    A width ``before`` without outcomes is the same in all outcomes.
+    If ``before`` has no outcomes, its expected width is used for every outcome of ``after``.
     """
     if not math.isfinite(after.expected):
         return Narrowing(0.0)
@@ -99,6 +99,6 @@ def narrowing(before: Width, after: Width) -> Narrowing:
 
 
 def best_narrowing(before: Sequence[Width], after: Sequence[Width]) -> Narrowing:
-    """Return the decrease of the estimand with the best verdict; of equal verdicts, that of the first estimand."""
+    """Return the decrease with the best verdict. If several estimands have this verdict, the first of them is used."""
     found = [narrowing(*pair) for pair in zip(before, after, strict=True)]
     return min(found, key=lambda one: VERDICTS.index(one.verdict))

@@ -54,7 +54,7 @@ class CellLaw:
 
     @property
     def scatter(self) -> float:
-        """Relative scatter of the losses around the law; 0 if there are no more cells than parameters."""
+        """Relative scatter of the losses around the law; 0 if the number of cells is at most that of the parameters."""
         found = self.fit.chi2
         return LOSS_ERROR * math.sqrt(found[0] / found[1]) if found and found[1] > 0 else 0.0
 
@@ -181,7 +181,7 @@ PLAIN, LLOCA = "MLP-I, MSE", "LLoCa-Transformer, MSE"
 every process.
 """
 NEAR = 1.5
-"""Two laws are compared only if the ratio of their fixed sizes is not larger than this number."""
+"""Largest ratio of the fixed sizes of two laws that are compared."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,7 +120,7 @@ def check_worth(target: Precision) -> None:
 def only_rms(target: Precision, what: str) -> None:
     """Raise PlannerError if the target is not an RMS error.
 
-    ``what`` names the data, which contain no other kind of error.
+    ``what`` names the data, which contain only the RMS error.
     """
     if target.kind != "rms":
         raise PlannerError(

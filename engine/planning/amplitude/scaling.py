@@ -174,7 +174,7 @@ def _notes(
 
 
 def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
-    """Return a note for each anchor without a test of whether its axis limits the loss."""
+    """Return a note for each anchor for which it was not tested whether its axis limits the loss."""
     text = (
         "It is not tested whether {axis} limits the loss of the anchor at {axis} = {x:g}. To test it, double the other "
         "axes: if {axis} limits the loss, the loss changes by less than 10 %."
@@ -251,8 +251,8 @@ def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: f
     """Return the range of D that the target ``mse`` needs, from the ``line`` through the anchors ``data``.
 
     Beyond the largest D of the anchors, the exponent may be smaller than the fitted exponent. There the conservative
-    end is not smaller than the D that follows from the exponent ``bound`` and the anchors at the largest D. Neither end
-    is smaller than the smallest D of the anchors, because no anchor tests the line below this D. If the anchors at the
+    end is at least the D that follows from the exponent ``bound`` and the anchors at the largest D. Both ends are at
+    least the smallest D of the anchors, because no anchor tests the line below this D. If the anchors at the
     smallest D reach the target, the upper end is this D and the lower end is None.
     """
     first, last = data[0].x, data[-1].x

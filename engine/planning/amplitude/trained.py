@@ -1,7 +1,7 @@
 """Plans from trained cells (training runs): from a law fitted to the cells, or from cells that reach the target.
 
 No plan exists if the fitted law levels off above the target. The exponent comes from converged cells: doubling the
-compute changes their loss by less than 10 %. If the loss rises instead, it is undecided whether the cell
+compute changes their loss by less than 10 %. If the loss rises by 10 % or more, it is undecided whether the cell
 converged. Such a cell does not affect the exponent, and is used only to determine where the loss levels off.
 """
 

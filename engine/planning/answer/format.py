@@ -122,7 +122,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     places = digits(x if q.value is None or spread is None else q.value, spread)
     if q.value is not None and abs(x) >= FAR_END * abs(q.value) > 0:
         places = min(places, 1 - math.floor(math.log10(abs(x))))
-    if round(x, places) == 0:  # Otherwise the lower end 163 of an interval of the value 49,000 would be shown as 0.
+    if round(x, places) == 0:  # such as the lower end 163 of an interval of the value 49,000
         places = digits(x, None)
     if q.unit in MONEY and abs(round(x, places)) >= MILLION:
         return count(x, keep)

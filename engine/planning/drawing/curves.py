@@ -303,7 +303,7 @@ def budgets_over(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: f
 def _crossings(C: float, span: Interval, rule: ComputeRule) -> tuple[float, ...]:
     """Return the values of N at which the line of compute ``C`` enters or leaves the range ``span`` of D.
 
-    The result is empty unless C is proportional to ``N * D``.
+    The result is empty if C is not proportional to ``N * D``.
     """
     return tuple(C / (rule.per_pair * D) for D in span) if rule.proportional else ()
 

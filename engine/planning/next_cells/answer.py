@@ -72,7 +72,7 @@ class NextCells:
 
     @cached_property
     def charged(self) -> bool:
-        """Whether a cell costs something else than its compute, time or money, such as a charge or a listed cost."""
+        """Whether the cost of a cell differs from its compute, time or money, because of a charge or a listed cost."""
         at = self.advice.candidates
         predicted = predicted_cost(at, self.unit, self.fit.data.runtime, self.plan.prices)
         return predicted is None or bool(np.any(at.cost != predicted))
@@ -145,12 +145,12 @@ def next_cells(
 ) -> NextCells:
     """Return the cells that narrow the answer to ``question`` most within ``spend``.
 
-    The candidates are the listed ``candidates``, or a grid over ``sizes`` (N) and ``samples`` (D), by default from the
-    smallest run to the place of the answer, with a repeat of each run. If ``near`` is given, N of a candidate differs
-    at most by this factor from the optimum of the best fit for the compute of the candidate. ``prices`` convert limits
-    on hours, memory and money. ``narrow`` contains
-    the weights of the quantities to narrow. A cell costs its compute, its time or its money, in the unit of ``spend``,
-    or its listed cost, and in addition ``charge``. ``parallel`` cells train side by side, which shortens the rounds.
+    The candidates are the listed ``candidates``, or a grid over ``sizes`` (N) and ``samples`` (D) with a repeat of each
+    run. By default, the grid extends from the smallest run to the N and D of the answer. If ``near`` is given, N of a
+    candidate differs at most by this factor from N* for the compute of the candidate, by the best fit. ``prices``
+    convert limits on hours, memory and money. ``narrow`` contains the weights of the quantities to narrow. The cost of
+    a cell is its compute, its time or its money, in the unit of ``spend``, or its listed cost. ``charge`` is added to
+    the cost of each cell. ``parallel`` cells train side by side, which shortens the rounds.
     Raises PlannerError if the law is not a surface over N and D, if the question has no answer that the runs support,
     if the spend pays for no cell, if the cost of a cell is unknown, or if candidates and ranges are both given.
     """
@@ -201,7 +201,7 @@ def _target_cost(plan: Plan, unit: CostUnit, runtime: Runtime | None) -> float |
 def near_optimum(fit: Fit, cells: Candidates, rule: ComputeRule, factor: float) -> Candidates:
     """Return the cells whose N is within ``factor`` of N* for their compute, by the best fit.
 
-    Raises PlannerError if no cell is that near, or if the law has no optimal N.
+    Raises PlannerError if no cell is within this factor, or if the law has no optimal N.
     """
     optimum = frontier(fit.law, fit.values, cells.compute, rule).N
     with np.errstate(invalid="ignore"):

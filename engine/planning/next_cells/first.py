@@ -22,14 +22,16 @@ from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.prices import Prices
 
 SPAN = 10.0
-"""Factor between the smallest and the largest N, and D, of the default candidates, if the runs have a smaller range."""
+"""If the largest N of the runs is less than this factor above the smallest, the default candidates have this larger
+range of N. The same holds for D.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class FirstCells:
     """The ``cells`` of ``candidates`` to train first, as indices in the order of training, for the ``unfitted`` runs.
 
-    At most ``most`` cells may cost at most ``spend`` together, in ``unit``.
+    There are at most ``most`` cells, and their total cost is at most ``spend``, in ``unit``.
     ``whole`` is the compute of the target run in FLOPs; None for a target loss, whose compute is unknown without a law.
     """
 
@@ -82,8 +84,9 @@ def choose_first(
 
     The candidates are the listed ``candidates``, or a grid over ``sizes`` (N) and ``samples`` (D), by default from the
     smallest to the largest run and at least over a factor ``SPAN``. The other arguments are those of ``next_cells``. A
-    spend that is a share of a target loss does not limit the cells, because its compute is unknown. Raises
-    PlannerError, with the reason of the failed fit, if the law has other axes, and if the spend pays for no cell.
+    spend that is a share of the target run does not limit the cells if the question has a target loss, because the
+    compute of this run is then unknown. Raises PlannerError if the spend pays for no cell, or if the axes of the law
+    are not N and D. The message is then the reason why the fit failed.
     """
     law, rule = unfitted.spec.find_law(), rule or unfitted.compute
     if not law.is_surface or set(law.axes) != set(AXES):

@@ -77,9 +77,9 @@ def chart_map(found: NextCells) -> Chart:
 def _places(found: NextCells) -> tuple[list[int], dict[int, str]]:
     """Return one candidate for each place in the map, because listed cells may have the same N and D.
 
-    The first result contains the places without an advised cell, if a spend pays for a cell there. The second result
-    contains the other places, with the numbers of all advised cells there, such as "2, 3". The numbers are those of the
-    table of cells.
+    The first result contains the places without an advised cell; places at which no spend pays for the cell are
+    omitted. The second result contains the places with advised cells, and the numbers of all these cells, such as
+    "2, 3". The numbers are those of the table of cells.
     """
     at, numbers = found.advice.candidates.columns, dict[int, list[str]]()
     pairs = np.column_stack([at["N"], at["D"]])

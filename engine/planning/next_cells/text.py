@@ -87,11 +87,11 @@ def _narrowed(found: NextCells) -> str:
 def _spent(found: NextCells, rung: Rung) -> str:
     """Return a sentence on the interval that the spend of ``rung`` is expected to reach."""
     then, now = percent(rung.widths[0].expected), percent(found.advice.now[0])
-    return f"With {of_target(found, rung.spend)}, it is expected to be {then} (now {now})."
+    return f"With {of_target(found, rung.spend)}, the interval is expected to be {then} (now {now})."
 
 
 def little(narrowing: Narrowing, more: str = "") -> str:
-    """Return the limit that a decrease of the interval does not reach, such as "by less than 15 %".
+    """Return by how little the interval decreases, if this does not pay, such as "by less than 15 %".
 
     ``more`` follows the percentage.
     """
@@ -101,7 +101,10 @@ def little(narrowing: Narrowing, more: str = "") -> str:
 
 
 def verdict_sentences(found: NextCells) -> list[str]:
-    """Return sentences on whether the spend pays if this is not decided, and on whether twice the spend pays."""
+    """Return a sentence on whether twice the spend pays.
+
+    If it is not decided whether the spend itself pays, a sentence that states this comes first.
+    """
     now, further = found.advice.narrowing, found.advice.further
     if not found.advice.pays:
         return []
@@ -120,7 +123,7 @@ def undecided(narrowing: Narrowing) -> str:
     low, high = (_percents(max(narrowing.by + side * narrowing.error, 0.0)) for side in (-ERRORS, ERRORS))
     limit = _percents(narrowing.scatter) if narrowing.scatters else f"{100 * PAYS:g}"
     why = ", the scatter of the simulated outcomes" if narrowing.scatters else ""
-    return f"the interval is expected to narrow by {low} to {high} %, and this pays above {limit} %{why}"
+    return f"the interval is expected to narrow by {low} to {high} %, and this pays if it is more than {limit} %{why}"
 
 
 def _percents(by: float) -> str:
@@ -167,7 +170,7 @@ def _about_candidates(found: NextCells) -> Iterator[str]:
     yield from about_group(found.fit, found.advice)
     again = [str(i) for i, cell in enumerate(found.advice.cells, 1) if found.repeats[cell]]
     if again and found.advice.pays:
-        yield f"With the N and D of a run, to train with another seed: cell{'s' * (len(again) > 1)} {', '.join(again)}."
+        yield f"Repeats of a run, to train with another seed: cell{'s' * (len(again) > 1)} {', '.join(again)}."
     if found.advice.candidates.listed_cost is not None:
         yield f"The cost of a cell is the column {COST} of its table, in {found.unit.name}."
     if found.far:
@@ -250,8 +253,8 @@ def round_rows(found: NextCells) -> list[tuple[str, ...]]:
 def ladder_rows(found: NextCells) -> list[tuple[str, ...]]:
     """Return the ladder of spends as texts.
 
-    The last column of each quantity is its error if the law deviates: the half width and the error that the deviation
-    adds.
+    For each quantity, the last column is its error if the law deviates. This error contains the half width and the
+    error that the deviation adds.
     """
     heads = [f"Error if the law deviates{name}" for name in _names(found)]
     rows: list[tuple[str, ...]] = [("Spend", "Of the target run", "Cells", *_heads(found), *heads)]
@@ -277,7 +280,7 @@ def _cells(found: NextCells, widths: Widths) -> list[str]:
 
 
 def with_range(fit: Fit, cells: list[str]) -> list[str]:
-    """Return table cells of expected widths and their ranges, in turn; without the ranges if they are not known."""
+    """Return ``cells``, which contain each expected width before its range; without the ranges if these are unknown."""
     return cells if can_pretend(fit) else cells[::2]
 
 

@@ -54,8 +54,8 @@ def typed_spend(amount: float, unit: CostUnit) -> TypedSpend:
 def parse_spend(text: str, what: str) -> TypedSpend:
     """Read "5 %" or "0.05" as a share of the target run, and any other text as ``parse_cost`` does.
 
-    A number without a unit is a share if it is at most 1. Raises PlannerError if ``text`` is neither, or if a share is
-    not positive.
+    A number without a unit is a share if it is at most 1. Raises PlannerError if ``text`` is neither a share nor a
+    cost, or if a share is not positive.
     """
     plain = re.fullmatch(r"\s*[0-9.,eE+-]+\s*", text)
     if "%" in text or (plain and parse_number(text, what) <= 1):

@@ -24,8 +24,8 @@ logarithms.
 """
 MOST = 0.8
 """If at least this share of the resamples has its optimum far beyond the same end of the range, no advice is given,
-because the optimum is then known to be outside. The share is below 84 %: the 68 % interval has no width if 84 % of the
-resamples have the same value.
+because the optimum is then known to be outside. The share is below 84 %, because optima far
+beyond an end all count as one value, and the 68 % interval has no width if 84 % of the resamples have the same value.
 """
 LARGEST_SHARE = 0.95
 """Largest candidate of the default range if all runs are below 1."""
@@ -58,11 +58,10 @@ def can_locate(fit: Fit) -> bool:
 def next_values(fit: Fit, values: TypedValues | None = None, *, cells: int = 3, rounds: int = 3) -> NextValues:
     """Return at most ``cells`` values of the axis of ``fit`` that determine its optimum best.
 
-    ``values`` are the values to choose from. By default, they are the range of the runs. The default range extends
-    beyond an end of the sweep if at least 10 % of the resamples have their optimum there, or if the runs improve up to
-    this end. All cells cost the same.
-    Raises PlannerError if the law has no optimum over one axis, if the fit has no resamples, or if most
-    resamples have their optimum far beyond the same end of the range.
+    ``values`` are the values to choose from. By default, they cover the sweep of the runs. They also extend beyond
+    an end of the sweep if at least 10 % of the resamples have their optimum there, or if the runs improve up to this
+    end. All cells cost the same. Raises PlannerError if the law has no optimum over one axis, if the fit has no
+    resamples, or if most resamples have their optimum far beyond the same end of the range.
     """
     place, axis = fit.optimum_location, fit.law.axis
     if place is None or axis is None:
@@ -104,10 +103,11 @@ def optimum_estimand(fit: Fit, axis: str, low: float, high: float) -> Estimand:
 
 
 def slope_estimands(fit: Fit, axis: str, low: float, high: float) -> tuple[Estimand, Estimand]:
-    """Return the slopes of the curve at ``low`` and ``high`` as estimands. Their logarithms are relative slopes.
+    """Return the slopes of the curve at ``low`` and ``high`` as estimands.
 
-    The optimum is inside if the loss decreases at the low end and increases at the high end. Every resample has these
-    slopes, also if its optimum is far outside or if its curve has no minimum.
+    Each estimand is the loss just above the end divided by the loss just below it. Its logarithm is proportional to the
+    relative slope of the curve. The optimum is inside if the loss decreases at the low end and increases at the high
+    end. Every resample has these slopes, also if its optimum is far outside or if its curve has no minimum.
     """
 
     def at(end: float) -> Estimand:
@@ -128,8 +128,9 @@ def _beside_edge(fit: Fit, axis: str, place: OptimumLocation, offered: Candidate
     between the optimum and this end show it directly. If fewer than ``cells`` untrained candidates are there, the
     ``cells`` untrained candidates nearest to this end are returned.
 
-    All ``offered`` candidates are returned in these cases: the runs do not improve up to an end, or do not differ from
-    a constant; the optimum is outside; candidates are beyond this end; fewer than ``cells`` candidates are untrained.
+    All ``offered`` candidates are returned in these cases: the runs improve up to neither end, or do not differ from a
+    constant; the runs show whether the optimum is inside; some candidates are beyond this end; fewer than ``cells``
+    candidates are untrained.
     """
     assert fit.runs is not None
     x, at = fit.runs.columns[axis], offered.columns[axis]

@@ -5,8 +5,9 @@ ends and the lower end is above zero. Then the confidence curve of the floor giv
 below the target. If the plan has limits, the probability is instead the share of resamples that reach the target within
 these limits.
 
-If the runs do not resolve the floor, no probability is stated: half of the resamples then have no floor, but this share
-is not a probability. The target still counts as reachable if the floor is below the target with 95 % confidence.
+If the runs do not resolve the floor, no probability is stated: half of the resamples then have no floor, but this does
+not mean that the law has no floor with a probability of 50 %. The target still counts as reachable if the floor is
+below the target with 95 % confidence.
 
 Two further cases have no probability. One is a law without a confidence curve (iso-FLOP minima, a published law): in
 simulations of iso-FLOP minima the share of resamples is not the probability. The other is a target that a run of the
@@ -63,7 +64,7 @@ def bound(fit: Fit) -> str:
 
 
 def bound_symbol(fit: Fit) -> str:
-    """Return the name of the law's constant term, such as E or L_inf; empty unless there is exactly one."""
+    """Return the name of the law's constant term, such as E or L_inf; empty if there is none or more than one."""
     found = [term.amplitude for term in fit.law.terms if isinstance(term, Const)]
     return found[0] if len(found) == 1 else ""
 
@@ -154,7 +155,7 @@ def reachability(
     ``goals`` are the values of the law at which the target is reached (lower is better): one value () for all
     resamples, or one value per resample (r,). ``reached`` (r,) states which resamples reach their goal. ``limited``
     states that the plan has limits; ``reached`` takes them into account. ``best_run`` is the result of the best run of
-    the table, such as "a loss of 0.09"; it is empty unless this run reaches the target.
+    the table, such as "a loss of 0.09"; it is empty if this run does not reach the target.
     """
     if not len(fit.resamples):
         return None

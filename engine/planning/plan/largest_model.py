@@ -29,8 +29,8 @@ LARGER_MODEL = "larger-model"
 class Solution:
     """The answer to ``task``. If the model size is limited, ``task`` contains this limit.
 
-    ``best`` () is the answer of the best fit, and ``draws`` (r,) are the answers of the resamples. A resample that has
-    no answer within the limit has its answer without the limit. ``warnings`` state the limit.
+    ``best`` () is the answer of the best fit, and ``draws`` (r,) are the answers of the resamples. If a resample has
+    no answer within the limit, its answer without the limit is used. ``warnings`` state the limit.
     """
 
     task: Task

@@ -73,7 +73,8 @@ def form_notes(maps: Iterable[Fit]) -> tuple[FitWarning, ...]:
 def form_text(map: Fit, forms: Comparison) -> str:
     """Return a text that names the form of ``map`` and the errors of all forms on left-out runs.
 
-    If another form has the smallest error, the text names the law to fit. A form without a finite error fails.
+    If another form has the smallest error, the text names the law to fit. A form without a finite error is marked
+    "fails".
     """
     own = FORMS[map.law.name]
     if forms.validation is None:

@@ -213,8 +213,9 @@ def clash(
 
     The returned limits together allow no answer, but removing any one of them would allow an answer. ``works`` returns
     whether given limits allow an answer; it is false for the whole of ``limits``. Limits that do not contribute are
-    removed one by one, limits on spending first. Only limits on size are therefore returned if no spending can offset
-    them. A budget is part of every budget question, so it is made very large instead of being removed.
+    removed one by one, limits on spending first. If the limits on size alone allow no answer, no spending can offset
+    them, and only limits on size are therefore returned. A budget is part of every budget question, so it is made very
+    large instead of being removed.
     """
     left = dict(limits)
     found = dict(limits)

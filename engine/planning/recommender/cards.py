@@ -191,7 +191,7 @@ def _card(answer: Recommendation, recipe: Recipe, setting: Setting, evidence: Ev
 def _other_rule(recipe: Recipe) -> str:
     """Return one line on the cost of the plan by the step formula.
 
-    The text is empty unless this cost and the compute of the plan differ by at least the factor ``RULES``.
+    The text is empty if this cost and the compute of the plan differ by less than the factor ``RULES``.
     """
     factor = 1.0 if recipe.step is None else float(recipe.step.factor)
     if 1 / RULES < factor < RULES:

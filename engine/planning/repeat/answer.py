@@ -260,7 +260,7 @@ def _solve(
 
 
 def _reachable(laws: Laws, target: float) -> None:
-    """Raise PlannerError if one of the laws cannot reach the target, neither by its best fit nor in any resample."""
+    """Raise PlannerError unless each law reaches the target, by its best fit or in at least one resample."""
     if not math.isfinite(target):
         raise PlannerError(f"The target {target:g} is not a finite number. Give a number such as 0.5.")
     for name, what in (("E", "one-pass law"), ("L_inf", "law of repeated samples")):

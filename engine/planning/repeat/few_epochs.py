@@ -83,7 +83,7 @@ def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule |
 
 
 def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRule) -> tuple[Floats, Floats, Floats]:
-    """Return N, D and C (each (k,)) of the least compute that reaches ``target`` with ``U`` (k,) unique samples.
+    """Return the N, D and C (each (k,)) that reach ``target`` with ``U`` (k,) unique samples at the least compute.
 
     C is infinite if the target cannot be reached. ``scale`` is the model size around which N is searched.
     """

@@ -37,7 +37,7 @@ class Laws:
 
     ``floor`` is the common floor of a joint fit. Without a joint fit it is None, and ``apart`` states the reason.
     ``alone`` are E and L_inf of the two separate fits. ``own`` computes the intervals of numbers that depend only on
-    the one-pass law, and ``how`` those of all other numbers. ``warnings`` are those of the joint fit.
+    the one-pass law, and ``how`` computes the intervals of all other numbers. ``warnings`` are those of the joint fit.
     """
 
     best: Mapping[str, Floats]
@@ -97,9 +97,9 @@ def together(one_pass: Fit, repeated: Fit) -> Laws:
 
 
 def _around(floor: Parameter) -> Parameter:
-    """Return the floor with intervals that contain its value.
+    """Return the floor with its intervals extended to contain its value.
 
-    If the runs do not resolve the floor, its interval could otherwise lie below the value.
+    The computed interval can lie below the value if the runs do not resolve the floor.
     """
     ci68, ci95 = (ci and (min(ci[0], floor.value), max(ci[1], floor.value)) for ci in (floor.ci68, floor.ci95))
     return replace(floor, ci68=ci68, ci95=ci95)

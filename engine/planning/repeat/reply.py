@@ -31,9 +31,9 @@ HEAD = ("", "Simulate", "Repeat")
 ROOM = 0.1
 """Space below and above the lines of a chart, as a fraction of their range."""
 LOW = 0.25
-"""Below this fraction of the chart's height, the text of a point is above the point; otherwise it is below."""
+"""A point below this fraction of the chart's height has its text above it. Any other point has its text below it."""
 RIGHT = 0.84
-"""Beyond this fraction of the chart's width, the text of a point is left of the point; otherwise it is on the right."""
+"""A point to the right of this fraction of the chart's width has its text on the left, any other point on the right."""
 UNPRICED = (
     "Enter a device, its price per hour and the price of a simulated sample under Machine and prices to compare the "
     "costs of both ways."

@@ -198,7 +198,8 @@ def buy(words: Words, spent: Quantity, one: Bought, far: str = "") -> str:
 def save(words: Words, spent: Quantity, compared: Comparison | None, now: Bought, more: Bought, far: str = "") -> str:
     """Return sentences on what the plan saves against a stated plan, and on the effect of more money or compute.
 
-    ``compared`` is None if there is no stated plan. ``now`` is what the plan buys, ``more`` what the larger cost buys.
+    ``compared`` is None if there is no stated plan. ``now`` is what the plan buys, and ``more`` is what the larger cost
+    buys.
     """
     saved = "" if compared is None else _saving(words, spent, compared)
     return " ".join(filter(None, (saved, _more(words, spent, now, more, far))))

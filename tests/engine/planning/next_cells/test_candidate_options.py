@@ -76,7 +76,7 @@ def test_repeats_are_marked_in_table_map_and_json(law: Fit) -> None:
     assert any(marked)
     head, *rows = cell_rows(found)
     assert [row[head.index("Kind")] == "repeat" for row in rows] == marked
-    assert "With the N and D of a run, to train with another seed: cell" in as_text(found) or not found.advice.pays
+    assert "Repeats of a run, to train with another seed: cell" in as_text(found) or not found.advice.pays
     chart = chart_map(found)
     assert chart.columns["repeat"].sum() == 6
     texts = [text for points in chart.points[1:] for text in points.texts]
