@@ -27,8 +27,8 @@ from isoplan.trainers.cell import Family
 class Stop:
     """A cell to stop: its ``name`` and its predicted final loss ``end``.
 
-    ``move`` is the largest change of the answer that the final loss could cause, as a fraction of half the width of the
-    present 68 % interval of the answer.
+    ``move`` is the largest change of the answer that the final loss could cause, in units of the half width of the
+    answer's present 68 % interval.
     """
 
     name: str

@@ -50,7 +50,7 @@ def extended(grid: Grid, family: Family[Any], beyond: FamilyCells, ranges: Mappi
     at = beyond.candidates.columns
     allowed = np.flatnonzero(np.all([at[axis] <= ranges[axis][1] for axis in AXES], axis=0))
     made = cells(grid, family)
-    if len(allowed):  # a grid without listed cells would be one cell with the default sizes
+    if len(allowed):  # a grid with an empty list of cells would give one cell with the default sizes
         made += cells(beyond.chosen(allowed.tolist()), family)
     values = {field: [getattr(cell, field) for cell in made] for field in family.cell.model_fields}
     usual = {field: about.default for field, about in family.cell.model_fields.items()}

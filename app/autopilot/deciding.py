@@ -262,7 +262,7 @@ def _range(width: Width) -> str:
 
 
 def _cells(state: State, rows: Sequence[int]) -> str:
-    """Return the number of cells, their compute, and their expected device time if a cap makes it known."""
+    """Return the number and the compute of the cells and, if a cap is set, their expected device time, as text."""
     flops = float(state.task.cells.candidates.cost[list(rows)].sum())
     text = f"{len(rows)} cell{'s' * (len(rows) != 1)} for {power10(flops)} FLOPs"
     if state.task.cap is not None and math.isfinite(state.left) and state.left > 0:

@@ -34,7 +34,7 @@ class Started:
 
 @contextmanager
 def autopilots(root: Path) -> Iterator[Callable[[], None]]:
-    """Yield a function that starts a process for each autopilot that should run and has none.
+    """Yield a function that starts a process for each autopilot that should run and has no process.
 
     When the context ends, the processes that were started are terminated. They continue if this process is killed.
     """

@@ -43,9 +43,10 @@ class State:
 
     @cached_property
     def left(self) -> float:
-        """The FLOPs that the cap still allows, at the device hours per FLOP of the finished cells; infinite if unknown.
+        """The FLOPs that the cap still allows; 0 if the cap is reached, infinite without a cap.
 
-        It is 0 if the cap is reached.
+        The device hours that are left are converted to FLOPs with the measured speed of the finished cells. The result
+        is also infinite if no finished cell has a measured time.
         """
         if self.task.cap is None:
             return math.inf

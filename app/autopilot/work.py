@@ -80,7 +80,10 @@ def new_work(root: Path, grid: Grid, family: Family[Any], **question: Any) -> Wo
 
 
 def find_key(root: Path, key: str) -> str:
-    """Return the key of the stored autopilot whose key begins with ``key``; "" if there is not exactly one."""
+    """Return the key of the only stored autopilot whose key begins with ``key``.
+
+    The result is "" if no stored key, or more than one, begins with ``key``.
+    """
     found = [one for one in stored_keys(root) if key and one.startswith(key)]
     return found[0] if len(found) == 1 else ""
 

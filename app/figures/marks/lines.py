@@ -32,7 +32,7 @@ BEYOND = 0.13
 def pack(values: Floats) -> NDArray[np.float32] | Floats:
     """Return ``values`` as float32, which halves the data that is sent to the browser.
 
-    The values stay float64 if float32 would change an integer, overflow or underflow.
+    The values stay float64 if float32 would overflow, underflow, or change large integers.
     """
     known = values[np.isfinite(values) & (values != 0)]
     if not known.size:
@@ -262,7 +262,7 @@ def limit(
 
 
 def crowded(theme: Theme, y: float, taken: Iterable[float], values: Span) -> bool:
-    """Return whether no text fits between ``y`` and the next line above ``y``; ``taken`` are the heights of lines."""
+    """Return whether the space between ``y`` and the next higher line in ``taken`` is too small for a text."""
     gaps = (position(other, values) - position(y, values) for other in taken)
     return any(0 <= gap < ONE_LINE * theme.crowding for gap in gaps)
 

@@ -40,7 +40,7 @@ def draw_agreement(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:
     correlation of -1 means the opposite order. A frame marks a pair of metrics whose correlation is positive in some
     parts and negative in others.
     """
-    shown, k = found[:MOST_PANELS], len(found[0].metrics) - 1  # the first metric has no row, the last no column
+    shown, k = found[:MOST_PANELS], len(found[0].metrics) - 1  # the first metric has no row, the last has no column
     columns = _across(len(shown), k)
     rows, cells = -(-len(shown) // columns), k * (CELL if len(shown) > 1 else ALONE)
     height = rows * cells + (rows - 1) * NAMES

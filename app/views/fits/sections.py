@@ -125,7 +125,7 @@ def show(db: Database, fit: Fit, groups: Mapping[str, Fit] | None = None) -> Non
         parts |= {"Validation": _nothing_to_predict}
     else:
         parts |= {"Validation": _of_runs(validation.validation)}
-        if not fit.data.curves:  # the compared laws cannot be fitted to points of curves
+        if not fit.data.curves:  # the compared laws need runs, not points of curves
             parts |= {"Compare laws": _of_runs(validation.comparison)}
         parts |= {"Another fit": show_overlay}
     rename_choice("part", FORMER)

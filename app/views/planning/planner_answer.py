@@ -28,9 +28,8 @@ def show_answer(
 ) -> None:
     """Show the answer to a question, the form that trains cells, and the form that saves the answer.
 
-    The answer consists of sentences, tables, charts and warnings.
-
-    ``fit`` is the first fit of the question, and ``cells`` are the listed cells from which the answer chooses.
+    The answer consists of sentences, tables, charts and warnings. ``fit`` is the first fit of the question, and
+    ``cells`` are the listed cells from which the answer chooses.
     """
     answer = question.answer(fit, given)
     with st.container(border=True):

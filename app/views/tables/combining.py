@@ -22,7 +22,7 @@ def offer(db: Database, table: TableInfo) -> None:
         return
     names = distinct({t.id: t.name for t in others})
     with st.expander("Add the runs of another table", icon=":material/merge:"):
-        st.caption("Makes a new table with the runs of both. The two tables do not change.")
+        st.caption("Makes a new table with the runs of both tables. These two tables do not change.")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             key = f"other_table_{table.id}"
             other = st.selectbox("Other table", list(names), format_func=names.__getitem__, key=key)

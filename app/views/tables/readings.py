@@ -164,7 +164,7 @@ def _conversions(table: TableInfo, roles: Roles, columns: Sequence[Column], save
         for column in columns[:MOST]:
             (_text if column.kind == "text" else _unit)(table, roles, column, save)
         if len(columns) > MOST:
-            st.caption(f"{len(columns) - MOST} more columns have a proposal. The first {MOST} are shown.")
+            st.caption(f"The first {MOST} columns with a proposal are shown. Not shown: {len(columns) - MOST}.")
 
 
 def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column], save: Save) -> None:

@@ -141,7 +141,9 @@ def show_costs(made: Estimate, cap: Cap) -> None:
     """Show the estimate of a grid in one line, with its evidence as help text."""
     st.markdown(emphasised(costs_text(made, cap)), help=escape_markdown(made.basis))
     if cap.hours is not None and made.hours is not None and made.hours > cap.hours:
-        st.caption(f":material/payments: More than {escape_markdown(cap.text)}: the sweep will pause at this maximum.")
+        st.caption(
+            f":material/payments: Estimate above {escape_markdown(cap.text)}: the sweep will pause at this maximum."
+        )
 
 
 def emphasised(text: str) -> str:
