@@ -36,7 +36,7 @@ POINTS = 1_000
 At this D, the losses already follow power laws (amplitudes paper, Sec. 5).
 """
 SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for i in range(5))
-"""Values of N and numbers of iterations that are tried. The cheapest pair whose loss D limits becomes the anchor."""
+"""Values of N and numbers of iterations that are tried. The anchor is the cheapest pair for which D limits the loss."""
 LEAST_RUNGS = 3
 """Number of values in ``LADDER`` that are tried first. More values are tried one at a time, until D limits a loss."""
 RATIOS = (3.0, 10.0)
@@ -78,8 +78,8 @@ class Held:
 def run() -> Report:
     """Train the anchors, make the plans, train the planned cells, and return the report.
 
-    Cells that are already in ``SPACE`` are not trained again. Raises PlannerError if D does not limit the loss of any
-    anchor candidate of a process.
+    Cells that are already in ``SPACE`` are not trained again. Raises PlannerError if a process has no
+    anchor candidate for which D limits the loss.
     """
     SPACE.mkdir(parents=True, exist_ok=True)
     anchors = {process: _anchor(process) for process in PROCESSES}
@@ -124,7 +124,7 @@ def _trained(sweeps: Iterable[Sweep]) -> list[list[Record]]:
 def _anchor(process: str) -> tuple[Anchor, int]:
     """Return the cheapest anchor of a process and the number of final-state particles n_f.
 
-    The anchor is a cell whose loss D limits (see ``cheapest``). Raises PlannerError if D limits the loss of no cell.
+    D limits the loss of the anchor (see ``cheapest``). Raises PlannerError if there is no such cell.
     """
     for rungs in range(LEAST_RUNGS, len(LADDER) + 1):
         ladder = {"process": process, "points": POINTS, "seed": SEEDS}
@@ -146,7 +146,7 @@ def _planned(process: str, ratio: float, anchor: Anchor, n_f: int) -> tuple[str,
 
 
 def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor | None:
-    """Return the cheapest cell with a loss that D limits, as an anchor; None if there is no such cell.
+    """Return the cheapest cell for which D limits the loss, as an anchor; None if there is no such cell.
 
     ``cells`` maps (iterations, N) to the metrics of a cell. D limits the loss of a cell if this loss decreases by less
     than ``LIMITED`` (10 %) when the iterations or N are doubled.

@@ -1,7 +1,7 @@
 """Autopilot in bundled grids of real cells: FLOPs that it needs for the interval of the full grid, and its answer.
 
 The losses of the cells are stored, so nothing is trained. The question is the loss at ten times the largest budget of
-the grid. The autopilot stops at the half width of the 68 % interval that the fit to all cells has.
+the grid. The autopilot stops when its 68 % interval is as narrow as that of the fit to all cells.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def answer(asked: Present, made: Fit) -> float:
 
 
 def difference(asked: Present, whole: Fit, rows: list[int], seed: int) -> tuple[float, float]:
-    """Return the 95 % interval of the answer from the cells ``rows`` minus that from all cells, if the law is right.
+    """Return the 95 % interval of (answer from the cells ``rows``) - (answer from all cells), if the law is right.
 
     The residuals of all cells are drawn again ``REFITS`` times, and the law is fitted to both tables.
     """
@@ -110,9 +110,9 @@ def run() -> Report:
         loops = list(pool.map(simulate, *zip(*asked, strict=True)))
     sentence = (
         "An autopilot chooses cells of a bundled grid to determine the loss at ten times the largest budget. The "
-        "losses of the cells are stored. It stops at the half width of the 68 % interval that all cells give. Goals: "
-        "at most a third of the FLOPs of the grid, and a difference from the answer of all cells that is inside its 95 "
-        "% interval. This interval is computed under the assumption that the law is right."
+        "losses of the cells are stored. It stops when its 68 % interval is as narrow as that of a fit to all cells. "
+        "Goals: at most a third of the FLOPs of the grid, and a difference from the answer of all cells that is inside "
+        "its 95 % interval. This interval is computed under the assumption that the law is right."
     )
     columns = ("grid", "seed", "stop", "rounds", "cells", "FLOPs", "half width of the grid", "reached", "difference",
                "95 % interval of the difference")  # fmt: skip

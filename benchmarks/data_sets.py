@@ -40,11 +40,12 @@ def run() -> Report:
     return Report(
         "Residuals that differ by a column",
         f"{TABLES} tables per design are simulated. Each table is fitted, and each label is tested separately. Labels "
-        "without an effect: random with 2, 3 and up to 8 values, like seeds, halves of the rows, N above its median, "
-        f"thirds of D, and mostly larger C. Their noise is {NOISE:.1%}, in every second table with the tails of "
-        f"Student's t(4). Labels with an effect: values of equal size, each with a loss {SHIFT:.0%} above that of the "
-        f"value before, noise {NOISE:.1%}. Goals: each label without an effect raises the warning in at most 1 % of "
-        "the tables, and an effect is found in at least 95 %.",
+        "without an effect: random values (2, 3 or up to 8 different ones), seeds, the half of the table, whether N is "
+        "above its median, thirds of D, and whether C with random noise is above its median. Their noise is "
+        f"{NOISE:.1%}, in every second table with the tails of Student's t(4). Labels with an effect: 2 or 3 equally "
+        f"frequent values; each value increases the loss by {SHIFT:.0%} compared with the previous value; noise "
+        f"{NOISE:.1%}. Goals: each label without an effect raises the warning in at most 1 % of the tables, and an "
+        "effect is found in at least 95 %.",
         COLUMNS,
         tuple(rows),
     )

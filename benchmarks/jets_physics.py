@@ -59,9 +59,10 @@ def run() -> Report:
         "the soft-drop mass: within 4 GeV of 80.4, 91.2 and 125, within 8 GeV of 173; for Hqql and Tbl broad and "
         f"below 125 and 173; for QCD falling ({fall} jets in steps of 40 GeV). Gluons are {gluons:.1%} of the QCD "
         f"jets (17 % of the process). Displaced: tracks with a transverse impact parameter above {DISPLACED:g} "
-        f"errors. Lost: share of the jets that the pT bounds in use ({BOUNDS.pt_hat:g} GeV in the hard process and "
-        f"{BOUNDS.hope:g} GeV of the jet candidate, no upper bounds) reject, of all jets and at both ends of the pT "
-        f"window. It is measured with {EVENTS:,} events with wider bounds ({WIDE.pt_hat:g} and {WIDE.hope:g} GeV).",
+        f"errors. Lost: share of the jets that the lower bounds of pT reject, among all jets and at both ends of the "
+        f"pT window. The bounds are {BOUNDS.pt_hat:g} GeV for the hard process and {BOUNDS.hope:g} GeV for the jet "
+        "candidate; there are no upper bounds. The share is measured in "
+        f"{EVENTS:,} events with wider bounds ({WIDE.pt_hat:g} and {WIDE.hope:g} GeV).",
         COLUMNS,
         tuple(_row(kind, jets[kind]) for kind in NAMES),
     )

@@ -1,4 +1,4 @@
-"""Number of cells of a sweep until the verdict on its optimum is right and stays: advised values and an even grid."""
+"""Number of cells from which on the verdict on an optimum stays right, for advised values and for an even grid."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def advised(sweep: Sweep, best: float, right: Place, noise: float, seed: int) ->
         yield is_right(made, right)
         try:
             value = next_values(made, TypedValues((sweep.low, sweep.high)), cells=1, rounds=1).values[0]
-        except PlannerError:  # most resamples have their optimum far beyond the same end of the sweep
+        except PlannerError:  # raised if the optima of most resamples are far beyond one end
             assert made.law.optimum is not None
             value = sweep.low if np.nanmedian(made.law.optimum(made.draws)) < sweep.low else sweep.high
         x = np.append(x, value)
@@ -137,8 +137,9 @@ def run() -> Report:
         f"Simulated sweeps with the loss 2 + {DEPTH:g} u^2, where u is the distance from the optimum in units of half "
         "of the sweep in logarithms, and Gaussian noise. Median number of cells (quartiles) from which on the verdict "
         f"is right at every larger number, up to {MOST}. The advice starts from 5 (log-parabola) or 7 "
-        "(starvation) even cells. Goal: at most half the cells of an even grid. A table allows this only if the even "
-        "grid needs at least twice the first cells; these tables are counted and compared apart.",
+        "(starvation) even cells. Goal: at most half the cells of an even grid. This goal can be met only in a table "
+        "in which the even grid needs at least twice the number of first cells. The last two columns count and compare "
+        "only such tables.",
         ("setting", "law", "true optimum", "noise", "advised", "even grid", "median ratio (68 % of the bootstrap)",
          "tables that allow half", "ratio of these"),
         tuple(rows),

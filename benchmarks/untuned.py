@@ -35,7 +35,7 @@ def run() -> Report:
             )
             rows.append((design.name, design.text, *shares))
     return Report(
-        "Cost of a target on designs that tuned no rule",
+        "Cost of a target on designs on which no rule was tuned",
         "The intervals are tested as in [calibration.md](calibration.md), but each design has one true floor. There "
         f"are {TABLES} tables per design and {REFITS} refits per fit. The held-out designs were drawn from the seed "
         f"{HELD_OUT_SEED} after the rules were frozen. Goal: the 68 % interval of the compute for a far target "

@@ -98,9 +98,9 @@ def _compute(folder: Path) -> Iterator[str]:
     yield """
 ## Compute
 
-The law K + (C_c/C)^α is fitted to cells of Zg at N = 10⁵. Each budget has its own cosine schedule. The law of the
-paper is that at N = 10⁶ and the nearest number of points. The paper seems to count one FLOP per parameter and point;
-Isoplan counts six.
+The law K + (C_c/C)^α is fitted to cells of Zg at N = 10⁵. Each budget has its own cosine schedule. The columns
+"paper" contain the published law at N = 10⁶ and the nearest number of points. The paper seems to count one FLOP per
+parameter and point; Isoplan counts six.
 """
     lines = []
     for one in found:

@@ -95,7 +95,8 @@ The law K + (X_c/D)^α is fitted by least squares of the logarithms and compared
         yield f"""
 A law needs at least three converged values of D. These processes have fewer, so their cells give no exponent of D:
 {", ".join(none)}.
-To decide them, train these cells with lower learning rates, and repeat three seeds of each D with twice the compute."""
+To determine their exponents, train these cells with lower learning rates, and repeat three seeds of each D with twice
+the compute."""
 
 
 def _converged(scan: laws.Scan) -> str:

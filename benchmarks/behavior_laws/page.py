@@ -49,7 +49,7 @@ often each item occurs within five events after one of the user's last five item
 distributed by popularity. The baseline "all candidates alike" gives all candidates of a batch the same score, as an
 in-batch softmax without information on the history does.
 
-A cell is "no better than counts" in two cases: its loss is not below that of the better of the first two lines of its
+A cell is "no better than counts" in two cases: its loss is at least the smaller loss in the first two lines of its
 sweep, or its recall@10 over the whole catalogue is below that of popularity. Such cells are not used in laws. If they
 are more than half of the cells of a budget, no cell of this budget is used, because the remaining cells would be
 selected by their results. The critical batch uses all cells, because a cell that overfits at its end can be better

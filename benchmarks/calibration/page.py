@@ -33,8 +33,8 @@ Other pages measure related questions:
   below 5, 16 and 32 %.
 - [coverage.md](coverage.md) tests the cost of a target on designs on which no rule was tuned, each with one true
   floor (the row "C at a target").
-- [benchmarks.md](benchmarks.md) contains the test of this page for such designs ("Cost of a target on designs that
-  tuned no rule"). On all five designs the 68 % interval meets its goal.
+- [benchmarks.md](benchmarks.md) contains the test of this page for such designs ("Cost of a target on designs on
+  which no rule was tuned"). On all five designs the 68 % interval meets its goal.
 
 Terms of the table below:
 

@@ -223,7 +223,7 @@ each cell, and the laws L_inf + B_rep/D^β_rep through them.
         lines.append((inputs, *(text for pair in both for text in pair)))
     yield from table(("inputs", "L_inf", "JetClass", "B_rep", "JetClass", "β_rep", "JetClass"), lines)
     yield """
-The order of the inputs is that of the paper. Kinematics alone (3x40) gives the largest loss. Ten particles with all
+The losses have the same order as in the paper. Kinematics alone (3x40) gives the largest loss. Ten particles with all
 features are better than forty particles with kinematics. More than forty particles change the loss by less than the
 scatter of cells of one size (3 %), because a jet contains 42 particles on average. Each law is fitted to four cells
 over one decade of jets; the paper has several decades. Therefore the three parameters are hardly determined. The

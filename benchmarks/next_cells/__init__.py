@@ -41,9 +41,10 @@ def run(conditions: Sequence[tuple[Truth, float, bool, int]] = CONDITIONS) -> Re
             rows.append(row)
     sentence = (
         "Twelve cells are added to eight cheap runs in four rounds, for 5 % or 20 % of the target budget. The design "
-        "standard deviation is that of the logarithm of the loss at the target budget after the chosen cells. It is "
-        "computed from the true law, linearised at its parameters, and divided by that of a planner who knows the "
-        "truth. The FLOPs of a baseline are those for the same design standard deviation. The promise is the expected "
+        "standard deviation is the standard deviation of the logarithm of the loss at the target budget after the "
+        "chosen cells are measured. It is computed from the true law, linearised at its parameters, and divided by "
+        "the value for a planner who knows the truth. The FLOPs of a baseline are those that it needs for the same "
+        "design standard deviation. The promise is the expected "
         "half width of the 68 % interval. In square brackets: 95 % intervals, binomial for fractions and from a "
         "bootstrap over tables for other numbers. The last laws have interacting N and D, so that the fitted law is "
         "wrong. A baseline that cannot reach the standard deviation needs infinite FLOPs (never)."

@@ -58,7 +58,8 @@ def iso_flop_cells(truth: Truth, known_N: Floats, known_D: Floats, sd: float) ->
     """Return the FLOPs with which three iso-FLOP curves of three cells reach the standard deviation ``sd``.
 
     Each curve has cells at N*/2, N* and 2 N* of the true law, which favours this baseline. The budgets of the curves
-    are a factor of the square root of 10 apart. Infinity is returned if a cell must cost more than a candidate may.
+    are a factor of the square root of 10 apart. Infinity is returned if a cell would cost more than a candidate can
+    cost (``MOST``).
     """
     for spend in SPENDS * truth.budget:
         largest = spend / 3 / (1 + 0.1**0.5 + 0.1)

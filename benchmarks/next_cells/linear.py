@@ -1,4 +1,4 @@
-"""Design standard deviation: that of the quantity to predict, from the true law linearised at its parameters."""
+"""Standard deviation of the predicted quantity for a design, from the true law linearised at its parameters."""
 
 from __future__ import annotations
 

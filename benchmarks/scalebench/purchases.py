@@ -117,9 +117,10 @@ def buy_and_predict(group: Group, checkpoint: float) -> Floats:
 
 
 def _first_cells(group: Group, checkpoint: float) -> list[int]:
-    """Return up to p + 1 cells that are far from each other, each at most its share of ``FIRST`` of the spend.
+    """Return enough cells for p + 1 outputs, far from each other, with a total cost of at most ``FIRST`` of the spend.
 
-    If too few cells are so cheap, the cheapest cells are used.
+    Only cells that cost at most an equal part of this amount are used. If there are too few such cells, the cheapest
+    cells are returned.
     """
     cost, spend = group.pool.cost, FIRST * group.left(checkpoint)
     wanted = -(-(len(group.law.names) + 1) // group.pool.outputs.shape[1])
@@ -176,7 +177,7 @@ def _covariance(group: Group, made: Ensemble, cells: Ints) -> LinearModels:
         cross = np.einsum("rmd,rk->mdk", z, q)
         first = np.linalg.svd(cross, full_matrices=False)[0][:, :, 0]
         z = np.einsum("rmd,md->rm", z, first)[:, :, None]
-    z, q = z[:, :, 0], q[:, np.any(q != 0, axis=0)]  # equal predictions cannot be narrowed
+    z, q = z[:, :, 0], q[:, np.any(q != 0, axis=0)]  # omit outputs that all members predict equally
     return LinearModels(z.T[None], q.T[None], np.eye(len(z))[None], made.noise**2, np.ones(q.shape[1]))
 
 
@@ -247,7 +248,10 @@ def _squares(e: Expression, theta: Floats) -> Floats:
 
 
 def _descended(e: Expression, theta: Floats, damping: float) -> tuple[Floats, Floats]:
-    """Return the minima (b, p) and their sums of squares (b,) from ``theta`` (b, p). Start i fits redrawn outputs i."""
+    """Return the minima (b, p) and their sums of squares (b,) from ``theta`` (b, p).
+
+    If the outputs are redrawn, start i is fitted to redraw i.
+    """
     many, owner = len(theta), np.arange(len(theta))
     return refine(e, theta, np.ones((many, e.n)), owner, e.objective.loss, short=damping, order=1)
 

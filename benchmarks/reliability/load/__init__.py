@@ -39,7 +39,7 @@ def run() -> Report:
         f"{SESSIONS} browsers with separate cookies take each step at the same moment: upload a table, map its loss, "
         f"fit with {REFITS} refits, save a plan. An interaction ends when its page is drawn. Browsers and server share "
         "the cores; animations are off, and times are exact to 0.1 s. The stopwatch may stop at the first answer of "
-        "the server: times of upload and of opening Plan are lower limits, and so is the median of all interactions. "
+        "the server: the times of upload and of opening Plan, and the median of all interactions, are lower limits. "
         f"Then {LOADS:,} loads cover all pages; each load is a new session. Goals: all fits and plans are saved, no "
         f"error occurs, and the memory after the last load exceeds that after load {FIRST} by at most {MORE:.0%}.",
         ("what", "median", "p95", "longest"),
