@@ -37,7 +37,7 @@ validation = 500
 
 
 def count_trained(queue: Queue) -> int:
-    """Count the cells that are better than a guess. A fit uses only these. Their number depends on the machine."""
+    """Count the cells that are better than a guess. A fit uses only these cells. The number depends on the machine."""
     return sum(not record.result["metrics"]["untrained"] for record in queue.scan().values() if record.result)
 
 

@@ -74,7 +74,7 @@ def asks(word: str, answers: tuple[str, ...], rows: Iterable[Row], *says: str) -
 
 
 def refuses(word: str) -> Expected:
-    """Return the expectation of a message with ``word``, and of no runs."""
+    """Return the expectation that a message contains ``word`` and that no run is read."""
     return Expected(None, asks=word)
 
 

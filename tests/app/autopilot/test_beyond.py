@@ -49,7 +49,7 @@ def test_it_asks_before_it_leaves_the_ranges_of_its_grid() -> None:
 
 
 def test_the_question_stays_in_the_list_after_the_permission() -> None:
-    """The simulated grid grows to all cells. The decisions after the permission are those without the question."""
+    """The simulated grid grows to all cells. The later decisions are the same as if the question were not stored."""
     world = World()
     asks = world.run(replace(asked(0.002), beyond=BEYOND))
     again = World(done=set(world.done)).run(replace(asked(0.002), beyond=BEYOND), asks)

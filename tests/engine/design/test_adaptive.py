@@ -1,4 +1,4 @@
-"""The decrease of the widths by adapted later rounds is nearly that of the best cells for each truth."""
+"""If later rounds are adapted, the widths decrease nearly as much as with the best cells for each truth."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def models(truths: int, m: int, seed: int) -> LinearModels:
 
 
 def best(before: LinearModels, cost: Floats, first: tuple[int, ...], cells: tuple[int, ...]) -> float:
-    """Return the factor for the best of all sets for each truth, found one by one."""
+    """Return the factor if the best set is chosen for each truth separately. All possible sets are compared."""
     others = [cell for cell in range(len(cost)) if cell not in first]
     every = [set_ for k in range(len(cells) - len(first) + 1) for set_ in itertools.combinations(others, k)]
     spend = cost[list(cells)].sum() + 1e-9

@@ -51,7 +51,7 @@ def test_the_gain_is_the_decrease_of_the_logarithm_of_the_variance() -> None:
 
 
 def test_the_narrowing_of_a_cell_is_that_of_its_training_alone() -> None:
-    """The narrowing of the first of two estimands equals that of a loop that trains one cell at a time."""
+    """The narrowing of the first of two estimands equals the result of a loop that trains one cell at a time."""
     made, target = fitted(), loss_at()
     size = Estimand("N", "", lambda v: v["A"], target.at)
     cells = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.2 * BUDGET, 2)
@@ -101,7 +101,7 @@ def test_the_deviation_is_smooth_and_has_the_wanted_size() -> None:
 
 
 def test_the_error_is_that_of_a_least_squares_fit_to_runs_that_deviate_from_the_law() -> None:
-    """Noise and deviations are simulated. The estimate is that of Bayesian linear regression without a deviation."""
+    """Noise and deviations are simulated. The estimate is made by linear regression, which ignores the deviations."""
     before, slopes, slope = linear(6, 4)
     random = np.random.default_rng(5)
     functions, effect = 2 * random.standard_normal((6, 3)), random.standard_normal(3)

@@ -1,4 +1,4 @@
-"""Advice for one of several groups that share parameters: expected widths, and the same runs without another group."""
+"""Advice for one of several groups that share parameters: expected widths, and comparison with a group alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def losses(group: str, N: Floats, D: Floats, random: np.random.Generator) -> Flo
 
 
 def grouped(sizes: dict[str, int], random: np.random.Generator) -> Runs:
-    """Return so many runs of each group, with N from 1e4 to 1e6 and D from 1e6 to 1e8."""
+    """Return the number of runs in ``sizes`` for each group, with N from 1e4 to 1e6 and D from 1e6 to 1e8."""
     group = np.repeat(list(sizes), list(sizes.values()))
     N, D = 10 ** random.uniform(4, 6, len(group)), 10 ** random.uniform(6, 8, len(group))
     loss = np.concatenate([losses(name, N[group == name], D[group == name], random) for name in sizes])

@@ -233,7 +233,7 @@ def test_json_holds_the_whole_question_and_the_prices(epoch: Fit) -> None:
     ],
 )
 def test_sentence_table_and_figure_say_money_alike(value: float, said: str) -> None:
-    """Sentence, table and figure write money alike: in full below a million, with M or B above."""
+    """Sentence, table and figure write money in the same way: in full below a million, with M or B above."""
     plan = plan_budget(make_fit(EPOCH), 1e20)
     hours = H200.device_hours(1e20)
     price = value / float(hours)

@@ -18,8 +18,8 @@ from tests.trainers.amplitudes.kinematics import beams
 
 LOW, HIGH = 2000.0, 10000.0
 POINTS = 5
-# For W Z, the list contains the vertices that occur in some diagrams only. If a vertex that occurs in all diagrams is
-# removed, the amplitude is 0.
+# For W Z, the list omits the vertices that occur in all diagrams. If one of these vertices is removed, the amplitude
+# is 0.
 CASES: list[tuple[str, tuple[str, ...]]] = [
     ("WZ", legs) for legs in (("u~", "Z", "u"), ("d~", "Z", "d"), ("W+", "W-", "Z"))
 ]

@@ -121,7 +121,7 @@ def test_the_worker_of_an_attempt_that_does_not_stop_is_restarted(root: Path, en
 def test_an_attempt_that_ends_without_a_result_has_died(
     root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception | None, state: str, deaths: int
 ) -> None:
-    """A full disk is no fault of the cell, so this end is not counted as a death."""
+    """A full disk is not caused by the cell, so an attempt that ends with a full disk does not count as a death."""
     monkeypatch.setattr(loop, "collect_result", lambda *_: None)
     shift, name, attempt = given(root)
     attempt.future.error = error

@@ -218,8 +218,8 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ("user,item\n1,2\n1,\n", "Column item of events.csv is empty in row 2: fill it in, or leave the row out."),
         (
             "user,item\n1,2\n2,3\n",
-            "No user of events.csv has two events, so there is nothing to predict. Column user was read as the user: "
-            "name the correct column.",
+            "Each user of events.csv has only one event, so there is nothing to predict. Column user was read as the "
+            "user: name the correct column.",
         ),
         (
             "user,item,price\n1,2,3\n1,2,cheap\n",

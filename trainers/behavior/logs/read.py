@@ -96,8 +96,8 @@ def read_items(path: Path, columns: Columns = AUTO) -> Items:
 def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) -> Log:
     """Return the log from a table with one row per event, or from a ``.txt`` file of lines ``user item``.
 
-    ``items`` is the catalogue from an item table, or None if there is no item table. Raises PlannerError if no user has
-    two events, or if an event has an item that is missing in ``items``.
+    ``items`` is the catalogue from an item table, or None if there is no item table. Raises PlannerError if each user
+    has only one event, or if an event has an item that is missing in ``items``.
     """
     table = open_table(path)
     role = roles(table, columns, events=True)
@@ -213,8 +213,8 @@ def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequenc
     alone = np.flatnonzero(counts == 1)
     if len(alone) == len(counts):
         raise PlannerError(
-            f"No user of {table.name} has two events, so there is nothing to predict. Column {role.user} was read "
-            f"as the user: name the correct column."
+            f"Each user of {table.name} has only one event, so there is nothing to predict. Column {role.user} was "
+            f"read as the user: name the correct column."
         )
     if not len(alone):
         return []

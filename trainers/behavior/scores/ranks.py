@@ -262,7 +262,7 @@ def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
 def _checked(softmax: _Softmax) -> _Softmax:
     """Return ``softmax`` if its sums are finite.
 
-    Raises PlannerError otherwise, because a sum is not finite if a score is not finite.
+    Raises PlannerError otherwise. In that case, at least one score is NaN or infinite.
     """
     if not (np.isfinite(softmax.total).all() and np.isfinite(softmax.slope).all()):
         raise PlannerError("The model gives scores that are not finite: use a smaller learning rate.")

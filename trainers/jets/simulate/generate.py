@@ -200,8 +200,8 @@ def particles(columns: Columns, charges: Callable[[NDArray[Any]], Floats]) -> Pa
 def partons(columns: Columns, parent: int) -> Partons:
     """Return the visible products (Pythia's status 23) of the decays of ``parent``.
 
-    If ``parent`` is 0, all visible products of the hard process are returned. Otherwise, products of the hard process
-    without an ancestor ``parent`` are omitted.
+    If ``parent`` is 0, all visible products of the hard process are returned. Otherwise, only products with an
+    ancestor ``parent`` are returned.
     """
     pid = np.abs(columns("id"))
     rows = np.flatnonzero((np.abs(columns("status")) == 23) & ~np.isin(pid, NEUTRINOS))

@@ -1,4 +1,4 @@
-"""The question "Next cells" for one of several groups: terminal, Python, and the fit of the same runs alone."""
+"""The question "Next cells" for one of several groups: terminal, Python, and a fit of this group alone."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def test_first_cells_keep_to_a_spend_in_hours() -> None:
 
 
 def longer(law: Fit, cost: Any) -> pd.DataFrame:
-    """Return longer trainings of three runs with ten times their samples, and three cells from the start."""
+    """Return three cells with the N and ten times the D of a run. Each cell is listed twice, with two costs."""
     assert law.runs is not None
     N, D = (np.tile(law.runs.columns[axis][:3], 2) for axis in ("N", "D"))
     return pd.DataFrame({"N": N, "D": 10 * D, "cost": cost})
@@ -227,7 +227,7 @@ def test_a_longer_training_costs_its_added_samples(law: Fit, tmp_path: Path, run
 
 
 def test_listed_costs_need_no_known_times(law: Fit) -> None:
-    """The share of the target run is then unknown: the answer has no ladder and no share."""
+    """Without times, the cost of the target run is unknown, so the answer has no ladder and no share of this cost."""
     answer = ip.next_cells(law, **ASKED, spend="2 h", candidates=longer(law, [0.1, 0.5, 1.0, 0.2, 0.3, 0.4]))
     assert answer.result.advice.cost <= 2
     assert answer.result.advice.ladder == ()
