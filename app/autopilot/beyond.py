@@ -22,8 +22,8 @@ def cells_beyond(grid: Grid, family: Family[Any], inside: Candidates) -> FamilyC
     """Return cells of ``family`` with a larger N or D than ``inside``, the cells of ``grid``.
 
     Their other fields have the values of the grid, and their seed is the first seed of the grid. N and D are at least
-    the smallest of the grid. The result is None if there is no such cell, or if the grid has several values of one of
-    the other fields: it is then unknown which of them a new cell has.
+    the smallest of the grid. The result is None if there is no such cell, or if another field has several values in the
+    grid, because the value for a new cell is then unknown.
     """
     asked = axes(grid, family)
     sizes = {axis.field for axis in size_axes(family).values()} & set(main_fields(family))

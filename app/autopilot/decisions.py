@@ -55,7 +55,8 @@ class Decision(BaseModel):
 
     - ``table`` are the losses of the finished cells by name, in the order of the grid.
     - ``width`` is the half width of the 68 % interval before the decision, in logarithms; None if the runs do not
-      support an answer yet or if it has no bound. ``promised`` is the width that the previous decision expected.
+      support an answer yet, or if the width has no bound. ``promised`` is the width that the previous decision
+      expected.
     - ``cells`` are the names of the cells to train, in the order of training, and ``flops`` is their compute.
     - ``promise`` is the expected width after their training.
     - ``hours`` and ``spent`` are the device hours and the FLOPs of the cells of earlier decisions.

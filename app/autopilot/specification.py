@@ -36,8 +36,8 @@ class Specification(BaseModel):
     """The question and the cells from which the autopilot chooses.
 
     ``cells`` are the names of the cells of the grid, in its order. Either ``budget`` (in FLOPs) or ``target_loss`` is
-    given. ``until`` is the half width of the 68 % interval of the answer that is small enough, as a fraction of the
-    answer.
+    given. The answer is known well enough if the half width of its 68 % interval is at most ``until``, a fraction of
+    the answer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -71,7 +71,7 @@ class Specification(BaseModel):
 
     @property
     def enough(self) -> float:
-        """The half width in logarithms that is small enough."""
+        """The largest half width of the interval that is small enough, in logarithms."""
         return math.log1p(self.until)
 
     @property
@@ -95,8 +95,8 @@ class GridCells:
     def rule(self) -> ComputeRule:
         """The compute rule of a budget, fitted to N, D and C of the cells.
 
-        It is C = zeta N D if the cells scatter by at most ``PROPORTIONAL``. Otherwise the exponents of N and D are also
-        fitted, if N and D of the cells vary independently.
+        The rule is C = zeta N D. If the cells scatter around this rule by more than ``PROPORTIONAL``, and if their N
+        and D vary independently, the exponents of N and D are fitted, too.
         """
         at = self.candidates
         found = fit_zeta(at.columns["N"], at.columns["D"], at.compute)

@@ -22,7 +22,7 @@ def positive(value: float, called: str) -> float:
 
 
 def read_share(text: str, called: str) -> float:
-    """Return a share, such as a wanted half width as a share of the answer.
+    """Return a share as a fraction, such as 0.05 for a wanted half width of 5 % of the answer.
 
     Raises PlannerError with ``called``, the name of the field, unless it is between 0 and 100 %.
     """

@@ -38,7 +38,7 @@ def agreement(
     by: Annotated[
         By | None,
         typer.Option(
-            help="Compare runs with the same value of this column; by default budget, or all runs if no budgets exist."
+            help="Compare runs with the same value of this column; by default the budget or, without budgets, all runs."
         ),
     ] = None,
     metric: Annotated[

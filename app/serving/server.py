@@ -181,7 +181,8 @@ async def _health(_request: Request) -> Response:
 def listen(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens on ``port``; if ``port`` is None, on the first free port that is at least 8501.
 
-    Raises PlannerError if no such port is free or allowed, or if ``host`` is not an address of this machine.
+    Raises PlannerError if the port is in use or reserved for the system, if all tried ports are in use, or if ``host``
+    is not an address of this machine.
     """
     for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED) if port is None else [port]:
         try:

@@ -128,7 +128,7 @@ def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Par
 def unobstructed(
     theme: Theme, words: Iterable[Word], window: Span, values: Span, room: Span = (0.13, 0.045)
 ) -> list[Word]:
-    """Return the words whose labels do not overlap the label of an earlier returned word.
+    """Return the words in order, without words whose label overlaps the label of a word that is kept.
 
     ``room`` contains two minimum distances of labels, one along x and one along y. They are fractions of the axes
     ``window`` (x) and ``values`` (y). Two labels do not overlap if one of the two distances is large enough.

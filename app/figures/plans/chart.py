@@ -26,9 +26,9 @@ DEEP = 0.8
 so a dark number on it would be hard to read.
 """
 ROOMY = 600
-"""Number of points above which the points are smaller, so that they do not overlap."""
+"""If a group has more points than this, its points are drawn smaller, so that they do not overlap."""
 FORBIDDEN = 0.22
-"""Opacity of the grey over a part of the x axis that is not allowed."""
+"""Opacity of the grey over the part of the x axis that limits exclude."""
 REGION = 0.07
 """Opacity of the colour over a part of the x axis that has a title."""
 COLOURS = {"law": ACCENT, "second": CATEGORIES[2], **PARTS}

@@ -270,5 +270,5 @@ def _correlations(db: Database, fit: Fit) -> None:
 
 def _known(drawing: Drawing | None) -> Drawing:
     if drawing is None:
-        raise PlannerError("There are no refits to draw: fit again with 20 or more.")
+        raise PlannerError("There are no refits to draw: fit again with at least 20 refits.")
     return drawing

@@ -99,10 +99,10 @@ def _partners(db: Database, first: FitInput, second: FitInput) -> dict[str, list
 
 
 def _own_without_partner(db: Database, first: FitInput, partners: Mapping[str, Sequence[str]]) -> str:
-    """Return the hash of the open fit if its table is a user's table and has no second fit; otherwise "".
+    """Return the hash of the open fit if its table is a user's table and no second fit is possible; otherwise "".
 
-    For a returned hash, the page selects the open fit and reports the missing second fit, and does not select laws of
-    another task.
+    If a hash is returned, the page selects this fit and reports that the second fit is missing. Without this hash, the
+    page would select laws of another task.
     """
     name = recall("fit")
     own = name in fit_names(db, first.laws) and name not in partners and not task_of_fit(db, name)

@@ -75,7 +75,7 @@ def show(db: Database, fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Ru
 def _next_cells_button(db: Database, fit: Fit, plan: Plan) -> None:
     """Show a button that opens the section "Next cells" with the budget or target of ``plan``.
 
-    A target of a metric becomes the target of the loss.
+    A target of a metric is replaced by the corresponding target of the loss.
     """
 
     def open_section() -> None:
