@@ -77,7 +77,9 @@ def refuse_estimand(estimand: Estimand, usable: float) -> PlannerError:
 
 
 def half_width(how: Resampling, best: float, draws: Floats) -> float:
-    """Return half the width of the 68 % interval of a logarithm with best fit ``best`` and ``draws`` (r,).
+    """Return half the width of the 68 % interval of a logarithm.
+
+    ``best`` is the value of the logarithm by the best fit, and ``draws`` (r,) are its values by the resamples.
 
     The result is infinite if an end of the interval is infinite or if there is no interval.
     """

@@ -33,8 +33,8 @@ HALF = REFITS // 2
 def can_pretend(fit: Fit) -> bool:
     """Return whether simulated outcomes can be refitted.
 
-    This needs a law that is a sum of terms, no priors, no parameters that are shared with other groups, and a known
-    scatter of the runs.
+    This is possible if the law is a sum of terms, the scatter of the runs is known, and the fit has neither priors nor
+    parameters that are shared with other groups.
     """
     alone = not (fit.spec.prior or fit.spec.share)
     return fit.law.estimator == "surface" and alone and scatter(fit) is not None

@@ -22,9 +22,7 @@ from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.prices import Prices
 
 SPAN = 10.0
-"""If the largest N of the runs is less than this factor above the smallest, the default candidates have this larger
-range of N. The same holds for D.
-"""
+"""Smallest ratio of the largest to the smallest N of the default candidates, and of the largest to the smallest D."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +106,7 @@ def choose_first(
 
 
 def _range(trained: Floats, given: tuple[float, float] | None) -> tuple[float, float]:
-    """Return the range of candidates along an axis: the given range, or that of the runs, over at least ``SPAN``."""
+    """Return the range of candidates along an axis: the given range, or that of the runs and at least ``SPAN`` wide."""
     if given is not None:
         return given
     low, high = float(trained.min()), float(trained.max())

@@ -123,7 +123,10 @@ def undecided(narrowing: Narrowing) -> str:
     low, high = (_percents(max(narrowing.by + side * narrowing.error, 0.0)) for side in (-ERRORS, ERRORS))
     limit = _percents(narrowing.scatter) if narrowing.scatters else f"{100 * PAYS:g}"
     why = ", the scatter of the simulated outcomes" if narrowing.scatters else ""
-    return f"the interval is expected to narrow by {low} to {high} %, and this pays if it is more than {limit} %{why}"
+    return (
+        f"the interval is expected to narrow by {low} to {high} %, and a decrease pays if it is larger than "
+        f"{limit} %{why}"
+    )
 
 
 def _percents(by: float) -> str:
@@ -138,8 +141,8 @@ def law_test_sentence(found: NextCells) -> str:
     position = found.advice.cells.index(test.cell) + 1
     return (
         f"Cell {position} tests the law nearest to the answer: its {found.fit.spec.y} should be between {test.low:.4g} "
-        f"and {test.high:.4g} (95 %). Outside this range, the law is probably wrong there, and the expected intervals "
-        "do not hold."
+        f"and {test.high:.4g} (95 %). If it is not in this range, the law is probably wrong near the answer, and the "
+        "expected intervals do not hold."
     )
 
 
@@ -216,7 +219,10 @@ def _time_heads(found: NextCells) -> list[str]:
 
 
 def _times(found: NextCells, cell: int) -> list[str]:
-    """Return the time and the money of a cell as texts; a dash if it is unknown, nothing if all are unknown."""
+    """Return the time and the money of a cell as texts, with a dash for an unknown value.
+
+    The time is left out if it is unknown for all cells. The same holds for the money.
+    """
     texts = []
     if found.seconds is not None:
         texts.append(duration(float(found.seconds[cell])) if np.isfinite(found.seconds[cell]) else "-")
@@ -237,7 +243,7 @@ def time_sentence(found: NextCells) -> str:
 
 
 def place(at: Candidates, cell: int) -> list[str]:
-    """Return the settings of a listed cell, otherwise its row; nothing for a cell of a grid over N and D."""
+    """Return the settings of a listed cell, or its row if they are unknown; [] for a cell of a grid over N and D."""
     if at.row is None:
         return []
     return [str(at.settings[cell]) if at.settings is not None else f"{at.row[cell]:,}"]
@@ -265,7 +271,7 @@ def ladder_rows(found: NextCells) -> list[tuple[str, ...]]:
 
 
 def _names(found: NextCells) -> list[str]:
-    """Return " of N*" and the like for each of several narrowed quantities; an empty text for a single one."""
+    """Return a text such as " of N*" for each narrowed quantity; an empty text if only one quantity is narrowed."""
     return [f" of {short(one.name)}" if len(found.advice.estimands) > 1 else "" for one in found.advice.estimands]
 
 

@@ -119,7 +119,7 @@ def converted(
 ) -> tuple[FitWarning, ...]:
     """Return a warning if a model is so small that the conversion of its compute to time or money is too optimistic.
 
-    There is only a warning if hours or money are limited, or if the plan minimises money (``weighs``).
+    A warning is given only if hours or money are limited, or if the plan minimises money (``weighs``).
     """
     named = [name for name in ("hours", "money") if name in limits]
     if prices is None or not (named or weighs):

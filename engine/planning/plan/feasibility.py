@@ -5,9 +5,9 @@ ends and the lower end is above zero. Then the confidence curve of the floor giv
 below the target. If the plan has limits, the probability is instead the share of resamples that reach the target within
 these limits.
 
-If the runs do not resolve the floor, no probability is stated: half of the resamples then have no floor, but this does
-not mean that the law has no floor with a probability of 50 %. The target still counts as reachable if the floor is
-below the target with 95 % confidence.
+If the runs do not resolve the floor, no probability is stated: half of the resamples are then always fits without a
+floor, so the share of resamples that reach the target is not a probability. The target still counts as reachable if the
+floor is below the target with 95 % confidence.
 
 Two further cases have no probability. One is a law without a confidence curve (iso-FLOP minima, a published law): in
 simulations of iso-FLOP minima the share of resamples is not the probability. The other is a target that a run of the

@@ -181,7 +181,7 @@ def _check(fit: Fit, target: float, map: Through | None) -> None:
     low, high = possible(asked)
     if not low < target <= high:
         ends = f"above {low:g}" if math.isinf(high) else f"above {low:g} and at most {high:g}"
-        raise PlannerError(f"A target {asked.spec.y} of {target:g} is not possible: give one {ends}.")
+        raise PlannerError(f"A target {asked.spec.y} of {target:g} is not possible: give a target {ends}.")
 
 
 def _best_run(fit: Fit, target: float) -> str:
@@ -198,8 +198,8 @@ def _best_run(fit: Fit, target: float) -> str:
 def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, far: bool) -> tuple[FitWarning, ...]:
     """Return a warning on how resamples that miss the target affect the intervals; empty if all resamples reach it.
 
-    ``many`` (r,) states which resamples reach the target, ``reached`` whether the best fit reaches it. ``far`` states
-    that the runs do not support the plan; the plan then has no intervals.
+    ``many`` (r,) states which resamples reach the target, and ``reached`` states whether the best fit does. ``far``
+    states that the runs do not support the plan; the plan then has no intervals.
     """
     if many.all():
         return ()

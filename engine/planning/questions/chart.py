@@ -107,8 +107,8 @@ class Marker:
 class Label:
     """A text at the point (x, y) of a line.
 
-    The text is above and to the right of the point. ``below`` moves it below the point, ``left`` to the left. A small
-    figure omits the label if ``spare`` is true.
+    The text is above and to the right of the point. ``below`` moves it below the point, and ``left`` moves it to the
+    left. A small figure omits the label if ``spare`` is true.
     """
 
     x: float

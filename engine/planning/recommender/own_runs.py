@@ -115,8 +115,8 @@ def evidence_of(
     ``only`` is the setting that all runs of the table vary; None if the table may have several sweeps. ``curves`` reads
     the training curves of runs together with further columns. ``tell`` receives sentences on how the table was read.
 
-    Raises PlannerError if ``only`` cannot be fitted. If ``nothing`` is not empty, also raises PlannerError, with the
-    text ``nothing``, for a table without a sweep or without the column of ``only``.
+    Raises PlannerError if ``only`` cannot be fitted. ``nothing`` is the text of the PlannerError for a table without a
+    sweep or without the column of ``only``. If ``nothing`` is empty, such a table raises no error.
     """
     if nothing and only is not None and only not in columns_of(table, named, asked.metric).settings:
         raise PlannerError(nothing)

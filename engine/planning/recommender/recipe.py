@@ -53,7 +53,7 @@ OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), 
 """
 
 LENDERS = (LOSS, "loss")
-"""Metrics with a law of N and D that metrics without such a law can use, in order of preference."""
+"""Metrics whose law of N and D is used for a metric without its own law, in order of preference."""
 SWEPT: tuple[Setting, ...] = ("s", "B", "K")
 """Settings that have sweeps of their own."""
 STEP: tuple[Setting, ...] = ("N", "D", "s", "B")
@@ -307,7 +307,7 @@ def _notes(choices: Mapping[Setting, Choice], settings: Settings, cap: int | Non
     if choices["K"].withheld:
         return notes
     if settings.stage2 is None:
-        text = "The memory of the devices is not known, so it does not limit K. Give a device and the embedding width."
+        text = "The memory limit of K is not computed. Give a device and the embedding width."
         notes.append(FitWarning(NO_MEMORY, text))
     elif cap is None:
         text = "The memory limit of K is not computed, because the batch size or the model size is not known."

@@ -41,7 +41,7 @@ def as_document(
 
     ``kappa`` is the factor that the answer used. ``files`` are the files of its fits by name: one_pass, repeated and,
     if given, threshold and surface. ``group`` selects a group in the file of repeated. ``few`` contains the
-    intermediate regimes, and ``worth`` the losses that the existing samples reach. Both are omitted if they are None.
+    intermediate regimes, and ``worth`` the losses that the existing samples reach. Each is omitted if it is None.
     """
     unit, said = answer.one_pass.unique.unit, list(filter(None, [crossing(answer)]))
     found: list[Line] = [*lines(answer)]

@@ -166,7 +166,7 @@ def test_an_interval_whose_lower_end_is_not_reachable_says_so() -> None:
     ("target", "why"),
     [
         (1.0, r"loss of 1 is out of reach: no resample of this fit reaches it, because the floor is 1\.8.* \(95 %: "),
-        (0.0, "loss of 0 is not possible: give one above 0"),
+        (0.0, "loss of 0 is not possible: give a target above 0"),
         (-1.0, "loss of -1 is not possible"),
         (math.nan, "target nan is not a finite number"),
         (math.inf, "target inf is not a finite number"),
