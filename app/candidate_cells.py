@@ -113,7 +113,7 @@ def _candidates(
 
 
 def _shown(family: Family[Any], field: str, value: Value) -> str:
-    """Return a field with its value as text, such as "width 8"; the word for 0 if the field has one."""
+    """Return a field with its value as text, such as "width 8". Some fields have a word for the value 0."""
     if isinstance(value, float | int) and not isinstance(value, bool):
         word = zero_word(family.cell.model_fields[field])
         return f"{field} {word if word and value == 0 else as_typed(value)}"

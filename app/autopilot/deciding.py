@@ -133,7 +133,10 @@ def _start(state: State) -> Decision:
 
 
 def _spread_more(state: State, why: str) -> Decision:
-    """Return more spread cells, because the finished cells give no answer; or a stop after ``TRIES`` such decisions."""
+    """Return further cells, spread over N and D, because the finished cells give no answer.
+
+    After ``TRIES`` such decisions without an answer, return a stop.
+    """
     tries = 0
     for one in reversed(state.earlier):
         if one.kind != "approach":

@@ -10,12 +10,12 @@ UNTIL, LAW = 0.05, "chinchilla"
 
 
 def read_target(text: str, called: str) -> float:
-    """Return a target loss. Raises PlannerError with ``called``, the name of the field, if it is not positive."""
+    """Return a target loss. Raises PlannerError with ``called``, the name of the field, if the loss is not positive."""
     return positive(parse_number(text, called[0].lower() + called[1:]), called)
 
 
 def positive(value: float, called: str) -> float:
-    """Return ``value``. Raises PlannerError with ``called``, the name of the field, if it is not positive."""
+    """Return ``value``. Raises PlannerError with ``called``, the name of the field, if ``value`` is not positive."""
     if value <= 0:
         raise PlannerError(f"{called}: {value:g} is not positive. Give a positive number.")
     return value
@@ -24,7 +24,7 @@ def positive(value: float, called: str) -> float:
 def read_share(text: str, called: str) -> float:
     """Return a share as a fraction, such as 0.05 for a wanted half width of 5 % of the answer.
 
-    Raises PlannerError with ``called``, the name of the field, unless it is between 0 and 100 %.
+    Raises PlannerError with ``called``, the name of the field, if the share is not between 0 and 100 %.
     """
     share = parse_share(text, called[0].lower() + called[1:])
     if not 0 < share < 1:

@@ -47,7 +47,7 @@ class ListedCells:
     out: Path | None = None
 
     def write(self, rows: Sequence[int]) -> None:
-        """Write the cells at ``rows`` to the file ``out``, if there is one.
+        """Write the cells at ``rows`` to the file ``out``, if ``out`` is given.
 
         Raises PlannerError if there are no rows, or if the file cannot be written.
         """
@@ -77,7 +77,7 @@ def options(cells: CellsInput) -> Iterator[inspect.Parameter]:
 
 
 def read_listed(texts: Mapping[str, Any], rule: ComputeRule) -> ListedCells | None:
-    """Return the cells that the options name; None if they name none.
+    """Return the cells that the options name; None if no option names cells.
 
     ``rule`` gives the compute of cells whose table has no column C. Raises PlannerError if the options contradict each
     other, or if the cells cannot be read.

@@ -23,7 +23,8 @@ from isoplan.engine.store.saved.results import SavedFit
 from isoplan.engine.store.tables import tables
 
 SIZES = {"N", "D", "C", "U", "epochs", "budget", "step"}
-"""Columns that determine the cost of a run. A fit whose inputs are all such columns is a scaling law, not a map."""
+"""Columns that determine the cost of a run. If all inputs of a fit are in this list, the fit is a scaling law and not a
+map."""
 UNMAPPED = "metric "
 """Prefix of the key of a metric without a map (a fit that predicts the metric).
 
