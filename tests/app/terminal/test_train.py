@@ -300,7 +300,7 @@ def test_retry_and_resume_start_a_runner_and_a_log_is_read(run: Run, root: Path)
         (("cancel", "nothing"), "'nothing' names no sweep or cell in this workspace"),
         (("hold", ""), "'' names no sweep or cell in this workspace"),
         (("hold", "Twice"), "'Twice' names more than one sweep or cell in this workspace"),
-        (("log", "Once"), "log requires exactly one cell"),
+        (("log", "Once"), "it requires exactly one cell"),
         (("explode", "Once"), "explode"),
     ],
 )
