@@ -188,7 +188,8 @@ def _propose_held_out(question: Question, runs: Runs) -> Question:
 def _count_sizes(category: Category, value: str, sizes: list[Floats]) -> Counter[tuple[float, ...]]:
     """Count the runs that have ``value`` in ``category``, separately for each size.
 
-    ``sizes`` contains those of the columns N, D and C that the table has. A key is the size of a run in these columns.
+    ``sizes`` contains the columns N, D and C; a column that the table lacks is left out. A key is the size of a run in
+    these columns.
     """
     at = category.codes == category.values.index(value)
     return Counter(zip(*(x[at].tolist() for x in sizes), strict=True))

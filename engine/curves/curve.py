@@ -43,11 +43,11 @@ class TrainingCurve:
         return np.asarray(np.interp(np.log(at), np.log(self.x), np.log(self.y)))
 
     def level(self, position: float) -> float:
-        """Return ln(current loss) at ``position``: the mean over the last fifth of the curve before it."""
+        """Return ln(current loss) at ``position``: the mean over the last fifth of the curve up to ``position``."""
         return float(np.mean(self.logs(position * np.array(WINDOW))))
 
     def until(self, position: float) -> TrainingCurve:
-        """Return the part of the curve up to ``position``, as a running cell has it."""
+        """Return the part of the curve up to ``position``: the curve of a cell that has reached this position."""
         seen = self.x <= position
         return TrainingCurve(self.x[seen], self.y[seen])
 

@@ -41,11 +41,12 @@ class End:
 def predict_end(curve: TrainingCurve, finished: Sequence[TrainingCurve], method: str = "matching") -> End | None:
     """Return the final loss of the running cell ``curve``, or None if it cannot be predicted.
 
-    It is the current loss times a ratio that ``method`` gives. Each of the ``finished`` curves is predicted from the
-    curves of other groups at the same position: the median error corrects the ratio, and the errors give the interval
-    (jackknife; Barber et al., Ann. Statist. 49, 486, 2021). All curves must have the same learning-rate schedule. The
-    result is None if the cell has completed less than the fraction ``SEEN`` of its schedule, if its curve has fewer
-    than ``POINTS`` points, or if fewer than ``FEWEST`` curves are complete.
+    The predicted final loss is the current loss times a ratio that ``method`` gives. To estimate the error, each of the
+    ``finished`` curves is predicted from the curves of other groups at the same position. The median of these errors
+    corrects the ratio, and their distribution gives the interval (jackknife; Barber et al., Ann. Statist. 49, 486,
+    2021). All curves must have the same learning-rate schedule. The result is None if the cell has completed less than
+    the fraction ``SEEN`` of its schedule, if its curve has fewer than ``POINTS`` points, or if fewer than ``FEWEST``
+    curves are complete.
     """
     complete = [one for one in finished if one.is_complete]
     if len(complete) < FEWEST or len(curve.x) < POINTS or not SEEN <= curve.x[-1] <= 1:
@@ -76,6 +77,6 @@ def _errors(complete: Sequence[TrainingCurve], position: float, ratio: Method) -
 
 
 def _half_width(errors: Floats) -> float:
-    """Return the smallest of the ``errors`` (n,) that a new error exceeds with a probability of at most 1 - LEVEL."""
+    """Return the smallest e in ``errors`` (n,) for which a new error is larger than e with probability <= 1 - LEVEL."""
     rank = math.ceil(LEVEL * (len(errors) + 1))
     return float(np.sort(errors)[min(rank, len(errors)) - 1])

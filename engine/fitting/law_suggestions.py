@@ -21,7 +21,7 @@ LEVELS = 3
 SWEPT = 4
 """A law with an optimum over a column is possible only if the column has at least this number of distinct values."""
 GRID = 30
-"""A reason states the number of sizes and the number of amounts of data only if neither exceeds this number."""
+"""A reason omits the number of sizes and the number of amounts of data if one of them is larger than this number."""
 REPEATED = 2.0
 """Smallest number of epochs at which samples count as repeated."""
 SURFACE_RUNS, REPEATED_RUNS = 6, 10
@@ -46,8 +46,8 @@ class Suggestion:
 def offered_laws(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
     """Return the laws that can be fitted to ``runs``, and the other laws, each with the reason why it cannot be fitted.
 
-    An example of a reason is "D is not mapped". The first list contains no law over one chosen column (``ONE_AXIS``).
-    The second list contains such a law only if no column is suitable.
+    An example of a reason is "D is not mapped". A law over one column that the user chooses (``ONE_AXIS``) is never in
+    the first list. It is in the second list if no column can be its axis.
     """
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []

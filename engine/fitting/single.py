@@ -81,7 +81,7 @@ OBJECTIVE = "objective"
 def suggest(spec: FitSpec, runs: Runs) -> tuple[FitSpec, tuple[FitWarning, ...]]:
     """Return ``spec`` with an objective that suits ``runs``, and a note if this objective is not the Huber loss.
 
-    If there are few runs, a law with p free parameters under the Huber loss (delta 1e-3) fits p runs exactly, and other
+    A fit of p free parameters with the Huber loss (delta 1e-3) to few runs passes exactly through p runs, and the other
     runs have almost no influence. With fewer than ``FEW`` runs per free parameter, the objective is therefore least
     squares of log residuals, which uses all runs. ``spec`` is not changed for a law without a residual for each run, or
     if a value of y is not positive.

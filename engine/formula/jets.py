@@ -1,9 +1,9 @@
 """Value, first and second derivatives of a formula in one pass through its tree.
 
-The method is second-order forward-mode automatic differentiation. A jet stores only derivatives that are not zero for
+The method is second-order forward-mode automatic differentiation. A jet does not store a derivative that is zero for
 all values of the parameters. Therefore the jet of E + A / N^alpha costs little more than the value. A missing entry
 (a, a) among the second derivatives shows that the formula is linear in a. At a kink of abs, min or max, the derivatives
-are those of one of the two branches.
+of one of the two branches are used.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Node:
     def links(self) -> tuple[tuple[str, Node], ...]:
         """The children of a chain, each with the operator in front of it; empty for other kinds of node.
 
-        The first child of a sum has the operator "+", and that of a product has "*".
+        The first child of a sum has the operator "+", and the first child of a product has "*".
         """
         if self.kind != "chain":
             return ()

@@ -1,11 +1,11 @@
 """Peak rates, memory and power of common devices, to convert FLOPs to hours and "200 H200 hours" to FLOPs.
 
-Peaks are for dense matrices: if a data sheet states the rate with 2:4 sparsity, the value here is half of it. Each peak
-is that of the fastest unit of the device at that precision (tensor or matrix cores if the device has them). Products of
-16 and 8 bits are accumulated in fp32. Memory is in bytes, with 1 GB = 1e9 bytes as in the data sheets. Power is the
-maximum power of the board, or of both processors for the CPU node. Energy that is computed from this power is therefore
-an upper limit for the devices; host, network and cooling are not included. ``CHECKED`` is the month in which the
-numbers were compared with the data sheets. Prices and utilisation come from the user.
+Peaks are for dense matrices: if a data sheet states the rate with 2:4 sparsity, the value here is half of it. The peak
+at a precision is the rate of the fastest unit of the device for this precision (tensor or matrix cores if the device
+has them). Products of 16 and 8 bits are accumulated in fp32. Memory is in bytes, with 1 GB = 1e9 bytes as in the data
+sheets. Power is the maximum power of the board, or of both processors for the CPU node. Energy that is computed from
+this power is therefore an upper limit for the devices; host, network and cooling are not included. ``CHECKED`` is the
+month in which the numbers were compared with the data sheets. Prices and utilisation come from the user.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class Machine:
     """``devices`` devices of one kind; each runs at the fraction ``utilisation`` of its peak at ``precision``.
 
     If ``precision`` or ``power`` (W per device) is None, the value of the device is used. ``price`` is the price of one
-    device hour; None if unknown. ``assumed`` states that the user gave no utilisation. Raises PlannerError that names
+    device hour; None if unknown. ``assumed`` is True if the user gave no utilisation. Raises PlannerError that names
     the invalid field.
     """
 

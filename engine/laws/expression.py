@@ -126,7 +126,7 @@ def typed_law(
     if not variables:
         raise PlannerError(
             f"The formula {short(text)} uses no column: a law reads N, D, C, U, epochs, or a metric or hyperparameter "
-            "by its name; upper and lower case differ."
+            "by its name; names are case-sensitive."
         )
     found = [node.name for node in nodes(formula.tree) if node.kind == "name" and node.name not in variables]
     parameters = tuple(dict.fromkeys(found))

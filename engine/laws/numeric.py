@@ -101,7 +101,7 @@ def inverse(curve: Callable[[Values, Floats], Floats], v: Values, target: Floats
 def one_axis(axis: str, curve: Callable[[Values, Floats], Floats]) -> dict[str, Any]:
     """Return the fields ``frontier`` and ``least_compute`` of a law over ``axis`` whose loss is ``curve(v, X)``.
 
-    ``frontier`` is None unless ``axis`` is C.
+    ``frontier`` is None if ``axis`` is not C.
     """
 
     def along(v: Values, C: Floats, rule: ComputeRule) -> Point:

@@ -198,8 +198,8 @@ def _test(residual: Floats, axes: Sequence[Floats], group: Ints, k: int) -> tupl
 def _scale(residual: Floats, offset: Floats, parameters: int, best: Floats | None = None) -> float:
     """Return the root mean square of ``residual`` - ``offset``, clipped at CAP robust standard deviations.
 
-    The robust standard deviation is that of ``residual`` - ``best`` if ``best`` is given, and otherwise that of
-    ``residual`` - ``offset``.
+    The robust standard deviation is computed from ``residual`` - ``best``, or from ``residual`` - ``offset`` if
+    ``best`` is None.
     """
     around = residual - (offset if best is None else best)
     cap = CAP * _robust(around - np.median(around))

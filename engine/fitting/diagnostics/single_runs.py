@@ -29,8 +29,8 @@ residual is the distance of the run from the parabola of the run's budget.
 def freedom(fit: Fit) -> float:
     """Return the degrees of freedom of a fit: number of runs minus number of free parameters.
 
-    If groups share parameters, the runs of all groups determine a shared parameter. It counts in each group by the
-    fraction of the runs that belong to this group.
+    If groups share parameters, the runs of all groups determine a shared parameter. In each group, a shared parameter
+    counts as the fraction (runs of this group) / (runs of all groups).
     """
     free, shared = (sum(not p.fixed for p in fit.parameters), sum(p.name in fit.spec.share for p in fit.parameters))
     return fit.n - free + shared * (1 - fit.n / max(fit.resampling.runs, fit.n))
@@ -44,8 +44,8 @@ def scatter(fit: Fit) -> float | None:
     result is therefore somewhat too small if each budget has few sizes.
 
     The scatter is not known for a published law, for a law fitted to the best points of curves, and for the objective
-    ``asymmetric``, which follows the lower edge of the runs. It is also not known if the runs are not more than the
-    parameters, or if each run has its own error.
+    ``asymmetric``, which follows the lower edge of the runs. It is also not known if the number of runs does not
+    exceed the number of parameters, or if each run has its own error.
     """
     error = fit.spec.relative_error
     known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0

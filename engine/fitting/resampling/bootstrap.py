@@ -10,11 +10,11 @@ would scatter two to three times too widely.
 The noise of the curves is estimated as follows. A curve that is fitted by absolute deviations passes through
 ``COEFFICIENTS`` of its runs, so the ``COEFFICIENTS`` smallest residuals of each curve are omitted. The scatter differs
 between budgets, but one curve has too few runs to determine its scatter. The spread of a curve is therefore a mean
-absolute residual over its own residuals and ``SHARED`` additional residuals. Each additional residual is the mean over
-all curves. Residuals above ``CAP`` * (median residual) are reduced to this limit (variances are moderated in a similar
-way in Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3, 3). The shape of the noise is the distribution of all residuals,
-each divided by the spread of its curve. This distribution is smoothed (Silverman & Young 1987), and the draws are
-multiplied by Student's factor for the degrees of freedom of all curves.
+absolute residual over its own residuals and ``SHARED`` additional residuals. Each additional residual equals the mean
+absolute residual of all curves. Residuals above ``CAP`` * (median residual) are reduced to this limit (variances are
+moderated in a similar way in Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3, 3). The shape of the noise is the
+distribution of all residuals, each divided by the spread of its curve. This distribution is smoothed (Silverman & Young
+1987), and the draws are multiplied by Student's factor for the degrees of freedom of all curves.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ class Noise:
     spread (Silverman & Young 1987). Without smoothing, the zero residuals of a fit by absolute deviations would stay
     zero.
 
-    The means are also multiplied by G / (G - p), for p parameters fitted to G clusters. This factor is the square of
-    the usual factor for runs of equal scatter, because few runs cannot show whether the scatter is equal (MacKinnon &
-    White 1985, J. Econometrics 29, 305: HC3 with its mean leverage). Finally, each draw is divided by
-    sqrt(chi2 / (G - p)), with a random chi2 of G - p degrees of freedom. This converts a normal distribution to
-    Student's t distribution.
+    The means are also multiplied by G / (G - p), for p parameters fitted to G clusters. For runs of equal scatter, the
+    usual factor is the square root of G / (G - p). The larger factor is used because few runs cannot show whether the
+    scatter is equal (MacKinnon & White 1985, J. Econometrics 29, 305: HC3 with its mean leverage). Finally, each draw
+    is divided by sqrt(chi2 / (G - p)), with a random chi2 of G - p degrees of freedom. This converts a normal
+    distribution to Student's t distribution.
     """
 
     mean: Floats  # (G,) mean residual of each cluster

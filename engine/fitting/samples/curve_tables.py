@@ -31,9 +31,10 @@ The rise is the mean loss of the last segment minus the lowest mean loss of a se
 RISE = 0.01
 """Minimum rise of the loss at the end of a curve that counts as overfitting, as a fraction of the total decrease."""
 GROWTH = 1.05
-"""Ratio of the training steps of two points whose weights have the ratio 1 / ``smoothing`` (later / earlier point).
+"""Ratio of training steps that defines ``smoothing`` for the law critical-batch.
 
-The weights are those of the running mean for the law critical-batch. See ``smoothed_by_updates``.
+If a point has GROWTH times the training steps of an earlier point, the running mean gives the earlier point
+``smoothing`` times the weight of the later point. See ``smoothed_by_updates``.
 """
 
 
@@ -248,7 +249,7 @@ def updates(spec: FitSpec, curves: Curves) -> Runs:
     rows = _runs(curves, values, np.flatnonzero(there), _less(spec.y))
     notes = (
         f"Training steps until the smoothed {spec.y} is {turn * target:.4g}.",
-        *left_out(~there, "that do not reach it"),
+        *left_out(~there, "that do not reach this value"),
     )
     return replace(rows, notes=(*rows.notes, *notes))
 

@@ -135,8 +135,8 @@ def descend(
 def easing(loss: Loss) -> tuple[float, float]:
     """Return two numbers that control the damping lambda: a factor and a limit.
 
-    lambda is multiplied by the factor after a step that lowers the objective. It is then at most the limit times
-    sqrt(expected relative decrease of the objective).
+    After a step that lowers the objective, lambda is multiplied by the factor. If the result exceeds the limit times
+    sqrt(expected relative decrease of the objective), it is reduced to this value.
     """
     return (KINKED_EASE, KINKED_MOST) if loss.kinked else (EASE, 1e300)
 

@@ -91,8 +91,8 @@ def refine(
     ``owner`` (b,) is the resample of each start. ``short`` adds damping: the diagonal of the Gauss-Newton matrix is
     multiplied by 1 + ``short``, which shortens the steps in a flat valley. Starts far from the optimum need such short
     steps. For starts close to the optimum, short steps only increase the number of steps. If ``order`` is 1, the second
-    derivatives of the formula are not used (Levenberg-Marquardt). They are slow for many parameters, and far from the
-    optimum of an exact law they lead into other minima.
+    derivatives of the formula are not used (Levenberg-Marquardt). Their computation is slow for many parameters. If a
+    law fits exactly and the start is far from the optimum, they also lead to other minima.
     """
     theta = np.clip(theta, e.low, e.high)
     scale = UNIT * np.where(theta == 0, 1.0, np.abs(theta))

@@ -31,7 +31,7 @@ DECADES = 3.0
 SEEN = 128
 """Maximum number of runs used to compare random draws. A larger table is reduced to this number of runs."""
 INERT = 1e-12
-"""A parameter ``a`` has no effect if ``abs(d ln f / d ln a)`` is not above this number for any prediction ``f``."""
+"""A parameter ``a`` has no effect if ``abs(d ln f / d ln a)`` is at most this number for every prediction ``f``."""
 
 
 def linear(e: Expression) -> tuple[str, ...]:

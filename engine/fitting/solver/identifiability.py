@@ -9,11 +9,10 @@ parameters. w_i is the weight of run i, and g_i is the gradient of its predictio
 degrees of freedom), where rho is the loss and r_i is the residual of run i. c is the Fisher information of the noise.
 Unlike the Hessian, the information matrix is smooth if rho has kinks.
 
-A scale parameter, such as C_L in (C_L / C)^gamma, is folded if it is not a monotone function of its exponent among the
-parameters that fit the runs about equally well: with increasing exponent, it first increases and then decreases, or the
-reverse. If the best fit is near this extremum of the scale, the scales of all resamples are on one side of the
-extremum. The percentiles of these scales then contain the true value less often than stated (docs/coverage.md, C_L of
-the iso-FLOP minima). Predicted losses are not affected.
+A scale parameter, such as C_L in (C_L / C)^gamma, is folded if it first increases and then decreases with its exponent,
+or the reverse, over the parameters that fit the runs about equally well. If the best fit is near this extremum of the
+scale, the scales of all resamples are on one side of the extremum. The percentiles of these scales then contain the
+true value less often than stated (docs/coverage.md, C_L of the iso-FLOP minima). Predicted losses are not affected.
 """
 
 from __future__ import annotations

@@ -86,7 +86,10 @@ class Problem:
         return int(np.sum(self.low < self.high))
 
     def of(self, resamples: Ints | slice) -> Problem:
-        """Return the problem with y and the prior means of the given resamples, if the resamples differ in them."""
+        """Return the problem with the y and the prior means of the given resamples.
+
+        If all resamples have the same y or the same prior means, these are unchanged.
+        """
         y = self.y if len(self.y) == 1 else self.y[resamples]
         return replace(self, y=y, penalty=self.penalty and self.penalty.of(resamples))
 

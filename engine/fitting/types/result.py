@@ -94,8 +94,9 @@ class Fit:
     ``theta`` (p,) is the best fit. Each row of ``resamples`` (r, p) is one refit; r = 0 for a published law.
     ``resampling`` computes intervals from the resamples. ``objective`` is the minimum of the objective, summed over the
     runs and without priors; None for a published law. ``confidence`` is the confidence curve of the floor; None if
-    unknown. ``runs`` are the fitted runs, for one of several groups those of this group. They are not stored (None) for
-    a published law, for a law that is not fitted to individual runs, and for more than ``MOST_RUNS`` runs.
+    unknown. ``runs`` are the fitted runs; for the fit of one of several groups, they are the runs of this group. They
+    are not stored (None) for a published law, for a law that is not fitted to individual runs, and for more than
+    ``MOST_RUNS`` runs.
     """
 
     spec: FitSpec

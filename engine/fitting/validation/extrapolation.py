@@ -151,7 +151,7 @@ class Validation:
     def cut_error(self, cut: Cut, method: str, targets: Targets = "runs") -> float:
         """Return the mean relative error of a method for one cut.
 
-        It is NaN unless the method predicts all targets, and infinite if one of the predictions is infinite.
+        It is NaN if the method does not predict all targets, and infinite if one of the predictions is infinite.
         """
         found = self.errors(cut, method)[cut.best if targets == "best" else slice(None)]
         return float(np.mean(found)) if found.size else float("nan")
@@ -159,7 +159,7 @@ class Validation:
     def error(self, method: str, targets: Targets = "runs") -> float:
         """Return the mean relative error of a method, averaged over the cuts with equal weight.
 
-        It is NaN unless the method predicts all targets.
+        It is NaN if the method does not predict all targets.
         """
         return float(np.mean([self.cut_error(cut, method, targets) for cut in self.cuts]))
 

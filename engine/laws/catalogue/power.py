@@ -68,8 +68,8 @@ def power_law(axis: str) -> Law:
     return Law(
         name="power",
         title=f"Loss over {axis_words(axis)} (power law)",
-        summary=f"A floor plus one power of {axis}. For a scan of one axis, if the other axes are large enough "
-        f"not to limit the loss.",
+        summary=f"A floor plus one power of {axis}. For a scan of one axis in which the other axes "
+        f"do not limit the loss.",
         terms=(Const("K"), Ratio("X_c", axis, "alpha")),
         params=(
             Param("K", 0.0, np.inf, "loss", f"floor: the loss at infinite {axis}", "K"),

@@ -139,9 +139,10 @@ def find_budgets(C: Floats) -> Floats:
     """Group runs of similar compute; return the nominal budget of each run (n,) in FLOPs. Runs without a group get NaN.
 
     ``C`` is (n,) in FLOPs. The sorted values of log10 C are cut at the widest gaps. The number of cuts is chosen so
-    that (smallest gap between groups) / (width of the widest group) is as large as possible. All budgets are NaN unless
+    that (smallest gap between groups) / (width of the widest group) is as large as possible. The groups are used if
     this ratio exceeds ``_CLEAR``, at least two groups have ``MIN_RUNS`` or more runs, and these groups contain at least
-    half of all runs. The nominal budget of a group is the median of its C.
+    half of all runs. If one of these conditions is not met, all budgets are NaN. The nominal budget of a group is the
+    median of its C.
     """
     nominal = np.full(len(C), np.nan)
     usable = np.flatnonzero(np.isfinite(C) & (C > 0))

@@ -28,8 +28,8 @@ def with_metric(roles: dict[str, str], column: str) -> dict[str, str]:
 def with_direction(table: Measured, column: str, direction: str, option: str) -> Measured:
     """Return the runs or curves after setting the better direction of the metric ``column`` in their mapping.
 
-    If ``direction`` is empty, the mapping is unchanged. Raises PlannerError if ``direction`` is empty and the name of
-    the metric does not imply a direction. The message names the terminal option ``option``.
+    If ``direction`` is empty, the mapping is unchanged. Raises PlannerError, which names the terminal option
+    ``option``, if ``direction`` is empty although the name of the metric implies no direction.
     """
     from isoplan.engine.store.columns.guess import known_direction
 

@@ -193,7 +193,7 @@ def _counted(columns: Sequence[Column]) -> list[Column]:
 def _epochs(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
     """Return the first column with a name in ``names`` that counts passes over the dataset.
 
-    Returns None if there is none, or if no run makes more than one pass.
+    Returns None if there is no such column, or if no run makes more than one pass.
     """
     return next((c for c in columns if plain(untracked(c.name)) in names and (c.maximum or 0) > 1), None)
 
@@ -257,7 +257,10 @@ def same_cells(one: Column, other: Column) -> bool:
 
 
 def counted_epochs(columns: Sequence[Column]) -> Column | None:
-    """Return the column that counts passes over a dataset; None if there is none or no run makes more than one pass."""
+    """Return the column that counts passes over a dataset.
+
+    Returns None if there is no such column, or if no run makes more than one pass.
+    """
     return _epochs(columns, (*_PASSES, "epoch"))
 
 

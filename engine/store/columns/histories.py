@@ -64,15 +64,15 @@ class _Groups:
     def curves(self) -> bool:
         """Whether the rows are points of training curves, and not the runs of a grid.
 
-        They are points of curves if two conditions are met. Within the rows of a name, the loss falls and the settings
-        are constant. There are more names than model sizes; in a grid, each model name has its own size. This test is
-        used if the names of the run column and the time column are not conclusive.
+        They are points of curves if two conditions are met: the loss falls and the settings are constant within the
+        rows of each name, and there are more names than model sizes. (In a grid, each model name has its own size.)
+        This test is used if the names of the run column and the time column are not conclusive.
         """
         return self.repeat and self.falling >= RISING * self.runs and self.fixed and self.runs > max(self.every_size, 1)
 
     @property
     def own_times(self) -> bool:
-        """Whether different runs have different times. In a grid over N and D, the time D is equal for all models."""
+        """Whether different runs have different times. In a grid over N and D, all runs have the same times (D)."""
         return self.every_time > SHARED * self.rows / max(self.runs, 1)
 
 
@@ -81,9 +81,9 @@ def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: R
 
     Rows are points of curves if run names repeat, N is constant within a run, and a step or an epoch differs within a
     run. If there is no step or epoch, D or C may differ instead. If there are no run names, the runs may be identified
-    by another text column or by the pair of N and D. In these two cases (no step or epoch, no run names), rows are
-    points of curves only if the loss also falls within runs and the rows do not look like a grid. If the rows are not
-    points of curves, ``roles`` is returned unchanged.
+    by another text column or by the pair of N and D. In both cases (neither step nor epoch, or no run names), rows
+    are points of curves only if the loss also falls within runs and the rows do not look like a grid. If the rows are
+    not points of curves, ``roles`` is returned unchanged.
     """
     named = next((c.name for c in columns if plain(untracked(c.name)) in RUN_IDS), roles.run)
     strict = named is None or plain(untracked(named)) not in RUN_IDS
@@ -182,9 +182,9 @@ def one_row_each(
     """Select one row per run, and return the positions of the selected rows in ascending order, and notes.
 
     ``roles.rows`` determines the row: "last" is the row with the largest step, epoch, D or C, and "best" is the row
-    with the smallest loss. A row without loss and metrics is selected only if no row of its run has a loss or a metric.
-    Without a column of run names, rows with equal N and D are one run. If no run has several rows, or if ``roles.rows``
-    is "all", all ``n`` rows are selected.
+    with the smallest loss. A row with neither a loss nor a metric is not selected if another row of its run has a loss
+    or a metric. Without a column of run names, rows with equal N and D are one run. If no run has several rows, or if
+    ``roles.rows`` is "all", all ``n`` rows are selected.
     """
     every = np.arange(n, dtype=np.int64)
     time = next((cells[t] for t in TIMES if t in cells and roles.column(Role(t)) is not None), None)
@@ -211,8 +211,8 @@ def one_row_each(
     by = f"column {roles.run!r}" if "run" in labels else "equal N and D"
     which = "with the smallest loss" if roles.rows == "best" and "loss" in cells else "that was logged last"
     return chosen, [
-        f"{n:,} rows are points of {len(names):,} runs ({by}). Of each run, the row {which} is fitted; the other rows "
-        "are its curve. Choose other rows on the Data page (--rows in the terminal)."
+        f"{n:,} rows are points of {len(names):,} runs ({by}). For each run, the row {which} is fitted; the other "
+        "rows are the training curve of the run. Choose other rows on the Data page (--rows in the terminal)."
     ]
 
 

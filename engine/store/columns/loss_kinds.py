@@ -34,7 +34,8 @@ class LossKind:
 def loss_kind(roles: Roles, low: float, high: float) -> LossKind:
     """Return the kind of the loss of a table with the mapping ``roles`` and with losses from ``low`` to ``high``.
 
-    A formula has no kind, unless it is the name of a column: a computation may change the kind and the unit.
+    If a formula computes the loss, all texts are empty, because the computation may change the kind and the unit. A
+    formula that is only the name of a column is treated as this column.
     """
     name = _column(roles)
     converted = read_conversion(roles.conversions.get(name, AS_IS), name).unit

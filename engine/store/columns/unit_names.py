@@ -182,7 +182,7 @@ def in_percent(name: str, low: float, high: float) -> bool:
 
 
 def _top(column: Column) -> float | None:
-    """Return the largest number of a column; None if it contains none.
+    """Return the largest number of a column; None if the column contains no number.
 
     For a column of text, it is the largest number in the examples of the column.
     """

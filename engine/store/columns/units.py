@@ -228,7 +228,7 @@ def _mixed(runs: Runs, role: str) -> list[str]:
             verbs = ("lie", "fit", "they are") if len(low) > 1 else ("lies", "fits", "it is")
             return [
                 f"{_column(runs, role)} may mix units: {len(low):,} of {len(x):,} values {verbs[0]} {between} and "
-                f"{verbs[1]} the others if {verbs[2]} in {word}; write all of them in the same unit."
+                f"{verbs[1]} the other values only if {verbs[2]} in {word}: write all values in the same unit."
             ]
     return []
 

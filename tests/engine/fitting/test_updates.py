@@ -73,7 +73,7 @@ def test_without_a_target_it_is_the_hardest_that_every_run_reaches() -> None:
 def test_runs_that_miss_the_target_are_left_out_and_counted() -> None:
     rows = shaped(SPEC.model_copy(update={"target": -20.0}), NOBODY, curves())
     assert len(rows) == 2
-    assert "4 curves that do not reach it are left out." in rows.notes
+    assert "4 curves that do not reach this value are left out." in rows.notes
     with pytest.raises(PlannerError, match="No run reaches loss = -60: the best smoothed value is"):
         shaped(SPEC.model_copy(update={"target": -60.0}), NOBODY, curves())
 

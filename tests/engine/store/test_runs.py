@@ -196,8 +196,8 @@ def sized(N: list[float], D: list[float], C: list[float] | None = None) -> Runs:
 def test_mixed_units_are_named() -> None:
     mixed = sized([70, 410, 7e7, 4.1e8, 1e9, 1e9], [1e9] * 6)
     assert unit_notes(mixed) == (
-        "N (column 'params') may mix units: 2 of 6 values lie between 70 and 410 and fit the others if they are in "
-        "millions; write all of them in the same unit.",
+        "N (column 'params') may mix units: 2 of 6 values lie between 70 and 410 and fit the other values only if "
+        "they are in millions: write all values in the same unit.",
     )
     assert "may mix units" in " ".join(mixed.notes)
     millions = sized([70, 410, 1000], [1e9, 2e9, 4e9], [6 * 7e7 * 1e9, 6 * 4.1e8 * 2e9, 6 * 1e9 * 4e9])

@@ -1,7 +1,8 @@
 """Compiled version of ``isoplan.engine.fitting.solver.newton``: damped Newton method, one start at a time.
 
-Only the runs that a resample drew are copied, to contiguous arrays. Copies with weight zero are added until the number
-of runs is a multiple of ``LANES``. Every loop over runs then fills vector registers and has no remainder.
+Only the runs that a resample drew are copied, to contiguous arrays. Copies of the last of these runs, with weight zero,
+are added until the number of runs is a multiple of ``LANES``. Every loop over runs then fills vector registers and has
+no remainder.
 """
 
 from __future__ import annotations
