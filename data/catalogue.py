@@ -150,8 +150,8 @@ def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str,
 AMPLITUDES = (
     _amplitudes(
         "data-*.toml", "loss against D, five processes", "D",
-        "MLPs on invariants at N = 1e5 learn log |M|^2 of Zg, Zgg, Zggg, ttH and WZ; D counts training points. Cells "
-        "with D up to 1,000 are repeated at twice the compute, those with D from 3,000 on for at least one seed. Each "
+        "MLPs on invariants at N = 1e5 learn log |M|^2 of Zg, Zgg, Zggg, ttH and WZ; D counts training points. All "
+        "cells with D up to 1,000, and at least one seed of each larger D, are repeated at twice the compute. Each "
         "process has its own law; all laws share the floor K.",
         group="process",
     ),

@@ -25,7 +25,7 @@ STILL = 300.0
 WORK = 9.0
 """CPU seconds that count as progress.
 
-This is 3 % of one core for ``STILL`` seconds. On a busy machine, a process that works may get only this share. A
+This is 3 % of one core for ``STILL`` seconds. On a busy machine, a working process may get only 3 % of a core. A
 browser and a server that are idle together use up to 0.8 % of a core.
 """
 LAST = 900.0

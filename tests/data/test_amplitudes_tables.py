@@ -46,9 +46,7 @@ def test_the_scan_of_points_says_which_cells_are_there_at_twice_the_compute() ->
             assert seeds[lengths[1]] == {"0", "1", "2"}
         else:
             assert all("0" in seeds[n] for n in lengths[1:])
-    said = (
-        "Cells with D up to 1,000 are repeated at twice the compute, those with D from 3,000 on for at least one seed."
-    )
+    said = "All cells with D up to 1,000, and at least one seed of each larger D, are repeated at twice the compute."
     assert said in AMPLITUDES[0].provenance
 
 

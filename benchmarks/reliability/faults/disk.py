@@ -133,7 +133,11 @@ def full_store(root: Path) -> list[Trial]:
             with filled(root, leave):
                 said = sentence(partial(act, db), root)
             again = sentence(partial(act, db), root)
-        found.append(Trial("a full disk", name, f"{said_full(name)} With room: it works", f"{said} With room: {again}"))
+        found.append(
+            Trial(
+                "a full disk", name, f"{said_full(name)} With free space: it works", f"{said} With free space: {again}"
+            )
+        )
     found.append(Trial("a full disk", "then open the database", "2 rows, 2 cells", _contents(root)))
     return found
 
@@ -168,7 +172,7 @@ def full_cells(root: Path) -> list[Trial]:
     records = [queue.scan()[name] for name in names]
     right = sum(r.state == "done" and (r.result or {})["metrics"]["loss"] == loss(k) for k, r in enumerate(records))
     deaths = sum(record.deaths for record in records)
-    what = "a full disk while 4 cells write checkpoints, and then room"
+    what = "a full disk while 4 cells write checkpoints, and then free space"
     return [Trial(what, "run them", _ended(4, 0, 0), _ended(right, code, deaths))]
 
 
@@ -226,7 +230,11 @@ def full_app(root: Path) -> list[Trial]:
     happened = (
         f"{answers_meanwhile}, then {answers_later}, {len(runs(root))} rows, {printed.count('Traceback')} tracebacks"
     )
-    return [Trial("a full disk and then room", "the app runs", "answers, then answers, 4 rows, 0 tracebacks", happened)]
+    return [
+        Trial(
+            "a full disk, and then free space", "the app runs", "answers, then answers, 4 rows, 0 tracebacks", happened
+        )
+    ]
 
 
 def _answers(url: str) -> str:

@@ -225,7 +225,7 @@ def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequenc
 
 
 def _lifted(items: Items, features: Features, codes: Codes) -> tuple[Items, Features, list[str]]:
-    """Move feature columns that depend only on the item from the events to the items.
+    """Move a feature column of the events to the items if its values depend only on the item.
 
     Returns the items, the remaining features of the events, and the names of the moved columns.
     """

@@ -25,7 +25,7 @@ from tests.app.views.conftest import Open, told, written
 
 JETS, GRID = "cells of the trainer Jet tagger", "any N and D"
 OWN = b"N,D,loss\n2e4,1e5,\n1e5,3e5,0.9\n1e5,3e6,\n3e5,3e6,\n-1,3e6,\n"
-"""A row with a loss, three without, and one that is no cell."""
+"""One row with a loss, three rows without a loss, and one row that is not a possible cell."""
 FAR = {"question": "Next cells", "budget": "3e13", "spend": "20 %", "max_cells": "4"}
 
 
