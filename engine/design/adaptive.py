@@ -21,8 +21,8 @@ def adapted(covariance: LinearModels, cost: Floats, first: Sequence[int], cells:
     """Return the factors (k,) by which adapted later rounds decrease the widths of the estimands after ``cells``.
 
     ``first`` are the cells of the first round, a part of ``cells``, and ``cost`` (m,) is the cost of each candidate.
-    The adapted cells replace the ``cells`` of the later rounds: they are at most as many and cost at most as much. The
-    factors and the width of an interval do not depend on a deviation from the law.
+    The adapted cells replace the ``cells`` of the later rounds: they are at most as many and cost at most as much. A
+    deviation from the law does not affect the factors, because it does not affect the width of an interval.
     """
     right = replace(covariance, deviation=None)
     planned = right.after(cells).variance

@@ -31,7 +31,7 @@ def first_cells(
 
     ``trained`` contains the values (n,) of each axis, and ``parameters`` is the number of free parameters of the law.
     The cells are spread over the axes, cost at most ``spend`` together, and are in the order of their costs. Their
-    number is ``parameters + FREEDOM - n``. It is larger if so few cells do not vary the axes independently.
+    number is ``parameters + FREEDOM - n``, or larger if this number of cells does not vary the axes independently.
     """
     n, m = len(next(iter(trained.values()))), len(cells)
     joined = {axis: np.concatenate([x, trained[axis]]) for axis, x in cells.columns.items()}

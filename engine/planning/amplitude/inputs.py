@@ -19,7 +19,7 @@ from isoplan.engine.planning.scenario.typed_rules import option_name, refuse_alo
 from isoplan.engine.quantities import parse_number, parse_share
 
 MSE, ERROR = TARGETS = (
-    Field("target_mse", "Target MSE of the standardised log amplitude; for laws of ttH, of the raw amplitude.",
+    Field("target_mse", "Target MSE of the standardised log amplitude, or of the raw amplitude for laws of ttH.",
           "Target MSE"),
     Field("target_error", "Target relative error instead of the MSE, such as 0.001 or 0.1%. An RMS error needs a "
           "process or --sigma.",

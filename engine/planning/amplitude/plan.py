@@ -39,9 +39,9 @@ class Size:
 def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict[Axis, Need], dict[Axis, str]]:
     """Return the range of each axis that the target ``mse`` needs.
 
-    The ranges are computed from ``law`` and from the other laws of the same process and network. For each
-    axis without a known range, the second value states the reason. A law of N or C is valid only for the D at which
-    this law was measured. It is not used for a target that needs a larger D.
+    The ranges are computed from ``law`` and from the other laws of the same process and network. For each axis
+    without a known range, the second value states the reason. A law of N or C is valid only for the D at which this law
+    was measured. It is not used for a target that needs a larger D.
     """
     found: dict[Axis, Need] = {law.axis: from_law(law, mse, slow)}
     why: dict[Axis, str] = {}

@@ -83,8 +83,8 @@ def choose_first(
     The candidates are the listed ``candidates``, or a grid over ``sizes`` (N) and ``samples`` (D), by default from the
     smallest to the largest run and at least over a factor ``SPAN``. The other arguments are those of ``next_cells``. A
     spend that is a share of the target run does not limit the cells if the question has a target loss, because the
-    compute of this run is then unknown. Raises PlannerError if the spend pays for no cell, or if the axes of the law
-    are not N and D. The message is then the reason why the fit failed.
+    compute of this run is then unknown. Raises PlannerError if the spend pays for no cell. Also raises
+    PlannerError, with the reason why the fit failed, if the axes of the law are not N and D.
     """
     law, rule = unfitted.spec.find_law(), rule or unfitted.compute
     if not law.is_surface or set(law.axes) != set(AXES):

@@ -77,7 +77,7 @@ def chart_map(found: NextCells) -> Chart:
 def _places(found: NextCells) -> tuple[list[int], dict[int, str]]:
     """Return one candidate for each place in the map, because listed cells may have the same N and D.
 
-    The first result contains the places without an advised cell; places at which no spend pays for the cell are
+    The first result contains the places without an advised cell; places whose cell costs more than every spend are
     omitted. The second result contains the places with advised cells, and the numbers of all these cells, such as
     "2, 3". The numbers are those of the table of cells.
     """

@@ -103,7 +103,7 @@ def little(narrowing: Narrowing, more: str = "") -> str:
 def verdict_sentences(found: NextCells) -> list[str]:
     """Return a sentence on whether twice the spend pays.
 
-    If it is not decided whether the spend itself pays, a sentence that states this comes first.
+    If it is not decided whether the spend itself pays, the first sentence states this.
     """
     now, further = found.advice.narrowing, found.advice.further
     if not found.advice.pays:

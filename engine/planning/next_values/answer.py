@@ -24,8 +24,8 @@ logarithms.
 """
 MOST = 0.8
 """If at least this share of the resamples has its optimum far beyond the same end of the range, no advice is given,
-because the optimum is then known to be outside. The share is below 84 %, because optima far
-beyond an end all count as one value, and the 68 % interval has no width if 84 % of the resamples have the same value.
+because the optimum is then known to be outside. The share is below 84 %, because optima far beyond an end all count as
+one value, and the 68 % interval has no width if 84 % of the resamples have the same value.
 """
 LARGEST_SHARE = 0.95
 """Largest candidate of the default range if all runs are below 1."""

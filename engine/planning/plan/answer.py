@@ -265,7 +265,7 @@ def better_run(fit: Fit, loss: Quantity) -> tuple[FitWarning, ...]:
         return ()
     if (best >= planned) != fit.larger_is_better:
         return ()
-    text = f"A run of the table already has a {fit.spec.y} of {best:.4g}, better than {planned:.4g} of this plan."
+    text = f"A run of the table already has a {fit.spec.y} of {best:.4g}, better than the {planned:.4g} of this plan."
     return (FitWarning(RUN_IS_BETTER, text),)
 
 

@@ -108,7 +108,7 @@ def form_caution(map: Fit, forms: Comparison, loss: float) -> FitWarning | None:
             return FitWarning(
                 FORM,
                 f"{y} at {axis} = {loss:.3g} depends on the form of the map: {own} by the {FORMS[map.law.name]}, "
-                f"{rounded(value)} by the {FORMS[other.law.name]}. The interval contains only the first. Train a run "
-                f"nearer to this {axis} to decide.",
+                f"{rounded(value)} by the {FORMS[other.law.name]}. The interval contains only the first value. Train a "
+                f"run nearer to this {axis} to decide.",
             )
     return None

@@ -135,7 +135,7 @@ def crossing(answer: SimulateOrRepeat, priced: bool = True) -> str:
         return ""
     even = answer.break_even_passes
     if even.value is None:
-        return "Repeating saves no samples, so it is not cheaper at any price of a sample."
+        return "Repeating saves no samples, so one pass is at least as cheap at every price of a sample."
     price = answer.break_even
     if priced and price.value is not None:
         return f"Repeating is cheaper if a sample costs more than {with_interval(price)}, the break-even price."

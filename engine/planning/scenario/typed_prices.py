@@ -77,7 +77,7 @@ def read_simulation(texts: Texts, place: Place) -> Simulation | None:
     if hour is not None:
         if price is not None or seconds is None:
             sample, cpu_time, hourly = (FIELDS[name].called(place) for name in names[:3])
-            raise PlannerError(f"The {hourly} replaces the {sample} and requires the {cpu_time}.")
+            raise PlannerError(f"Give the {hourly} together with the {cpu_time}, and leave out the {sample}.")
         return by_cpu_time(seconds, hour, size)
     return None if price is seconds is size is None else Simulation(price, seconds, size)
 

@@ -211,7 +211,7 @@ def _overhead_alt(curve: SameLoss) -> str:
     said = f"Half the best size needs {100 * half:.2g} % more compute. " if curve.fraction[0] < 0.5 else ""
     return (
         f"Additional compute of models of other sizes at the same loss {float(abs(curve.best.loss)):.4g}; the best "
-        f"has {count(float(curve.best.N))} parameters. {said}Models below {number(curve.smallest)} "
+        f"model has {count(float(curve.best.N))} parameters. {said}Models below {number(curve.smallest)} "
         "of the best size do not reach this loss with any number of samples."
     )
 
@@ -221,5 +221,5 @@ def _lifetime_alt(curve: LifetimeCurve, least: float) -> str:
     cost = f"{float(f'{least:.3g}'):.12g}" if plain else power10(least)
     return (
         f"Cost of models of the same loss over their lives, against their size: the minimum is {cost} {curve.unit}, at "
-        f"{count(curve.best)} parameters; the best for training alone has {count(curve.first)}."
+        f"{count(curve.best)} parameters; the best model for training alone has {count(curve.first)}."
     )

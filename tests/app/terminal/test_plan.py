@@ -133,7 +133,7 @@ def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
         (("--budget", "1e20", "--query-tokens", "5"), "Give the option --queries with the option --query-tokens"),
         (
             ("--budget", "1e20", "--cpu-price", "5"),
-            "The option --cpu-price replaces the option --sample-price",
+            "Give the option --cpu-price together with the option --sample-seconds",
         ),
         (("--budget", "1e20", "--grid", "300"), "Give the option --device with the option --grid"),
         (("--budget", "1e20", "--devices", "8"), "Give the option --device with the option --devices"),

@@ -91,7 +91,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "price of a sample of zero": ({"device": "H100", "sample_price": "0"}, "price of one sample is 0"),
     "two prices of a sample": (
         {"device": "H100", "sample_price": "1", "sample_seconds": "1", "cpu_price": "1"},
-        "The price of a CPU hour replaces the price of a sample and requires the CPU seconds per sample",
+        "Give the price of a CPU hour together with the CPU seconds per sample, and leave out the price of a sample",
     ),
     "tokens without queries": (
         {"device": "H100", "query_tokens": "3"},
