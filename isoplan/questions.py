@@ -148,7 +148,7 @@ def _read_curves(
 
 
 def _read_cells(cells: Runs | Table, roles: Mapping[str, str], rule: ComputeRule) -> Runs:
-    """Return the cells of a table, whose C is computed by ``rule`` if no column contains it."""
+    """Return the cells of a table. If no column contains their C, it is computed by ``rule``."""
     from isoplan.engine.schema import Runs
     from isoplan.engine.store.files.table_files import read_cells
     from isoplan.tables import as_source, python_names

@@ -61,8 +61,8 @@ def autopilot(
     stop_early: Annotated[
         str,
         typer.Option(
-            help="Stop running cells that would move the answer by less than this share of its interval, such as 5 %. "
-            "By default, no cell is stopped. With `no`, no cell is stopped any more."
+            help="Stop a running cell if it would move the answer by less than this share of its interval, such as "
+            "5 %. By default, no cell is stopped; `no` restores this default."
         ),
     ] = "",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the fits; by default 0.")] = None,

@@ -40,7 +40,10 @@ Out = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class ListedCells:
-    """The cells to choose from, and the file ``out`` for the chosen cells. ``of_family`` are the cells of a grid."""
+    """The cells to choose from, and the file ``out`` for the chosen cells.
+
+    ``of_family`` contains the cells of --grid; None without --grid.
+    """
 
     candidates: Candidates
     of_family: FamilyCells | None = None

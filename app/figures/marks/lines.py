@@ -249,8 +249,8 @@ def limit(
 ) -> tuple[list[Part], list[Part]]:
     """Return the floor of a law as shapes (a dotted line, and tints for its intervals) and notes (a label).
 
-    The label has the name ``called`` and the value of the floor. The label is above the line. If this space is needed
-    for the label of another line, the label is below the line. ``taken`` are the heights of the other lines.
+    The label has the name ``called`` and the value of the floor. The label is above the line, or below it if the label
+    of another line needs the space above it. ``taken`` are the heights of the other lines.
     """
     if floor is None or floor.value is None or not values[0] <= floor.value <= values[1]:
         return [], []

@@ -26,7 +26,8 @@ small for numbers.
 """
 GAP = 0.03
 CELL, ALONE, NAMES = 36, 52, 104
-"""Sizes in pixels: a cell, a cell if there is only one panel, and the space below a row of panels for metric names."""
+"""Sizes in pixels: a cell if there are several panels, a cell of a single panel, and the space for metric names below a
+row of panels."""
 BAR, BAR_HEIGHT = "rank correlation", 200
 AGREE = ((0.0, rgba(PLAN, 0.6)), SCALE[1], (1.0, rgba(ACCENT, 0.6)))
 """Colour scale from -1 to 1. The warm colour marks -1 and emphasises disagreement; in ``resamples.SCALE`` it marks +1.

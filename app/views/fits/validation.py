@@ -42,7 +42,7 @@ LEFT_OUT = {
 def validation(db: Database, fit: Fit, runs: Runs) -> None:
     """Fit the law of ``fit`` without the runs of the largest budgets, and show how well it predicts these runs."""
     st.caption(
-        f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} A law that is no better than its baselines does not extrapolate."
+        f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} If a law is no better than its baselines, do not extrapolate it."
     )
     result = compute_on_demand(
         ("validation", fit.hash, str(db.folder)),

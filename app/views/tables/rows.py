@@ -158,8 +158,8 @@ def _ranges(table: TableInfo, numeric: Sequence[Column]) -> None:
 def with_range(where: str, name: str, low: str, high: str) -> str:
     """Return the SQL condition ``where`` combined with a range of the column ``name``.
 
-    If ``low`` or ``high`` is empty, the range has no lower or no upper end. Raises PlannerError if an end is not a
-    number.
+    If ``low`` is empty, the range has no lower end. If ``high`` is empty, it has no upper end. Raises PlannerError if
+    an end is not a number.
     """
     column = '"' + name.replace('"', '""') + '"'
     ends = [f"{column} >= {as_typed(parse_number(low, 'lower end'))}"] if low.strip() else []

@@ -65,7 +65,7 @@ def preview(text: str, version: str, root: str, _grid: Grid, _family: Family[Any
 def _columns(sizes: list[Sizes]) -> dict[str, list[float | None]]:
     """Return the columns N, D, U and C of the table of cells.
 
-    A column is left out if the family determines none of its values. U is left out if it equals D.
+    A column is left out if all its values are unknown. U is left out if it equals D.
     """
     columns = {name: [getattr(size, name) for size in sizes] for name in SIZES}
     if columns["U"] == columns["D"]:
