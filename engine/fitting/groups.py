@@ -164,9 +164,11 @@ def _sharable(spec: FitSpec, law: Law) -> None:
     for name in spec.share:
         law.param(name)
         if name in spec.fixed:
-            raise PlannerError(f"{name} is fixed and shared: a fixed parameter is the same in all groups anyway.")
+            raise PlannerError(
+                f"{name} is fixed and shared: do not share it, because a fixed parameter is the same in all groups."
+            )
     if set(law.names) <= {*spec.share, *spec.fixed}:
-        raise PlannerError(f"Every free parameter of {law.name} is shared: fit it without groups.")
+        raise PlannerError(f"Every free parameter of {law.name} is shared: fit the law without groups.")
     for term in law.terms:
         if term.exponent and term.amplitude in spec.share and term.exponent not in (*spec.share, *spec.fixed):
             raise PlannerError(

@@ -85,7 +85,7 @@ def _repeats(s: Sample) -> Iterator[FitWarning]:
             f"{repeated} of {len(s)} runs {'repeats' if repeated == 1 else 'repeat'} another run exactly, in "
             f"{', '.join(s.columns)} and "
             f"{column(s.runs, s.spec.y)}. If these are copies of a run and not separate runs, leave them out "
-            "on the Data page (--repeats once in the terminal). Otherwise the intervals are too narrow.",
+            "on the Data page (--repeats once in the terminal): copies make the intervals too narrow.",
         )
 
 
@@ -143,7 +143,7 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
                 yield FitWarning(
                     "floor-zero",
                     f"The data do not require a floor: the best fit has {name} = {found.theta[i]:g}. "
-                    f"Use {name} as an upper limit, and do not trust losses far beyond the data.",
+                    f"Only an upper limit of {name} is known: do not trust losses far beyond the data.",
                 )
             yield from _disputed(s, found, float(found.theta[i]))
             continue
@@ -172,7 +172,8 @@ def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
         return
     yield FitWarning(
         "floor-objectives",
-        f"The objective {s.spec.objective} gives {curve.name} = {floor:.4g}, least squares {curve.upper(0.5):.4g} "
+        f"The objective {s.spec.objective} gives {curve.name} = {floor:.4g}, and "
+        f"least squares gives {curve.upper(0.5):.4g} "
         f"(95 %: {curve.upper(EXCLUDED):.4g} to {curve.upper(1 - EXCLUDED):.4g}). These methods weight runs far "
         "from the law differently. Therefore, no probability of reaching a target is stated. "
         "Check the runs with the largest residuals.",

@@ -5,13 +5,13 @@ arXiv:2203.15556, sec. 3.1). If runs have whole curves, the power laws do not us
 last model size. At these ends, the sweep limits the best trained size, so this size differs from the optimal size N*.
 If these ends were used, the exponent of N* would be too small.
 
-The envelope has a selection bias: at each compute, it selects the curve with the most favourable noise. For a model
-size with favourable noise, the range of compute on the envelope is too long, and N* therefore increases too slowly.
-Resamples of the curves have the same bias. To estimate the bias, envelopes are simulated from a smooth surface through
-the same curves (a chinchilla law that is used only for this purpose). In a simulation, each whole curve is moved up or
-down by the scatter of the curves about the surface. The remaining residuals are shifted along the curve. The bias is
-the difference between the simulated envelopes and the frontier of the surface. This difference includes the effect of
-gaps between the trained model sizes.
+The envelope has a selection bias: at each compute, it selects the curve with the most favourable noise. A model size
+with favourable noise is on the envelope over a range of compute that is too long, so N* increases too slowly. Resamples
+of the curves have the same bias. To estimate the bias, envelopes are simulated from a smooth surface through the same
+curves (a chinchilla law that is used only for this purpose). In a simulation, each whole curve is moved up or down by
+the scatter of the curves about the surface. The remaining residuals are shifted along the curve. The bias is the
+difference between the simulated envelopes and the frontier of the surface. This difference includes the effect of gaps
+between the trained model sizes.
 
 If the curves are close to a smooth surface, the laws and their intervals are corrected for this bias. Otherwise, the
 resamples draw whole curves, the bias remains, and a warning reports the bias.

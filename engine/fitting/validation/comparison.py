@@ -183,7 +183,8 @@ class Comparison:
         counts = ", ".join(str(len(c.held) if self.targets == "runs" else int(c.best.sum())) for c in v.cuts)
         return (
             f"Error: mean relative error of {v.y} on the {what}, predicted by fits without these runs. In turn, "
-            f"{counts} of {len(v.runs)} runs are excluded, up to {v.furthest:.1f} decades beyond the fitted runs."
+            f"{counts} of {len(v.runs)} runs are excluded. "
+            f"They lie up to {v.furthest:.1f} decades beyond the fitted runs."
         )
 
 

@@ -175,9 +175,11 @@ class Validation:
         error = self.error(law, targets)
         what = "runs" if targets == "runs" else "best runs"
         counts = ", ".join(str(len(c.held) if targets == "runs" else int(c.best.sum())) for c in self.cuts)
-        said = f"{counts} {what} left out in turn, up to {self.furthest:.1f} decades beyond the fitted runs: "
+        said = (
+            f"{counts} {what} are left out in turn. They lie up to {self.furthest:.1f} decades beyond the fitted runs. "
+        )
         baseline = min(BASELINES, key=lambda m: np.nan_to_num(self.error(m, targets), nan=np.inf))
-        return f"{said}the mean error of {law} is {error:.2%}, that of the best baseline ({baseline}) " + (
+        return f"{said}The mean error of {law} is {error:.2%}. The best baseline ({baseline}) has " + (
             f"{self.error(baseline, targets):.2%}."
         )
 

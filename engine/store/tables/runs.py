@@ -351,7 +351,7 @@ def _duplicates(runs: Runs) -> list[str]:
     repeat = "repeats" if extra == 1 else "repeat"
     return [
         f"{_rows(extra)} {repeat} {COPIED}; each counts as a run. If they are copies of a run and not separate runs, "
-        "leave them out on the Data page (--repeats once in the terminal). Otherwise, intervals are too narrow."
+        "leave them out on the Data page (--repeats once in the terminal): copies make the intervals too narrow."
     ]
 
 

@@ -49,9 +49,9 @@ def test_every_part_opens_from_a_link(jets: str, open_page: Open) -> None:
 def test_validation_is_made_once_and_kept(jets: str, open_page: Open) -> None:
     at = press(open_page("fit", fit=jets, part="Validation"), "Validate")
     assert told(at) == ""
-    assert "runs left out in turn" in text(at)
+    assert "runs are left out in turn" in text(at)
     again = open_page("fit", fit=jets, part="Validation")
-    assert "runs left out in turn" in text(again)
+    assert "runs are left out in turn" in text(again)
     assert not [b for b in again.button if b.label == "Validate"]
 
 

@@ -236,7 +236,7 @@ def test_objectives_that_differ_about_a_floor_state_no_probability() -> None:
     assert curve.agrees(curve.upper(0.5))
     (caution,) = (w for w in found.warnings if w.code == "floor-objectives")
     assert caution.text.startswith(
-        f"The objective huber-log gives E = {floor:.4g}, least squares {curve.upper(0.5):.4g}"
+        f"The objective huber-log gives E = {floor:.4g}, and least squares gives {curve.upper(0.5):.4g}"
     )
     between = plan_target(found, (floor + curve.upper(0.5)) / 2)
     assert between.p_reach is None

@@ -65,7 +65,7 @@ def test_the_error_is_that_of_a_fit_by_hand() -> None:
     assert [found.cut_error(cut, "chinchilla") for cut in found.cuts] == pytest.approx(by_hand, rel=1e-12)
     assert found.error("chinchilla") == pytest.approx(np.mean(by_hand), rel=1e-12)
     assert found.error("chinchilla") < 0.02 < found.error("last point")
-    assert "7, 14, 21 runs left out in turn, up to 2.4 decades beyond" in found.sentence
+    assert "7, 14, 21 runs are left out in turn. They lie up to 2.4 decades beyond" in found.sentence
 
 
 def test_without_budgets_the_top_of_log_c_is_left_out() -> None:
