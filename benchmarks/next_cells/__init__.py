@@ -24,7 +24,7 @@ SPENDS = (0.05, 0.2)
 CONDITIONS: tuple[tuple[Truth, float, bool, int], ...] = (
     *((truth, spend, False, 200) for truth in TRUTHS for spend in SPENDS),
     *((truth, spend, True, 50) for truth in TRUTHS for spend in SPENDS),
-    *((truth, 0.2, hedge, 200) for truth in INTERACTIONS for hedge in (True, False)),
+    *((truth, 0.2, hedge, tables) for truth in INTERACTIONS for hedge, tables in ((True, 200), (False, 50))),
 )
 """True law, spend as a fraction of the target budget, whether the advice is hedged, and number of tables."""
 RESAMPLES = 2000

@@ -63,7 +63,9 @@ TRUTHS = (
     Truth("no floor", (0.0, 12.0, 12.0, 0.15, 0.16), 1e18, (1e6, 1e9), (1e7, 1e10)),
 )
 INTERACTIONS = (
+    Truth("jets-like, q = 0.6", JETS, 1e16, (1e4, 1e7), (1e6, 1e9), power=0.6),
     Truth("jets-like, q = 0.4", JETS, 1e16, (1e4, 1e7), (1e6, 1e9), power=0.4),
+    Truth("Chinchilla, c = 0.25", CHINCHILLA, 1e21, (1e8, 2e10), (1e9, 2e11), product=0.25),
     Truth("Chinchilla, c = 0.5", CHINCHILLA, 1e21, (1e8, 2e10), (1e9, 2e11), product=0.5),
 )
 """True laws in which N and D interact, so that the fitted law is wrong."""

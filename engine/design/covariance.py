@@ -32,7 +32,7 @@ PRIOR = 10.0
 """Standard deviation of a parameter before the runs, in units of its size: almost nothing is known without runs."""
 CLIPPED = 0.025
 """Fraction of the resamples at each end whose values are clipped. A few extreme refits would dominate a covariance."""
-HEDGE, REACH = 3.0, float(np.log(30))
+HEDGE, REACH = 1.5, float(np.log(30))
 """HEDGE: standard deviation of the deviation from the law, in units of the noise of a run. REACH: correlation length of
 this deviation, in logarithms of the axes.
 
