@@ -80,11 +80,11 @@ def choose_first(
 ) -> FirstCells:
     """Return cheap cells that are spread over N and D, so that they determine the law together with the runs.
 
-    The candidates are the listed ``candidates``, or a grid over ``sizes`` (N) and ``samples`` (D), by default from the
-    smallest to the largest run and at least over a factor ``SPAN``. The other arguments are those of ``next_cells``. A
-    spend that is a share of the target run does not limit the cells if the question has a target loss, because the
-    compute of this run is then unknown. Raises PlannerError if the spend pays for no cell. Also raises
-    PlannerError, with the reason why the fit failed, if the axes of the law are not N and D.
+    The candidates are the listed ``candidates``, or a grid over ``sizes`` (N) and ``samples`` (D). By default, the grid
+    extends from the smallest to the largest run, and over at least a factor ``SPAN``. The other arguments are those of
+    ``next_cells``. A spend that is a share of the target run does not limit the cells if the question has a target
+    loss, because the compute of this run is then unknown. Raises PlannerError if the spend pays for no cell. Also
+    raises PlannerError, with the reason why the fit failed, if the axes of the law are not N and D.
     """
     law, rule = unfitted.spec.find_law(), rule or unfitted.compute
     if not law.is_surface or set(law.axes) != set(AXES):

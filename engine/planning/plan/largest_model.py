@@ -19,8 +19,8 @@ from isoplan.engine.planning.plan.support import ANSWERED, MARKED
 from isoplan.engine.quantities import count
 
 SAME, SAME_COST = 0.01, 0.05
-"""A plan near the runs replaces a plan with a larger model under one of two conditions. The loss of a plan for a budget
-changes by at most the fraction ``SAME``, or the cost of a plan for a target by at most ``SAME_COST``.
+"""A plan near the runs replaces a plan with a larger model under one of two conditions: the loss of a plan for a budget
+changes by at most the fraction ``SAME``, or the cost of a plan for a target changes by at most ``SAME_COST``.
 """
 LARGER_MODEL = "larger-model"
 

@@ -133,8 +133,8 @@ def build_evidence(
         fitted = {LOSS: loss} if setting == "N" and loss is not None and not asked else asked
         said = table.remarks[swept]
         try:
-            # Leave out runs marked as untrained, except if B is fitted to curves: such runs may reach the target before
-            # they get worse.
+            # Leave out runs marked as untrained. They are kept if B is fitted to curves, because a curve may reach the
+            # target before its loss rises.
             if setting != "B" or curves is None:
                 part, left_out = trained(part, table.columns)
                 said = (*said, *left_out)

@@ -176,7 +176,7 @@ def simulate_or_repeat(
     r = laws.resamples
     factors = kappa.draws[kept(len(kappa.draws), r)] if kappa.n else np.full(r, kappa.value)
     draws = _solve(laws.draws, factors, _at(threshold, r), target, costs, rule)
-    without = repeated if len(one_pass.resamples) else one_pass  # the fit without resamples
+    without = repeated if len(one_pass.resamples) else one_pass  # a fit without resamples, if there is one
     objective = one_pass.objective if r else without.objective
     carrier = replace(
         one_pass,
