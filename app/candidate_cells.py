@@ -103,8 +103,8 @@ def _candidates(
     for name, x in (("N", N), ("D", D)):
         if np.isnan(x).any():
             raise PlannerError(
-                f"Candidates: the family {family.name} does not know {name} of a cell before its training. Give "
-                "a table of cells with N, D and C."
+                f"Candidates: for a cell of the family {family.name}, {name} is unknown before its training. Give a "
+                "table of cells with N, D and C."
             )
     counted = (rule or ComputeRule()).flops(N, D)
     C = np.array([own if one.C is None else one.C for one, own in zip(sizes, counted, strict=True)], float)

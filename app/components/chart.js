@@ -73,7 +73,7 @@ function free(others) {
 export default function ({ data, parentElement }) {
   const place = parentElement.querySelector(".isoplan-chart");
   const refill = () => requestAnimationFrame(() => fill(place));
-  const observer = new ResizeObserver(refill); // the sidebar can resize the page without the window
+  const observer = new ResizeObserver(refill); // the sidebar changes the size of the page, not of the window
   observer.observe(document.querySelector("[data-testid=stMainBlockContainer]")?.firstElementChild ?? place);
   window.addEventListener("resize", refill);
   const leave = () => {

@@ -176,7 +176,7 @@ def more(key: str, story: Story) -> None:
     """Show buttons for other stories, for reports of this story, and for the link to this story."""
     with st.container(key="story_more"), st.container(horizontal=True, vertical_alignment="center"):
         for one in DOMAINS:
-            if one.key != key:  # a button, because a link to the page that is open would not change the address
+            if one.key != key:  # other stories; a link to the open page would not change the address
                 st.button(f"Story: {one.title}", icon=f":material/{one.icon}:", on_click=open_story, args=(one.key,))
         report_buttons("story", partial(report_story, story))
         copy_link()

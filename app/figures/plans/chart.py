@@ -22,8 +22,8 @@ CROWDED = 1.3
 DISC = 1.55
 """Diameter of a point with a number inside, divided by the font size of the number."""
 DEEP = 0.8
-"""Value of a point, divided by the largest value, above which the number on the point is white. Such a point is dark,
-so a dark number on it would be hard to read.
+"""If the value of a point is above this fraction of the largest value, the number on the point is white. Such a point
+is dark, so a dark number on it would be hard to read.
 """
 ROOMY = 600
 """If a group has more points than this, its points are drawn smaller, so that they do not overlap."""

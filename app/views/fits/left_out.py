@@ -43,7 +43,7 @@ def _unusable(runs: Runs) -> list[str]:
 
 
 def _rowless(db: Database, family: str) -> list[str]:
-    """Return a sentence about the finished cells of ``family`` that gave no row, or an empty list."""
+    """Return a list with one sentence about the finished cells of ``family`` without a row; empty if there are none."""
     cells = cell_index.index(db).values()
     count = sum(cell.family == family and cell.state == "done" and cell.row is None for cell in cells)
     verb = "has" if count == 1 else "have"

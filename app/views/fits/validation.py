@@ -33,8 +33,8 @@ LEFT_OUT = {
     "envelope": "For several limits of compute, all points above the limit are left out of the curves. The envelope of "
     "the other points predicts the lowest loss above the limit. The surface law is tested in the same way.",
     "critical-batch": "The runs with the largest batches are left out in turn. The law is fitted to the other runs "
-    "and predicts the training steps of the runs that are left out. All runs have the same target, so no target can be "
-    "left out.",
+    "and predicts the training steps of the runs that are left out. Targets are not left out, because all runs "
+    "have the same target.",
 }
 """Texts that describe which runs are held out, by the name of the law. The key "" is for all other laws."""
 

@@ -135,7 +135,7 @@ def _only_value(column: Column) -> str:
 
 
 def _parse(text: str, kind: str) -> Value:
-    """Return the value of a field of this kind in the ``text`` of a table cell."""
+    """Return the value of a field of the type ``kind``, read from the ``text`` of a table cell."""
     if kind == "boolean":
         return text.lower() in ("true", "1")
     return int(float(text)) if kind == "integer" else float(text) if kind == "number" else text

@@ -146,8 +146,8 @@ def _show_map(db: Database, map: Fit) -> None:
         left = residuals(map, runs)
         by = f"{left.rms:.1%}" if left.log else f"{left.rms:.3g}"
         st.caption(
-            f"Single runs scatter by {by} (rms) around this curve. The intervals of the plan are those of the curve "
-            "and do not contain this scatter."
+            f"Single runs scatter by {by} (rms) around this curve. The intervals of the plan are computed from the "
+            "curve and do not contain this scatter."
         )
 
 

@@ -152,7 +152,7 @@ def edit(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]
 
 
 def _waits(column: Column, roles: Roles) -> bool:
-    """Return whether a role needs the proposed conversion of ``column``, but the user has not answered yet."""
+    """Return whether a role needs the proposed conversion of ``column`` and the user has not answered yet."""
     known = column.conversion is not None and column.conversion.needed and column.guess in NUMERIC_ROLES
     return known and column.name not in roles.conversions
 

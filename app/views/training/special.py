@@ -69,9 +69,9 @@ def calibration_text(found: Mapping[str, float]) -> str:
     """
     mean, width, middle, half = (_signed(found[name]) for name in CALIBRATION[:4])
     return (
-        f"Pulls have mean {mean} and width {width}. Their median is {middle}, and half the width of their central "
-        f"{WITHIN:g} % is {half}. {100 * found['within_1']:.1f} % of the test points lie within 1 sigma ({WITHIN:g} % "
-        "for a unit Gaussian)."
+        f"Pulls have mean {mean} and width {width}. Their median is {middle}, and the half width of their central "
+        f"{WITHIN:g} % interval is {half}. {100 * found['within_1']:.1f} % of the test points lie within 1 sigma "
+        f"({WITHIN:g} % for a unit Gaussian)."
     )
 
 

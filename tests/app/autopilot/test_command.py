@@ -95,7 +95,7 @@ def test_nothing_is_shown_before_the_first_decision(run: Run, root: Path) -> Non
         (
             'family = "bare"\n[cell]\nk = "1..20 x 20"\n',
             ("--budget", "1e8"),
-            "the family bare does not know N of a cell",
+            "for a cell of the family bare, N is unknown before its training",
         ),
     ],
 )

@@ -146,8 +146,8 @@ def test_pulls_of_the_cell_with_most_points_come_first(open_page: Open, root: Pa
     assert (list(choice.options), choice.value) == (["points 1,000", "points 100"], cells[1])
     assert "Intrinsic dimension" not in words(at)
     assert (
-        "Pulls have mean 0.04 and width 1.31. Their median is −0.05, and half the width of their central 68.3 % is "
-        "0.98. 67.1 % of the test points lie within 1 sigma (68.3 % for a unit Gaussian)."
+        "Pulls have mean 0.04 and width 1.31. Their median is −0.05, and the half width of their central 68.3 % "
+        "interval is 0.98. 67.1 % of the test points lie within 1 sigma (68.3 % for a unit Gaussian)."
     ) in words(at)
     choice.set_value(cells[0]).run()
     assert told(at) == ""
