@@ -57,7 +57,7 @@ ROLE_HELP: dict[Role, str] = {
     Role.SEED: "Random seed. Rows that differ only in their seed are repeats.",
     Role.RUN: "The name of the run. It is shown on hover and links training curves to their runs.",
     Role.STATUS: "How the run ended. Runs that are running, crashed, killed, failed or diverged are left out.",
-    Role.STEP: "Training steps of the whole run or, in a training curve, up to a point.",
+    Role.STEP: "Training steps of the whole run. In a training curve: training steps up to each point.",
     Role.WEIGHT: "Weight of the run in the fit; zero leaves the run out.",
     Role.HYPER: "Any hyperparameter: learning rate, batch size, width.",
     Role.UNUSED: "Stored and shown, but not used by any law.",
@@ -227,9 +227,9 @@ class Runs:
 
     ``values`` are float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "step" and "weight", if
     the table contains or implies them. Metrics and hyperparameters are in ``values`` under their column names. "C" is
-    present if "N" and "D" are: without a column of C, ``roles.compute`` computes it. "D" may be computed from C and N.
-    "budget" is the nominal FLOPs of the run's iso-FLOP group, NaN for a run without a group. Every value that a fit
-    uses is finite.
+    always present if "N" and "D" are present: without a column of C, ``roles.compute`` computes it. "D" may be computed
+    from C and N. "budget" is the nominal FLOPs of the run's iso-FLOP group, NaN for a run without a group. Every value
+    that a fit uses is finite.
 
     ``labels`` are text columns by role: "group", "seed", "run", "status". ``categories`` are all columns with few
     values, by column name. ``left_out`` lists the excluded rows, and ``notes`` counts them. ``withheld`` maps a role to

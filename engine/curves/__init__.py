@@ -6,5 +6,5 @@ The modules, in the order of their use:
 - ``matching`` and ``power_law``: two methods that continue a curve.
 - ``forecast``: the final loss of a running cell with its interval.
 
-N, D and the fitted law are not used: a fit can therefore be compared with the predicted losses.
+The prediction does not use N, D or a fitted law. It is therefore independent of a fit and can be compared with it.
 """

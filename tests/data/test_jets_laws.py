@@ -77,5 +77,5 @@ def test_the_page_states_omega_beside_the_paper_and_the_flat_optimum() -> None:
         low, high = (float(end) for end in cell.split("(")[1].rstrip(") ").split(" to "))
         assert low <= value <= high
     assert "has a flat optimum: do not use its numbers" in PAGE
-    assert "other optima fit the runs as well" in PAGE
+    assert "other optima fit the runs about equally well" in PAGE
     assert "κ is the compute of repeated training" in PAGE

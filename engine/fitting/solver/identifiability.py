@@ -70,7 +70,7 @@ def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWa
     higher, share = ((x / optimum.value if optimum.value > 0 else 0.0) for x in (value - optimum.value, margin))
     count = "A second optimum fits" if len(apart) == 1 else f"{len(apart)} other optima fit"
     text = (
-        f"{count} the runs as well. At {shown} the objective is only {higher:.1e} (relative) higher; noise "
+        f"{count} the runs about equally well. At {shown} the objective is only {higher:.1e} (relative) higher; noise "
         f"explains a difference of {share:.1%}. Use the intervals, not the values. Add runs where the curves differ."
     )
     return (FitWarning("second-optimum", text),)

@@ -179,7 +179,7 @@ class Validation:
             f"{counts} {what} are left out in turn. They lie up to {self.furthest:.1f} decades beyond the fitted runs. "
         )
         baseline = min(BASELINES, key=lambda m: np.nan_to_num(self.error(m, targets), nan=np.inf))
-        return f"{said}The mean error of {law} is {error:.2%}. The best baseline ({baseline}) has " + (
+        return f"{said}The mean error of {law} is {error:.2%}. The best baseline ({baseline}) has an error of " + (
             f"{self.error(baseline, targets):.2%}."
         )
 

@@ -21,8 +21,9 @@ TIMES = ("step", "epochs", "D", "C")
 NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
 """Names of columns that count the progress within a run. A plural name usually counts the steps of a whole run."""
 RISING = 0.9
-"""Rows are points of training curves only if at least this fraction of the rows have a time that no other row of their
-run has. The loss must also fall in at least this fraction of the runs, unless the names of the columns are conclusive.
+"""Rows are points of training curves only if, for at least this fraction of the rows, the time of the row occurs only
+once in its run. If the names of the columns are not conclusive, the loss must also fall in at least this fraction of
+the runs.
 """
 SHARED = 1.5
 """All runs are assumed to have the same times if (number of different times in the table) / (mean number of rows per
@@ -261,8 +262,8 @@ def _unique(names: NDArray[np.str_]) -> bool:
 def _repeat(of: NDArray[Any], N: Floats, time: Floats, least: float) -> bool:
     """Return whether names repeat in rows with different times, as in training curves.
 
-    ``of`` (n,) are the names. Each name must have one N, and most names must have several times. At least the fraction
-    ``least`` of all rows must have a time that no other row of the same name has.
+    ``of`` (n,) are the names. Each name must have one N, and most names must have several times. For at least the
+    fraction ``least`` of all rows, the time of the row must occur only once among the rows of its name.
     """
     import pandas as pd
 

@@ -31,7 +31,7 @@ def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
 
 
 def why_not(column: Column, role: str, roles: Roles) -> str:
-    """Return a phrase that explains why a column is not read without its proposed conversion, and what to do then.
+    """Return a phrase for a column that is read only with its proposed conversion: the reason, and what to do.
 
     ``role`` is the role of the column, and ``roles`` is the mapping of its table of runs.
     """

@@ -264,7 +264,7 @@ def _converted(parts: Sequence[_Part], names: _Names) -> dict[str, str]:
 def _pooled(parts: Sequence[_Part], names: _Names) -> list[str]:
     """Return the columns of the new table with values that the user agreed to fit together.
 
-    The user has agreed if the mapping of each table that has such a column contains this agreement.
+    A column is included if the mapping of each table that has this column contains the agreement.
     """
     groups = {part.roles.group: Role.GROUP.value for part in parts if part.roles.group}
     renamed = {**groups, **names.hyper, **names.categories}

@@ -32,13 +32,14 @@ def test_minima_within_the_margin_are_counted_and_the_lowest_is_named() -> None:
     far = best.theta * np.array([0.9, 1.1, 1, 1.1, 1])
     twin = replace(best, others=np.array([best.theta, far]), other_values=np.array([best.value, best.value * 1.004]))
     (warning,) = others(s.law, p, twin, 0.01 * best.value)
-    assert warning.text.startswith("A second optimum fits the runs as well. At ")
+    assert warning.text.startswith("A second optimum fits the runs about equally well. At ")
     assert "only 4.0e-03 (relative) higher; noise explains a difference of 1.0%" in warning.text
     assert f"E = {0.9 * best.theta[0]:.4g}" in warning.text
     assert others(s.law, p, replace(twin, other_values=best.value * np.array([1, 1.02])), 0.01 * best.value) == ()
     three = np.array([far, best.theta * np.array([0.8, 1.2, 1, 1.2, 1]), far])
     two = replace(best, others=three, other_values=best.value * np.array([1.001, 1.002, 1.003]))
-    assert others(s.law, p, two, 0.01 * best.value)[0].text.startswith("2 other optima fit the runs as well. At ")
+    (warning,) = others(s.law, p, two, 0.01 * best.value)
+    assert warning.text.startswith("2 other optima fit the runs about equally well. At ")
     dust = best.theta * np.array([1, 1, 1, 1, 1]) + np.array([1e-9, 0, 0, 0, 0])
     assert others(s.law, p, replace(best, others=dust[None], other_values=np.array([best.value])), best.value) == ()
 

@@ -209,7 +209,7 @@ def test_the_warnings_of_both_fits_travel_with_the_answer() -> None:
     assert "second-optimum" in codes
     text = as_text(found)
     assert "Repeated fit: " in text
-    assert "other optima fit the runs as well" in text
+    assert "other optima fit the runs about equally well" in text
     own = {w.text for w in jets(60)[0].warnings}
     assert own
     assert all(f"One-pass fit: {one}" in text for one in own)
