@@ -134,7 +134,7 @@ def _read_fit(one: FitInput, values: Mapping[str, Any]) -> tuple[Fit | UnfittedR
 def _read_curves(
     curves: Curves | Table, runs: Runs | Table | None, roles: Mapping[str, str], rule: ComputeRule
 ) -> Curves:
-    """Return training curves. A table contains the curves of ``runs``. The C of these runs is computed by ``rule``."""
+    """Return training curves. If ``curves`` is a table, it contains the curves of ``runs``; ``rule`` gives their C."""
     from isoplan.engine.schema import OVERFITS, Curves, Runs
     from isoplan.tables import read_curves, read_table
 
