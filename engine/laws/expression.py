@@ -108,7 +108,7 @@ def typed_law(
 ) -> FormulaLaw:
     """Return the law that is given by the formula ``text``.
 
-    ``bounds`` contains (name, low, high) for parameters; None is an open bound. N, D, C, U and epochs are always
+    ``bounds`` contains (name, low, high) for parameters; None means no bound. N, D, C, U and epochs are always
     columns, and ``columns`` are further columns. ``turned`` is True if larger values of the formula are better. Raises
     PlannerError for a formula that is invalid, has no column, no parameter or too many parameters, and for an invalid
     bound.
@@ -162,7 +162,7 @@ def named_law(
     """Return a law of the catalogue that is given by a formula of N, D, C, U or epochs.
 
     Its frontier is searched numerically. ``meanings`` describes each parameter in words. ``bounds`` contains (name,
-    low, high) for parameters; None is an open bound.
+    low, high) for parameters; None means no bound.
     """
     formula = parse_formula(text)
     made = formula_law(name, title, formula, bounds, formula.names & set(ORDER))

@@ -33,8 +33,8 @@ LARGEST_STEP = 2.0
 def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
     """Return the fit of c and lambda, with one refit for each resample.
 
-    If larger models do not overfit more often in a resample, its row is NaN. Raises PlannerError if larger models do
-    not overfit more often among all runs.
+    The row of a resample is NaN if larger models do not overfit more often in this resample. If they do not overfit
+    more often in the whole table, raises PlannerError.
     """
     if s.spec.fixed:
         raise PlannerError("The law 'threshold' does not support fixed parameters. Leave them free.")

@@ -75,7 +75,9 @@ class FitData:
 
 @dataclass(frozen=True, eq=False)
 class FittedRuns:
-    """The runs of a fit in the form that the objective uses. Joint fits with another table and Next cells need them.
+    """The runs of a fit in the form that the objective uses.
+
+    Joint fits with another table, and the page Next cells, use these runs.
 
     ``columns`` contains an array (n,) for each axis of the law. ``y`` (n,) is the loss. ``weight`` (n,) includes the
     errors of the runs. Runs with the same number in ``cluster`` (n,) are resampled together.

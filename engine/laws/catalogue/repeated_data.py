@@ -77,8 +77,8 @@ def _threshold_samples(v: Values, N: Floats) -> Floats:
 THRESHOLD = Law(
     name="threshold",
     title="Smallest model that overfits (threshold)",
-    summary="The line between models whose loss levels off and models that overfit if they repeat D unique samples. "
-    "The smallest model worth training to the end lies on this line.",
+    summary="The line between models that overfit if they repeat D unique samples, and smaller models, whose loss "
+    "levels off. The smallest model worth training to the end lies on this line.",
     terms=(Rising("c", "D", "lambda"),),
     params=(
         Param("c", 0.0, np.inf, "parameters", "threshold at one sample", "c"),
@@ -175,8 +175,8 @@ DATA_CONSTRAINED = FormulaLaw(
             1e-3,
             1e6,
             "",
-            "relative excess of N over the best N for the unique samples, after which one more parameter is worth "
-            "1/e of a parameter below the best N",
+            "relative excess of N over the best N for the unique samples, at which one more parameter has 1/e of its "
+            "value at the best N",
             "R_N",
         ),
     ),

@@ -328,4 +328,4 @@ def _in_use(folder: Path, message: str = "") -> str:
         )
     stranger = re.search(r"PID (\d+)", message)
     who = f"process {stranger[1]}" if stranger else "another program"
-    return f"{folder / FILE} is locked by {who}: end this program, or choose another folder with --workspace."
+    return f"{folder / FILE} is locked by {who}: end that program, or choose another folder with --workspace."

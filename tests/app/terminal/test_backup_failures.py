@@ -86,7 +86,7 @@ def test_another_program_that_has_the_database_open_is_named(
     monkeypatch.setattr(requests, "STILL", 0.5)
     with other_process(HOLD_FILE, space / FILE) as holder:
         answer = run("backup", tmp_path / "b.zip", "--workspace", space)
-    one_sentence(answer, f"is locked by process {holder.pid}: end this program")
+    one_sentence(answer, f"is locked by process {holder.pid}: end that program")
     assert beside(tmp_path / "b.zip") == [space.name]
 
 
