@@ -71,7 +71,7 @@ class State:
 
     @property
     def spend(self) -> float:
-        """The finite FLOPs that the next cells may cost."""
+        """The FLOPs that the next cells may cost. They are finite even without a cap."""
         return min(self.left, float(self.task.cells.candidates.cost[self.free].sum()))
 
     @cached_property

@@ -76,7 +76,7 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
         Comparison,
     )
     if ranking is None:
-        st.caption("Fits all laws of these columns and predicts the largest runs with each.")
+        st.caption("Fits all laws that these columns allow, and predicts the largest runs with each law.")
         return
     st.markdown(escape_markdown(ranking.verdict))
     _adopt(db, fit, ranking)
