@@ -166,7 +166,7 @@ def _read_hours(value: float, found: re.Match[str], text: str, what: str) -> Rea
         raise unreadable(text, what, FLOP_EXAMPLES)
     if used is None:
         known = ", ".join(d.name for d in DEVICES)
-        raise PlannerError(f"The {what} {text!r} names a device that is not in the table: use one of {known}.")
+        raise PlannerError(f"The {what} {text!r} names a device that is not in the catalogue: use one of {known}.")
     share = float(found["share"]) / 100 if found["share"] else UTILISATION
     if not 0 < share <= 1:
         raise PlannerError(f"The {what} {text!r} needs a utilisation above 0 % and at most 100 %.")

@@ -135,7 +135,7 @@ def test_device_hours_say_peak_date_source_and_utilisation() -> None:
     ("typed", "what"),
     [
         ("5 PFLOP/s", "is a rate, not an amount"),
-        ("200 K80 hours", "names a device that is not in the table: use one of B200, H200"),
+        ("200 K80 hours", "names a device that is not in the catalogue: use one of B200, H200"),
         ("200 hours", "cannot be read"),
         ("1 H200 hour at 0 %", "utilisation above 0 %"),
         ("1 H200 hour at 101 %", "at most 100 %"),

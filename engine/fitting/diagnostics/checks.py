@@ -122,7 +122,7 @@ def _collinear(s: Sample) -> Iterator[FitWarning]:
                 yield FitWarning(
                     "collinear",
                     f"{one} and {other} move together (log correlation {correlation:.4f}, {other} roughly "
-                    f"proportional to {one}^{slope:.2f}): the runs do not separate their effects. "
+                    f"proportional to {one}^{slope:.2f}): the runs do not separate the two effects. "
                     f"Add runs with different {one} at the same {other}.",
                 )
 

@@ -268,10 +268,10 @@ def differing(fit: Fit, runs: Runs) -> tuple[Question, ...]:
 def _unanswered(question: Question, offset: Offset | None, log: bool) -> FitWarning:
     evidence = f" Residuals differ: {_values(offset, log)}." if offset else ""
     if question.kind == "dataset":
-        what = f"{question.text} One law is fitted to all of them.{evidence}"
+        what = f"{question.text} One law is fitted to all runs.{evidence}"
         todo = "On the Data page, choose one law for each value, only one value, or one law for all values"
     elif question.kind in ("split", "setting"):
-        what = f"{question.text} All of them are fitted.{evidence}"
+        what = f"{question.text} All runs are fitted.{evidence}"
         todo = f"On the Data page, fit only {question.column} = {question.keep[0]}, or keep all"
     else:
         one = question.left_out == 1

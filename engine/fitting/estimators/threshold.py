@@ -125,7 +125,7 @@ def _labels(s: Sample) -> NDArray[np.float64]:
     n, count = len(s), int(over.sum())
     if count in (0, n):
         raise PlannerError(
-            f"All {n} cells {'over' if count else 'under'}fit, so no line separates them: "
+            f"All {n} cells {'over' if count else 'under'}fit, so there is no threshold: "
             f"add {'smaller models or more samples' if count else 'larger models or fewer samples'}."
         )
     for role in ("N", "D"):
@@ -141,7 +141,7 @@ def _notes(s: Sample, over: Floats, log_odds: Floats) -> Iterator[FitWarning]:
     across = int(np.sum((log_odds > 0) != (over == 1)))
     if across:
         yield FitWarning(
-            "across", f"{across} of {len(s)} cells are on the wrong side of the threshold: it is not sharp."
+            "across", f"{across} of {len(s)} cells are on the wrong side of the threshold: the threshold is not sharp."
         )
     sides = {int(over.sum()), len(s) - int(over.sum())}
     if min(sides) < 3:

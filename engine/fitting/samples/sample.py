@@ -203,7 +203,7 @@ def _known(spec: FitSpec, law: Law) -> None:
             f"Law {law.name} does not support priors: fix the parameter, or use a law such as chinchilla."
         )
     if set(law.names) <= set(spec.fixed):
-        raise PlannerError(f"Every parameter of {law.name} is fixed: free at least one.")
+        raise PlannerError(f"Every parameter of {law.name} is fixed: leave at least one of them free.")
 
 
 def _present(spec: FitSpec, law: Law, runs: Runs, needed: tuple[str, ...]) -> None:
@@ -255,7 +255,9 @@ def _target(s: Sample) -> None:
     y, name = s.sign * s.y, column(s.runs, s.spec.y)
     bad = np.flatnonzero(~np.isfinite(y))
     if bad.size:
-        raise PlannerError(f"{name} is {y[bad[0]]} in {row(s.runs, int(bad[0]))}: leave the run out or correct it.")
+        raise PlannerError(
+            f"{name} is {y[bad[0]]} in {row(s.runs, int(bad[0]))}: correct the value, or leave the run out."
+        )
     if not s.spec.log_residuals or s.law.estimator == "threshold":
         return
     if s.sign < 0:
@@ -320,7 +322,7 @@ def _apart(s: Sample, one: str, other: str) -> None:
     if abs(correlation) > PROPORTIONAL and len(both & set(s.unaided)) > 2:
         raise UndeterminedLawError(
             f"{one} and {other} move together in all {len(s)} runs ({other} proportional to {one}^{slope:.3g}), "
-            f"so the runs do not separate their effects: add runs with different {one} at the same {other}, "
+            f"so the runs do not separate the two effects: add runs with different {one} at the same {other}, "
             f"or fit one axis with the law power."
         )
 

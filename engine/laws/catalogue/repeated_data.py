@@ -181,7 +181,7 @@ DATA_CONSTRAINED = FormulaLaw(
         ),
     ),
     reference="Muennighoff et al. 2023, arXiv:2305.16264, eqs. 5, 6",
-    needs="N, D, U (unique samples) and loss, with runs of one epoch and of many: at least eight runs. "
+    needs="N, D, U (unique samples) and loss, with runs of one epoch and runs of many epochs: at least eight runs. "
     "The fit uses the best of 64 starts.",
     estimator="formula",
     formula=FORMULA,

@@ -59,7 +59,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "ln": (np.exp, "as the natural logarithm, e^x"),
     "perplexity": (np.log, "as perplexity, whose natural logarithm is the loss"),
     "percent": (lambda x: x / 100, "as percent, divided by 100"),
-    AS_IS: (lambda x: x, "as it stands"),
+    AS_IS: (lambda x: x, "without conversion"),
 }
 """Units that are converted by a function instead of a factor: unit -> (function, description for a sentence)."""
 

@@ -66,7 +66,7 @@ def check_derived(columns: Sequence[Column], roles: Roles) -> None:
                 f"{cut(role)}: a formula can give {listed} only. Put one of them on the left of the formula."
             )
         if (column := roles.column(Role(role))) is not None:
-            raise PlannerError(f"{role}: both column {column!r} and a formula give it. Keep one of them.")
+            raise PlannerError(f"{role}: both column {column!r} and a formula give this role. Keep one of them.")
         formula = parse_formula(text)
         if not formula.names:
             raise PlannerError(f"{role}: the formula {short(text)} reads no column. Name a column in it.")

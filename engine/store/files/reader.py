@@ -171,7 +171,9 @@ def _refuse_rows_out_of_order(part: str) -> None:
         before = parser.row_counter
         number, cells = original(parser, row)
         if number <= before:
-            raise Refused(f"has row {number} after row {before} in sheet {part}. Save it again, or save it as CSV.")
+            raise Refused(
+                f"has row {number} after row {before} in sheet {part}. Save the file again, or save it as CSV."
+            )
         return number, cells
 
     WorkSheetParser.parse_row = parse_row
@@ -182,7 +184,7 @@ def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int)
     for number, row in enumerate(sheet, 1):
         if number > SHEET_ROWS:
             raise Refused(
-                f"has rows beyond row {SHEET_ROWS:,}, the limit of a sheet: save it again, or save it as CSV."
+                f"has rows beyond row {SHEET_ROWS:,}, the limit of a sheet: save the file again, or save it as CSV."
             )
         used = max((i for i, cell in enumerate(row, 1) if cell is not None), default=0)
         if used == 0:

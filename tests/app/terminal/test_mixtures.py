@@ -9,7 +9,7 @@ import pytest
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.fitting.mixtures import DATASETS, three_datasets
 
-POOLED = "One law is fitted to all of them"
+POOLED = "One law is fitted to all runs"
 
 
 @pytest.fixture(scope="module")

@@ -69,10 +69,10 @@ def test_one_law_each_saves_a_fit_of_each_and_shows_them_side_by_side(db: Databa
     table = tables.add(db, THREE, "three.csv")
     at = open_page("fit", table=table.id)
     assert ASKED in written(at)
-    assert "One law is fitted to all of them" in said(fitted(at))
+    assert "One law is fitted to all runs" in said(fitted(at))
     press(at, "One law each")
     fitted(at)
-    assert "One law is fitted to all of them" not in said(at)
+    assert "One law is fitted to all runs" not in said(at)
     saved = [f for f in results.fits(db) if f.name.endswith(tuple(DATASETS))]
     found = {results.fit(db, f.hash).data.group: results.fit(db, f.hash) for f in saved}
     for name, (_, truth) in DATASETS.items():

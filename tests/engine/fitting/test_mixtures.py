@@ -88,7 +88,7 @@ def test_a_column_of_data_sets_is_asked_about_and_the_fit_says_that_it_pools(thr
     assert asked.counts == {"comma": 85, "dclm": 85, "nemotron": 88}
     (warning,) = [w for w in fit(QUICK, runs).warnings if w.code == "pooled"]
     assert "Column 'config.dataset' has 3 values: comma 85, dclm 85, nemotron 88 runs." in warning.text
-    assert "One law is fitted to all of them. Residuals differ: comma \N{MINUS SIGN}" in warning.text
+    assert "One law is fitted to all runs. Residuals differ: comma \N{MINUS SIGN}" in warning.text
     assert "--group config.dataset --each" in warning.text
     assert "--pool config.dataset" in warning.text
 

@@ -145,7 +145,7 @@ def test_all_networks_that_repeat_their_data_half_a_million_times_overfit(shared
 
 def test_what_has_no_threshold_is_said() -> None:
     N, D = np.array([1e3, 1e4, 1e5, 1e6]), np.array([1e3, 1e3, 1e4, 1e4])
-    with pytest.raises(PlannerError, match="All 4 cells underfit, so no line separates them"):
+    with pytest.raises(PlannerError, match="All 4 cells underfit, so there is no threshold"):
         fit(SPEC, labelled(N, D, np.zeros(4)))
     with pytest.raises(PlannerError, match=r"a column with 1 for runs that overfit and 0 for others: over is 3"):
         fit(SPEC, labelled(N, D, np.array([0, 1, 3, 0])))

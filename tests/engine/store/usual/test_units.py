@@ -58,7 +58,7 @@ def test_a_mapped_column_in_another_unit_asks_how(write: Write) -> None:
     refused(path, "--convert 'Params (M)', or unchanged with --convert 'Params (M)':as-is", {"N": "Params (M)"})
     runs = read_runs(path, agreed=("Params (M):as-is", "Tokens (B)"))
     assert runs["N"] == pytest.approx(RUNS.N / 1e6)
-    assert "N is read from column 'Params (M)' as it stands." in runs.notes
+    assert "N is read from column 'Params (M)' without conversion." in runs.notes
 
 
 def test_a_unit_can_be_typed(write: Write, right: dict[str, float]) -> None:
@@ -89,7 +89,7 @@ def test_a_unit_can_be_typed(write: Write, right: dict[str, float]) -> None:
         ("H100@0.2", 1.0, 0.2 * 989e12 * 3600, "as hours of H100 at 20 % of its peak"),
         ("thousands+millions", 2.0, 2e6, "in millions"),
         ("pf-days", 1.0, 8.64e19, "in PF-days (8.64e19 FLOPs)"),
-        ("as-is", 2.0, 2.0, "as it stands"),
+        ("as-is", 2.0, 2.0, "without conversion"),
     ],
 )
 def test_each_conversion_gives_its_number(how: str, number: float, converted: float, about: str) -> None:
