@@ -83,7 +83,7 @@ def is_money(text: str) -> bool:
 
 
 def currency_of(text: str) -> str:
-    """Return the currency that a typed amount of money names, such as "EUR"; "" if it names none."""
+    """Return the currency that a typed amount of money names, such as "EUR"; "" if it names no currency."""
     return next((currency for currency, words in MONEY.items() if any(word in text.lower() for word in words)), "")
 
 

@@ -213,8 +213,8 @@ def pooled(runs: Runs) -> tuple[str, ...]:
 def colouring(runs: Runs | Curves) -> tuple[str, Category] | None:
     """Return the column (name, category) that determines the colours of runs or curves in figures.
 
-    Only columns that divide the runs are used; the result is None if there is no such column. A column of datasets is
-    preferred to the column of groups. If each group has its own law, the column of groups is preferred.
+    Only columns that divide the runs are used; the result is None if there is no such column. If each group has its own
+    law, the column of groups is preferred to a column of datasets. Otherwise, a column of datasets is preferred.
     """
     own = [runs.roles.group] if runs.roles.group in runs.categories else []
     sets = [name for name, category in runs.categories.items() if category.kind == "dataset"]

@@ -55,7 +55,7 @@ _DEVICE = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """A typed number as read: its value, and a note on the assumption about its meaning (empty if none was needed)."""
+    """A typed number as read: its value, and a note on the assumption about its meaning (empty without assumption)."""
 
     value: float
     note: str

@@ -32,7 +32,7 @@ REPEATED_RUNS: minimum number of runs for which a law of repeated samples is sug
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A law that suits a table of runs. ``reason`` completes a sentence that ends with "because"."""
+    """A law that suits a table of runs. ``reason`` is the part of a sentence after "because"."""
 
     law: Law
     reason: str

@@ -24,12 +24,12 @@ LOST = 0.5
 STRETCHES = 20
 """Number of segments into which a curve is divided. Their mean losses show whether the loss rises at the end."""
 SIGNIFICANT = 4.0
-"""Minimum rise of the loss at the end of a curve that counts as overfitting, in standard errors.
+"""A rise of the loss at the end of a curve counts as overfitting if it exceeds this number of standard errors.
 
 The rise is the mean loss of the last segment minus the lowest mean loss of a segment.
 """
 RISE = 0.01
-"""Minimum rise of the loss at the end of a curve that counts as overfitting, as a fraction of the total decrease."""
+"""The rise must also exceed this fraction of the total decrease of the loss to count as overfitting."""
 GROWTH = 1.05
 """Ratio of training steps that defines ``smoothing`` for the law critical-batch.
 

@@ -65,7 +65,7 @@ class Sample:
 def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
     """Return the runs to fit; raises PlannerError if these runs cannot determine the law.
 
-    ``known`` contains the parameters that other runs determine. ``runs`` need not determine them.
+    ``known`` contains parameters that other runs determine. They may remain undetermined by ``runs``.
     """
     spec = spec.read_from(runs)
     law = spec.find_law()

@@ -192,7 +192,7 @@ def actuals(db: Database, deleted: bool = False) -> list[SavedActual]:
 
 
 def list_kinds() -> tuple[str, ...]:
-    """Return the kinds of answers: all questions of the planner, "recipe" and "amplitude"."""
+    """Return the kinds of answers: the names of all questions of the planner, then "recipe" and "amplitude"."""
     return (*find_questions(), "recipe", "amplitude")
 
 

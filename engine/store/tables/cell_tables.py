@@ -156,8 +156,8 @@ def _fields(row: CellRow) -> dict[str, str]:
 def _metrics(row: CellRow) -> dict[str, str]:
     """Return the column names for the metrics of a cell, except N, D, U and C: metric -> column.
 
-    The column has the name of the metric. If a field or a column that Isoplan adds has this name, "(measured)" is
-    appended.
+    The column has the name of the metric. If this is also the name of a field, or of a column that Isoplan adds,
+    "(measured)" is appended.
     """
     taken = {*_OURS, *row.fields}
     return {name: f"{name} (measured)" if name in taken else name for name in row.metrics if name not in SIZES}

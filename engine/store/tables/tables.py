@@ -208,8 +208,8 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
 def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
     """Return the mapping with ``rows`` set. This setting selects one of several rows of a run, such as the last row.
 
-    If ``rows`` is None and the rows look like points of training curves, the setting becomes "last". If the rows do not
-    look like points of curves, the mapping is unchanged.
+    If ``rows`` is None, the setting becomes "last" if the rows look like points of training curves. If they do not look
+    like points of curves, the mapping is unchanged.
     """
     with db.read() as cursor:
         found = with_history(cursor, sql.data(table_id), columns(db, table_id), roles)
