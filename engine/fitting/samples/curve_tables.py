@@ -29,7 +29,7 @@ SIGNIFICANT = 4.0
 The rise is the mean loss of the last segment minus the lowest mean loss of a segment.
 """
 RISE = 0.01
-"""The rise must also exceed this fraction of the total decrease of the loss to count as overfitting."""
+"""A rise counts as overfitting only if it also exceeds this fraction of the total decrease of the loss."""
 GROWTH = 1.05
 """Ratio of training steps that defines ``smoothing`` for the law critical-batch.
 
