@@ -13,7 +13,7 @@ from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.columns.units import off_rule, unit_of_compute
 
 FAR = 3.0
-"""The user is not asked about a gap if the median of (C of the table) / (C of the rule) is between ``1 / FAR`` and
+"""The user is asked about a gap if the median of (C of the table) / (C of the rule) is below ``1 / FAR`` or above
 ``FAR``.
 """
 SCATTERED = 0.3

@@ -15,7 +15,7 @@ LISTS = {"metrics": "metrics", "hyper": "hyperparameters"}
 def change_roles(roles: Roles, changes: Mapping[str, Any]) -> tuple[Roles, tuple[str, ...]]:
     """Return the mapping with ``changes`` (fields of ``Roles``), and a message per column that moved to another role.
 
-    No column of the result has two roles, unless ``changes`` contains the column twice.
+    In the result, a column has two roles only if ``changes`` contains the column twice.
     """
     made, moves = with_swaps(roles, changes)
     if "group" in made and made["group"] is None:
