@@ -9,6 +9,7 @@ The modules, in the order of their use:
 - ``covariance``: the linear models of a fit, around several of its resamples.
 - ``choice``: the set of cells that narrows the estimands most for a given spend.
 - ``adaptive``: by how much later rounds decrease the widths, because they are chosen after the first round.
+- ``hedge``: the size of the deviation from the law that the choice takes into account.
 - ``widths``: widths of intervals, and whether a decrease is worth its cells.
 - ``pretend``: the widths that a set is expected to reach, from refits with simulated outcomes.
 - ``spread``: cells that are spread over the axes, if the runs do not determine the law yet.

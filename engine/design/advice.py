@@ -18,6 +18,7 @@ from isoplan.engine.design.cost_unit import FLOPS, CostUnit
 from isoplan.engine.design.covariance import covariance
 from isoplan.engine.design.early_stop import nearest_cell
 from isoplan.engine.design.estimand import Estimand, check_fit, present_widths
+from isoplan.engine.design.hedge import affordable
 from isoplan.engine.design.linear_models import LinearModels
 from isoplan.engine.design.pretend import can_pretend, pretend_widths
 from isoplan.engine.design.widths import Narrowing, Width, Widths, best_narrowing
@@ -163,6 +164,8 @@ def advise(
     check_candidates(fit, candidates)
     check_pays(candidates, spend.amount, spend.unit)
     before = covariance(fit, candidates, estimands, hedge)
+    if before.deviation is not None:
+        before = affordable(before, candidates.cost, spend.amount, spend.cells)
     aimed = covariance(fit, candidates, aims, hedge) if aims else before
 
     @cache

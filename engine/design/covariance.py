@@ -32,12 +32,12 @@ PRIOR = 10.0
 """Standard deviation of a parameter before the runs, in units of its size: almost nothing is known without runs."""
 CLIPPED = 0.025
 """Fraction of the resamples at each end whose values are clipped. A few extreme refits would dominate a covariance."""
-HEDGE, REACH = 1.5, float(np.log(30))
+HEDGE, REACH = 3.0, float(np.log(30))
 """HEDGE: standard deviation of the deviation from the law, in units of the noise of a run. REACH: correlation length of
 this deviation, in logarithms of the axes.
 
 If the hedge is used, the law may be wrong by a smooth function of the axes. Cells near the place of an estimand then
-narrow it more than distant cells.
+narrow it more than distant cells. The advice uses a smaller deviation if this one costs too much (see ``hedge``).
 """
 RANK, RESOLVED = 30, 1e-2
 """RANK: maximum number of functions that describe the deviation. RESOLVED: part of the variance of the deviation that

@@ -118,6 +118,13 @@ class LinearModels:
     weight: Floats
     deviation: Deviation | None = None
 
+    def deviating(self, factor: float) -> LinearModels:
+        """Return the linear models with ``factor`` times the deviation; without a deviation if ``factor`` is 0."""
+        if self.deviation is None or factor == 0:
+            return replace(self, deviation=None)
+        one = self.deviation
+        return replace(self, deviation=Deviation(factor * one.cells, factor * one.answers, factor * one.pull))
+
     def after(self, trained: Sequence[int] = ()) -> State:
         """Return the state after the training of the candidates ``trained``."""
         return self.given(trained).state

@@ -87,7 +87,7 @@ def test_equal_cells_are_chosen_in_order_and_the_result_repeats() -> None:
 
 
 def test_the_deviation_is_smooth_and_has_the_wanted_size() -> None:
-    """The covariance of the deviation from the law is 2.25 * noise variance * exp(-distance^2 / (2 REACH^2))."""
+    """The covariance of the deviation from the law is 9 * noise variance * exp(-distance^2 / (2 REACH^2))."""
     made, target = fitted(), loss_at()
     cells = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.2 * BUDGET, 3)
     hedged = covariance(made, cells, [target])
@@ -95,9 +95,9 @@ def test_the_deviation_is_smooth_and_has_the_wanted_size() -> None:
     added = hedged.deviation.cells
     at = np.log(np.column_stack([cells.columns[axis] for axis in ("N", "D")]))
     square = np.sum((at[:, None] - at[None]) ** 2, axis=2)
-    expected = 2.25 * hedged.noise * np.exp(-square / (2 * np.log(30) ** 2))
-    assert added @ added.T == pytest.approx(expected, abs=0.05 * 2.25 * hedged.noise)
-    assert np.sum(hedged.deviation.answers[0] ** 2) == pytest.approx(2.25 * hedged.noise, rel=0.3)
+    expected = 9 * hedged.noise * np.exp(-square / (2 * np.log(30) ** 2))
+    assert added @ added.T == pytest.approx(expected, abs=0.05 * 9 * hedged.noise)
+    assert np.sum(hedged.deviation.answers[0] ** 2) == pytest.approx(9 * hedged.noise, rel=0.3)
 
 
 def test_the_error_is_that_of_a_least_squares_fit_to_runs_that_deviate_from_the_law() -> None:

@@ -1,0 +1,34 @@
+"""Size of the deviation from the law that the choice of cells takes into account.
+
+A large deviation protects the answer if the law is wrong. If the law is right, cells that are chosen for a large
+deviation determine the answer less precisely. This loss of precision is limited.
+"""
+
+from __future__ import annotations
+
+import math
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.design.choice import best_sets
+from isoplan.engine.design.linear_models import LinearModels
+
+PREMIUM = 1.2
+"""Largest factor by which the hedge may increase the standard deviation of the answer if the law is right."""
+FACTORS = (1.0, 0.5, 0.25)
+"""Sizes of the deviation that are tried, relative to that of ``covariance``."""
+
+
+def affordable(models: LinearModels, cost: Floats, spend: float, most: int) -> LinearModels:
+    """Return ``models`` with the largest deviation of ``FACTORS`` that costs at most ``PREMIUM``, or without deviation.
+
+    The standard deviations are those after the best set of at most ``most`` cells that together cost at most ``spend``.
+    ``cost`` (m,) is the cost of each candidate. At least one candidate must be affordable.
+    """
+    right = models.deviating(0)
+    limit = right.after(best_sets(right, cost, spend, most)[0]).remaining
+    limit += 2 * math.log(PREMIUM) * float(models.weight.sum())
+    for factor in FACTORS:
+        hedged = models.deviating(factor)
+        if right.after(best_sets(hedged, cost, spend, most)[0]).remaining <= limit:
+            return hedged
+    return right
