@@ -17,9 +17,9 @@ MARK = "width_used"
 def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
     """Return the amplitude cells of the bundled scans of D, and of the user's run tables in ``db``.
 
-    Withdrawn rows are left out. The bundled scans of C are not used. At each D, only the longest-trained cell of such a
-    scan could be a point of the law of D. It is unknown whether D limits the loss of this cell: another cell with half
-    its compute would show this, but the budgets of the scan differ by a factor of about 3.
+    Withdrawn rows are left out. The bundled scans of C are not used. In a scan of C, only the longest-trained cell at
+    each D could be a point of the law of D, and only if D limits its loss. A cell with the same D and half the compute
+    would show whether it does, but the scans contain no such cell.
     """
     found = [trained_cells()]
     for table in (one for one in tables.all(db) if not one.read_only):

@@ -16,7 +16,7 @@ from isoplan.engine.schema import Runs
 from isoplan.engine.store.files.table_files import read_curves
 
 WIDE = 16
-"""Embedding width from which a larger model hardly changes the loss in this grid."""
+"""Embedding width. In this grid, wider models have almost the same loss."""
 LARGEST_D = 1e5
 """In the hold-out by D, cells with at most this number of training jets are fitted. Other cells are held out."""
 ABOVE = 1.1

@@ -104,10 +104,9 @@ OtherRule = Annotated[
     typer.Option(
         "--rule",
         metavar=RULES,
-        help="Compute rule, instead of the rule of the runs: zetaND:zeta=240, per-epoch:epochs=10, "
-        "powers:zeta=6,a=1,b=1, "
-        "step:s=2%,h=188,B=512,L=256,t=24, stage2:s=2%,h=188,B=512,L=256,K=1e5, 6*N*D + 1e9*D, or fitted to the C of "
-        "--runs: measured (zeta N D), measured:powers (zeta N^a D^b).",
+        help="Compute rule, instead of the rule of the runs. One of: zetaND:zeta=240; per-epoch:epochs=10; "
+        "powers:zeta=6,a=1,b=1; step:s=2%,h=188,B=512,L=256,t=24; stage2:s=2%,h=188,B=512,L=256,K=1e5; a formula, such "
+        "as 6*N*D + 1e9*D; measured, which fits zeta N D to the C of --runs; measured:powers, which fits zeta N^a D^b.",
     ),
 ]
 RunTable = Annotated[

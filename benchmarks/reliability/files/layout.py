@@ -76,8 +76,8 @@ def _lines(rng: np.random.Generator) -> Cases:
     yield _text("blank lines at the start", "\n\n" + text, reads(rows))
     yield _text("blank lines between", "\n\n".join([head, *lines]) + "\n", reads(rows))
     yield _text("lines of spaces at the start", "  \n\t\n" + text, reads(rows))
-    # For a person both kinds of line ends are the same. Isoplan refuses the file, because it could read parts of lines
-    # as cells.
+    # For a person both kinds of line ends are the same. Isoplan refuses the file, because it could miss a line end and
+    # read two lines as one.
     yield _text("mixed line ends", f"{head}\r\n" + "".join(f"{x}\n" for x in lines), refuses("lines"))
     yield _text("mixed line ends later", text + f"{lines[0]}\r\n", refuses("lines"))
     yield _text("windows header only", f"{head}\r\n" + "\n".join(lines) + "\n", refuses("lines"))

@@ -112,10 +112,16 @@ def verdict_sentences(found: NextCells) -> list[str]:
     if further is None:
         return texts
     if further.verdict == "pays":
-        return [*texts, f"Twice the spend pays: it would narrow the interval by {_percents(further.by)} % more."]
+        return [
+            *texts,
+            f"It is worth spending twice as much: this would narrow the interval by {_percents(further.by)} % more.",
+        ]
     if further.verdict == "undecided":
-        return [*texts, f"It is not decided whether twice the spend pays: {undecided(further)}."]
-    return [*texts, f"Twice the spend does not pay: it would narrow the interval {little(further, ' more')}."]
+        return [*texts, f"It is not decided whether it is worth spending twice as much: {undecided(further)}."]
+    return [
+        *texts,
+        f"It is not worth spending twice as much: this would narrow the interval {little(further, ' more')}.",
+    ]
 
 
 def undecided(narrowing: Narrowing) -> str:

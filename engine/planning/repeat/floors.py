@@ -238,11 +238,11 @@ def floor_text(floor: Parameter) -> str:
 
 def _plan(target: float, alone: Mapping[str, Quantity] | None) -> str:
     if alone is None or (alone["D"].value is None and alone["D"].note != WITHHELD):
-        return f"A plan by the one-pass runs alone does not reach {target:g}."
+        return f"A plan from the fit of the one-pass runs alone does not reach {target:g}."
     if alone["D"].value is None:
-        return "A plan by the one-pass runs alone lies too far beyond these runs to be an answer."
+        return "A plan from the fit of the one-pass runs alone lies too far beyond these runs to be an answer."
     N, D, C = (f"{number(alone[name])} {alone[name].unit}" for name in ("N", "D", "C"))
-    return f"A plan by the one-pass runs alone needs {N}, {D} and {C} to reach {target:g}."
+    return f"A plan from the fit of the one-pass runs alone needs {N}, {D} and {C} to reach {target:g}."
 
 
 def of_both(one_pass: Fit, repeated: Fit) -> tuple[FitWarning, ...]:

@@ -190,7 +190,9 @@ def test_the_answer_states_what_a_plan_states_and_why_it_differs() -> None:
     assert "Separate fits give E = 0.192 (one-pass runs) and L_inf = 0." in text
     sizes = [f"{number(q)} {q.unit}" for q in (plan.allocation[name] for name in ("N", "D", "C"))]
     assert sizes[1] == "1.25 M samples"
-    assert text.endswith("A plan by the one-pass runs alone needs {}, {} and {} to reach 0.7.".format(*sizes))
+    assert text.endswith(
+        "A plan from the fit of the one-pass runs alone needs {}, {} and {} to reach 0.7.".format(*sizes)
+    )
     raw = answer_json(found)
     assert raw["floor"]["value"] == pytest.approx(0.244, abs=0.01)
     assert raw["floor"]["ci95"][0] is None
