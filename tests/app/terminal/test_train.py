@@ -215,7 +215,7 @@ def test_a_bad_grid_is_one_sentence_and_queues_nothing(
 def test_without_the_extra_it_says_how_to_install_it(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "find_spec", lambda name: None)
     answer = run("train", grid(root, "size = 1"), "--workspace", root)
-    one_sentence(answer, "install it with pip install 'isoplan[cluster]'")
+    one_sentence(answer, "install them with pip install 'isoplan[cluster]'")
 
 
 def test_runners_that_end_again_and_again_end_the_waiting(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

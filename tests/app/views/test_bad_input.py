@@ -159,7 +159,7 @@ QUESTIONS = {
     "negative": ("Budget", "-1e20", "is not positive"),
     "words": ("Budget", "a lot", "cannot be read"),
     "a rate": ("Budget", "5 PFLOP/s", "rate"),
-    "unknown device": ("Budget", "200 Z80 hours", "not in the table"),
+    "unknown device": ("Budget", "200 Z80 hours", "not in the catalogue"),
     "below every floor": ("Target", "0.01", "out of reach"),
     "below zero": ("Target", "-3", "is not possible"),
     "no number": ("Target", "low", "cannot be read"),

@@ -70,5 +70,5 @@ def test_no_point_within_the_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PlannerError, match=r"None of 1,500 points of Zgg passes the cuts: give a larger sqrt\(s\)"):
         Sampler(Mapping(PROCESSES["Zgg"], 131.19)).adapted()
     monkeypatch.setattr(sampling, "find_spec", lambda name: None)
-    with pytest.raises(PlannerError, match=r"extra amplitudes \(vegas\): install it with pip install 'isoplan"):
+    with pytest.raises(PlannerError, match=r"package vegas: install it with pip install 'isoplan"):
         sampling.need_vegas()

@@ -62,7 +62,7 @@ def test_a_grid_runs_over_tls_and_a_client_without_certificate_is_refused(root: 
         with pytest.raises(ClusterError, match="requires certificates: set ca, cert and key to your files"):
             security_of(Address(scheduler=address))
         other = Address(scheduler=address, **certificates(tmp_path / "other"))  # type: ignore[arg-type]
-        with pytest.raises(ClusterError, match="does not answer: check"), connected(address, security_of(other)):
+        with pytest.raises(ClusterError, match="does not answer: start it"), connected(address, security_of(other)):
             pass
     assert [cells[name].number for name in names] == [1] * 9
     measured = [cells[name].results[1]["metrics"]["sum"] for name in names]

@@ -128,7 +128,7 @@ def test_a_runner_that_ends_at_once_says_why(root: Path, monkeypatch: pytest.Mon
 def test_without_what_runs_cells_it_says_how_to_install_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add(root, {"steps": 2})
     monkeypatch.setattr(starting, "find_spec", lambda name: None)
-    with pytest.raises(PlannerError, match=r"install it with pip install 'isoplan\[cluster\]'"):
+    with pytest.raises(PlannerError, match=r"install them with pip install 'isoplan\[cluster\]'"):
         ensure_runner(root)
 
 
