@@ -99,7 +99,7 @@ def test_missing_columns(tmp_path: Path) -> None:
     refused(save(tmp_path / "a.npz", amplitude=None), r"has no amplitude, it contains momenta: name its arrays")
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["p"] = some().momenta
-    refused(tmp_path / "a.h5", r"has no momenta and no amplitude but p:")
+    refused(tmp_path / "a.h5", r"has no momenta and no amplitude, it contains p:")
     frame = pd.DataFrame(some().momenta.reshape(20, -1), columns=files.columns_of(5))
     frame.to_parquet(tmp_path / "a.parquet")
     refused(tmp_path / "a.parquet", r"has no column amplitude: name the columns p0_E, p0_px")

@@ -107,13 +107,16 @@ def test_the_present_width_of_a_target_is_that_of_its_plan(law: Fit) -> None:
 
 
 def test_larger_spends_may_train_larger_cells(law: Fit) -> None:
-    """A rung of 20 % of the budget has the same largest cell, whether the typed spend is 1 % or 20 % of the budget."""
+    """A rung of 20 % of the budget has nearly the same largest cell if the typed spend is 1 % or 20 % of the budget.
+
+    The deviation from the law, which the sets take into account, depends on the typed spend.
+    """
     small, large = (next_cells(law, ASKED, TypedSpend(share=share)).advice for share in (0.01, 0.2))
     last = [next(rung for rung in x.ladder if rung.spend == pytest.approx(0.2e16)) for x in (small, large)]
     costs = [max(float(x.candidates.cost[c]) for c in rung.cells) for x, rung in zip((small, large), last, strict=True)]
     assert [rung.spend / 1e16 for rung in large.ladder] == pytest.approx([0.01, 0.02, 0.05, 0.1, 0.2, 0.4])
     assert costs[0] > 0.01 * 1e16
-    assert costs[0] == pytest.approx(costs[1])
+    assert costs[0] == pytest.approx(costs[1], rel=0.1)
 
 
 def test_a_fit_with_a_prior_has_expected_widths_without_a_range() -> None:
