@@ -106,7 +106,7 @@ def test_memory_grows_with_what_takes_it() -> None:
 
 def test_a_catalogue_that_does_not_fit_is_one_sentence() -> None:
     check_catalogue(cell(), UNREAD, 1e9)
-    with pytest.raises(CellError, match=r"embeddings of 1,000,000,000 items at h = 16 take 64 GB .* there are 8 GB"):
+    with pytest.raises(CellError, match=r"of 1,000,000,000 items at h = 16 take 64 GB .* there are only 8 GB"):
         check_catalogue(cell(), facts(items=10**9), 8e9)
 
 

@@ -274,7 +274,7 @@ def test_rows_are_counted_through_blocks(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(table_files, "BLOCK_BYTES", 100)
     lines = [f"{i % 7},{i},{i}" for i in range(1, 501)]
     lines[399] = "3,400,soon"
-    assert "has 'soon' in row 400 where" in fault(tmp_path, "user,item,price\n" + "\n".join(lines))
+    assert "has 'soon' in row 400, but" in fault(tmp_path, "user,item,price\n" + "\n".join(lines))
     lines[299] = "3,300,1,1"
     assert fault(tmp_path, "user,item,price\n" + "\n".join(lines)).startswith("Row 300 of events.csv has 4 cells")
     text = "user,item,brand\n" + "1,2,\n" * 300 + "1,2,5\n"
