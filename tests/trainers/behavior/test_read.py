@@ -276,7 +276,7 @@ def test_rows_are_counted_through_blocks(tmp_path: Path, monkeypatch: pytest.Mon
     lines[399] = "3,400,soon"
     assert "has 'soon' in row 400, but" in fault(tmp_path, "user,item,price\n" + "\n".join(lines))
     lines[299] = "3,300,1,1"
-    assert fault(tmp_path, "user,item,price\n" + "\n".join(lines)).startswith("Row 300 of events.csv has 4 cells")
+    assert fault(tmp_path, "user,item,price\n" + "\n".join(lines)).startswith("Row 300 of events.csv has 4 values")
     text = "user,item,brand\n" + "1,2,\n" * 300 + "1,2,5\n"
     assert fault(tmp_path, text) == ("Column brand of events.csv is empty in row 1: fill it in, or leave the row out.")
     late = "user,item,brand\n" + "1,2,x\n" * 300 + "1,2,5\n"
