@@ -68,8 +68,8 @@ class Sizes:
     """Sizes of a cell for a scaling law: parameters N, samples D, unique samples U, and compute C in FLOPs.
 
     C is an analytic count. A size is None if it is unknown before the training; the result of the cell then contains
-    this size. ``seen`` is the number of samples that pass through the model. It is set if D is another number, such as
-    the number of training points in the amplitudes paper.
+    this size. ``seen`` is the number of samples that pass through the model. It is set if this number can differ
+    from D. For example, D is the number of training points in the amplitudes paper.
     """
 
     N: float | None = None

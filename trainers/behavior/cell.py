@@ -312,7 +312,7 @@ def sizes(root: Path, cell: BehaviorCell) -> Sizes:
     """Return estimates of N, D, U and C for batches of mean size. The result of a finished cell has exact values.
 
     N is the number of parameters, D the number of training events, U the number of unique training events, and C the
-    FLOPs. If no training run has read the log, only C is known: it is the budget, or None without a budget.
+    FLOPs. If no training run has read the log, C is the budget (None without a budget) and the other sizes are None.
     """
     facts = facts_of(root, cell)
     if facts is None:

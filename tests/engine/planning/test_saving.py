@@ -229,7 +229,7 @@ def test_money_without_device_or_price_is_one_sentence(epoch: Fit) -> None:
 
 @pytest.mark.parametrize("money", [2e4, 1e5])
 def test_a_budget_in_money_buys_the_least_loss_of_all_plans_for_this_money(money: float) -> None:
-    """Models of up to 4,001 sizes N cost the same money. None of them has a lower loss than the plan."""
+    """A grid of N gives up to 4,001 models that cost the same money as the plan. None of them has a lower loss."""
     fit = make_fit(EPOCH, ranges=RANGES)
     C, limits = spendable(fit, money, EVERYTHING)
     plan = plan_budget(fit, C, prices=EVERYTHING, limits=limits, money=money)

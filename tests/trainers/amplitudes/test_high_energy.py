@@ -18,8 +18,8 @@ from tests.trainers.amplitudes.kinematics import beams
 
 LOW, HIGH = 2000.0, 10000.0
 POINTS = 5
-# For W Z, the list omits the vertices that occur in all diagrams. If one of these vertices is removed, the amplitude
-# is 0.
+# A case is a process and the legs of the vertex that is removed from it. Vertices that occur in all diagrams of W Z are
+# not listed, because the amplitude is 0 without such a vertex.
 CASES: list[tuple[str, tuple[str, ...]]] = [
     ("WZ", legs) for legs in (("u~", "Z", "u"), ("d~", "Z", "d"), ("W+", "W-", "Z"))
 ]

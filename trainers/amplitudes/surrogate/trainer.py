@@ -58,7 +58,7 @@ def averaged(loss: Loss, out: Tensor, y: Tensor, weight: Tensor | None) -> tuple
 
 
 def mse(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the loss (out - y)^2 of each point, (B, 1), and the gradient (B, 1) of the mean loss by ``out``."""
+    """Return the losses (out - y)^2 (B, 1), and the gradient (B, 1) of their mean with respect to ``out``."""
     off = out - y
     return off.square(), off.mul(2 / len(y))
 

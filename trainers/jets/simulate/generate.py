@@ -21,7 +21,7 @@ SEEDS = 900_000_000
 FARTHEST = 3.2
 """Maximum absolute pseudorapidity of particles.
 
-Other particles cannot belong to a jet: the axis of a jet has at most 2, and its radius is 0.8.
+Particles with a larger value cannot belong to a jet: its axis has a value of at most 2, and its radius is 0.8.
 """
 
 BOUNDS = Bounds()

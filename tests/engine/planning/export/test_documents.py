@@ -58,7 +58,10 @@ CHEAP = amplitude.Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
 
 @dataclass(frozen=True)
 class Case:
-    """A document, its expected JSON body, and Python code ``shown`` that computes this body after the script."""
+    """A document, its expected JSON body, and the Python code ``shown``.
+
+    This code is run after the script of the document. It assigns the JSON body to a variable ``shown``.
+    """
 
     document: Document
     shown: str

@@ -107,9 +107,9 @@ def test_the_present_width_of_a_target_is_that_of_its_plan(law: Fit) -> None:
 
 
 def test_larger_spends_may_train_larger_cells(law: Fit) -> None:
-    """A rung of 20 % of the budget has nearly the same largest cell if the typed spend is 1 % or 20 % of the budget.
+    """The largest cell of the rung at 20 % of the budget costs nearly the same for typed spends of 1 % and of 20 %.
 
-    The deviation from the law, which the sets take into account, depends on the typed spend.
+    The two costs differ slightly, because the size of the assumed deviation from the law depends on the typed spend.
     """
     small, large = (next_cells(law, ASKED, TypedSpend(share=share)).advice for share in (0.01, 0.2))
     last = [next(rung for rung in x.ladder if rung.spend == pytest.approx(0.2e16)) for x in (small, large)]

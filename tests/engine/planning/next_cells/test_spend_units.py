@@ -194,7 +194,7 @@ def test_first_cells_keep_to_a_spend_in_hours() -> None:
 
 
 def longer(law: Fit, cost: Any) -> pd.DataFrame:
-    """Return three cells with the N and ten times the D of a run. Each cell is listed twice, with two costs."""
+    """Return three cells: each has the N of a run and ten times its D. Each cell is listed twice, with two costs."""
     assert law.runs is not None
     N, D = (np.tile(law.runs.columns[axis][:3], 2) for axis in ("N", "D"))
     return pd.DataFrame({"N": N, "D": 10 * D, "cost": cost})
@@ -208,7 +208,7 @@ def test_a_longer_training_costs_its_added_samples(law: Fit, tmp_path: Path, run
     at = answer.result.advice.candidates
     assert at.compute == pytest.approx(6 * N * 10 * D)
     assert at.cost == pytest.approx(table["cost"])
-    assert answer.result.rows[0] < 3  # of two equal cells, the cheaper one
+    assert answer.result.rows[0] < 3  # rows 0 to 2 have the lower costs
     assert "The cost of a cell is the column cost of its table, in FLOPs." in answer.text
     file, cells = tmp_path / f"fit-{law.hash}.json", tmp_path / "cells.csv"
     file.write_text(json.dumps(to_json(law)))

@@ -323,7 +323,10 @@ def test_a_life_far_beyond_the_runs_is_no_answer() -> None:
 
 
 def test_money_of_models_below_the_share_of_the_peak_is_not_known() -> None:
-    """Without a price of samples, size and saving are computed in FLOPs. With such a price, the saving is not known."""
+    """Without a price of samples, the best size and the saved fraction are the same as for costs in FLOPs.
+
+    With a price of samples, the saving is not known.
+    """
     fit = make_fit(JETS, scattered(JETS, 100), ranges=NEAR)
     asked, served = Question("budget", 1e12), Inference(queries=1e6)
     found, flops = lifetime(fit, asked, served, prices=PEAK), lifetime(fit, asked, served)
