@@ -21,7 +21,7 @@ LEVELS = 3
 SWEPT = 4
 """A law with an optimum over a column is possible only if the column has at least this number of distinct values."""
 GRID = 30
-"""A reason omits the number of sizes and the number of amounts of data if one of them is larger than this number."""
+"""The reason for the law chinchilla states the numbers of sizes and of amounts of data if both are at most ``GRID``."""
 REPEATED = 2.0
 """Smallest number of epochs at which samples count as repeated."""
 SURFACE_RUNS, REPEATED_RUNS = 6, 10

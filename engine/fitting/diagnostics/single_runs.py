@@ -62,7 +62,7 @@ def scatter(fit: Fit) -> float | None:
 
 
 def mean_scatter(fit: Fit) -> float | None:
-    """Return the standard deviation of a run of mean weight around the law, on the scale of the residuals.
+    """Return the standard deviation with which a run of mean weight scatters around the law, in units of the residuals.
 
     The result is None if the scatter or the runs are not known.
     """

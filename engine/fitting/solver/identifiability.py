@@ -54,7 +54,7 @@ def margin(loss: Loss, value: float, freedom: int) -> float:
 
 
 def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWarning, ...]:
-    """Return one warning about all distinct minima with an objective of at most the best plus ``margin``.
+    """Return one warning about all distinct minima whose objective exceeds the best by at most ``margin``.
 
     The tuple is empty if there are no such minima.
     """

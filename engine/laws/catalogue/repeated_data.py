@@ -175,8 +175,8 @@ DATA_CONSTRAINED = FormulaLaw(
             1e-3,
             1e6,
             "",
-            "relative excess of N over the best N for the unique samples, at which one more parameter has 1/e of its "
-            "value at the best N",
+            "relative excess of N over the best N for the unique samples, at which one more parameter adds 1/e to the "
+            "effective N",
             "R_N",
         ),
     ),

@@ -41,9 +41,9 @@ WITH_RANGES = (
 class NextCells:
     """The advice on the next cells for the target run in ``plan``.
 
-    ``spend`` is the largest cost of the cells, and ``target_cost`` the cost of the target run, both in ``unit``; the
-    latter is None if it is unknown. ``far`` is the number of candidates that are left out because their
-    N is not near the optimum of their compute. ``parallel`` cells train side by side.
+    ``spend`` is the upper limit of the total cost of the cells, and ``target_cost`` is the cost of the target run. Both
+    are in ``unit``. ``target_cost`` is None if it is unknown. ``far`` is the number of candidates that are left out
+    because their N is not near the optimum of their compute. ``parallel`` cells train side by side.
     """
 
     fit: Fit
@@ -189,7 +189,7 @@ def next_cells(
 def _target_cost(plan: Plan, unit: CostUnit, runtime: Runtime | None) -> float | None:
     """Return the cost of the target run of ``plan`` in ``unit``; None if it is unknown.
 
-    A budget in money is the cost in this currency.
+    If the budget of the question is an amount of money in the currency ``unit``, this amount is the cost.
     """
     if plan.question.money is not None and plan.prices is not None and plan.prices.currency == unit.name:
         return plan.question.money

@@ -36,7 +36,7 @@ HOMES = {
 def to_json(found: NextCells) -> dict[str, Any]:
     """Return the JSON object that ``isoplan next --json`` prints.
 
-    Each width in it is half the width of a 68 % interval, in logarithms.
+    Its widths are half widths of 68 % intervals, in logarithms.
     """
     advice, at = found.advice, found.advice.candidates
     cells = [
@@ -114,8 +114,8 @@ def as_document(
 ) -> Document:
     """Return the advice as a document.
 
-    ``options`` are the arguments of ``next_cells`` that follow the argument ``rule``, by name. ``fit`` is the file that
-    the script reads, and ``group`` selects a group of runs in this file. ``candidates`` are the listed cells.
+    ``options`` are the keyword-only arguments of ``next_cells``, by name, except ``candidates``. ``fit`` is the file
+    that the script reads, and ``group`` selects a group of runs in this file. ``candidates`` are the listed cells.
     """
     at, lines = found.advice.candidates, list[Line]()
     for position, cell in enumerate(found.advice.cells, 1):

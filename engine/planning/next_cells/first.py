@@ -106,7 +106,10 @@ def choose_first(
 
 
 def _range(trained: Floats, given: tuple[float, float] | None) -> tuple[float, float]:
-    """Return the range of candidates along an axis: the given range, or that of the runs and at least ``SPAN`` wide."""
+    """Return the range of candidates along an axis: the given range, or that of the runs.
+
+    The range of the runs is extended upwards if its ends differ by less than the factor ``SPAN``.
+    """
     if given is not None:
         return given
     low, high = float(trained.min()), float(trained.max())

@@ -17,7 +17,7 @@ from isoplan.engine.quantities import parse_number
 
 BUDGET, TARGET = LOSS
 SPEND = Field(
-    "spend", "Largest cost of all cells: share of the target run (5%), FLOPs (1e18), time ('2 h'), money ('20 EUR').",
+    "spend", "Largest total cost of cells: share of the target run (5%), FLOPs (1e18), time ('2 h'), money ('20 EUR').",
     "Spend on cells", start="5 %", hint="5 %, 1e18, 2 h, 20 EUR", before="and may spend", after="on", read=parse_spend,
 )  # fmt: skip
 MAX_CELLS = Field(

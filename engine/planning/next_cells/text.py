@@ -91,7 +91,7 @@ def _spent(found: NextCells, rung: Rung) -> str:
 
 
 def little(narrowing: Narrowing, more: str = "") -> str:
-    """Return by how little the interval decreases, if this does not pay, such as "by less than 15 %".
+    """Return a phrase with the size of a decrease that does not pay, such as "by less than 15 %".
 
     ``more`` follows the percentage.
     """
@@ -101,9 +101,9 @@ def little(narrowing: Narrowing, more: str = "") -> str:
 
 
 def verdict_sentences(found: NextCells) -> list[str]:
-    """Return a sentence on whether twice the spend pays.
+    """Return up to two sentences: one if it is undecided whether the spend pays, one on whether twice the spend pays.
 
-    If it is not decided whether the spend itself pays, the first sentence states this.
+    The list is empty if the spend does not pay.
     """
     now, further = found.advice.narrowing, found.advice.further
     if not found.advice.pays:
@@ -169,7 +169,7 @@ def about_group(fit: Fit, advice: Advice) -> Iterator[str]:
 
 
 def about_range(fit: Fit, advice: Advice) -> Iterator[str]:
-    """Yield a sentence that the expected intervals have no range, if they are not simulated."""
+    """If the expected intervals are not simulated, yield a sentence that states that their range is unknown."""
     if advice.pays and not can_pretend(fit):
         yield "The expected intervals follow from a linear approximation of the law. Their range is not known."
 
@@ -265,8 +265,8 @@ def round_rows(found: NextCells) -> list[tuple[str, ...]]:
 def ladder_rows(found: NextCells) -> list[tuple[str, ...]]:
     """Return the ladder of spends as texts.
 
-    For each quantity, the last column is its error if the law deviates. This error contains the half width and the
-    error that the deviation adds.
+    The last columns contain the error of each quantity if the law deviates: the half width and the error by the
+    deviation, added in squares.
     """
     heads = [f"Error if the law deviates{name}" for name in _names(found)]
     rows: list[tuple[str, ...]] = [("Spend", "Of the target run", "Cells", *_heads(found), *heads)]
@@ -292,7 +292,7 @@ def _cells(found: NextCells, widths: Widths) -> list[str]:
 
 
 def with_range(fit: Fit, cells: list[str]) -> list[str]:
-    """Return ``cells``, which contain each expected width before its range; without the ranges if these are unknown."""
+    """Return ``cells`` (each expected width, followed by its range), without the ranges if they are unknown."""
     return cells if can_pretend(fit) else cells[::2]
 
 

@@ -36,8 +36,8 @@ def cell_seconds(cells: Candidates, runtime: Runtime | None, prices: Prices | No
 def cell_money(cells: Candidates, runtime: Runtime | None, prices: Prices | None) -> Floats | None:
     """Return the cost (m,) of training ``cells`` in the currency of ``prices``; None if an hour has no price.
 
-    It is the time of ``cell_seconds`` on all devices. Measured times are assumed to be those of the machine of
-    ``prices``.
+    It is the price of all devices for the time ``cell_seconds``. Measured times are assumed to be those of the machine
+    of ``prices``.
     """
     seconds = cell_seconds(cells, runtime, prices)
     if seconds is None or prices is None or prices.machine.price is None:
@@ -46,7 +46,7 @@ def cell_money(cells: Candidates, runtime: Runtime | None, prices: Prices | None
 
 
 def predicted_cost(cells: Candidates, unit: CostUnit, runtime: Runtime | None, prices: Prices | None) -> Floats | None:
-    """Return the cost (m,) in ``unit`` of training ``cells``: compute, time or money. The result is None if unknown.
+    """Return the cost (m,) of training ``cells`` in ``unit``: their compute, time or money; None if it is unknown.
 
     Raises PlannerError if ``unit`` is another currency than that of ``prices``.
     """
