@@ -150,7 +150,7 @@ def _read(path: Path, kind: str, process: str | None) -> Events:
     try:
         events = Events(real[MOMENTA], real[AMPLITUDE], weight, named if process is None else process)
         if not len(events):
-            raise PlannerError("The file contains no events: use another file, or make it again.")
+            raise PlannerError("The file contains no events: use another file, or make this file again.")
         check_events(events)
     except PlannerError as error:
         raise PlannerError(f"{path}: {error}") from None

@@ -109,7 +109,7 @@ def test_the_present_width_of_a_target_is_that_of_its_plan(law: Fit) -> None:
 def test_larger_spends_may_train_larger_cells(law: Fit) -> None:
     """The largest cell of the rung at 20 % of the budget costs nearly the same for typed spends of 1 % and of 20 %.
 
-    The two costs differ slightly, because the size of the assumed deviation from the law depends on the typed spend.
+    The two costs can differ slightly, because the size of the assumed deviation from the law depends on the spend.
     """
     small, large = (next_cells(law, ASKED, TypedSpend(share=share)).advice for share in (0.01, 0.2))
     last = [next(rung for rung in x.ladder if rung.spend == pytest.approx(0.2e16)) for x in (small, large)]
