@@ -47,7 +47,8 @@ def amplitude(
     points : number
         A number of training points, instead of a required precision. The answer is the precision for these points.
     error : str
-        The kind of relative error: "rms" over the points, "median", or "99%", which 99 % of the errors do not exceed.
+        The kind of relative error: "rms" over the points, "median", or "99%" (the error that 99 % of the points
+        do not exceed).
     sigma : number
         The standard deviation of log A over the points, which an RMS error needs. The default is the value of the
         trained cells of the process.

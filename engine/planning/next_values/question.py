@@ -17,7 +17,7 @@ ROUNDS = Field(
 )  # fmt: skip
 VALUES = Field(
     "values", "Values to choose from, such as 0.01..0.5 or 0.02,0.05,0.1. Default: the range of the runs, "
-    "extended beyond an end where the optimum may be.", "Values to choose from", hint="the sweep",
+    "extended beyond an end if the optimum may lie beyond this end.", "Values to choose from", hint="the sweep",
     before="from the values", read=parse_values,
 )  # fmt: skip
 

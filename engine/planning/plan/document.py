@@ -193,7 +193,7 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
     else:
         gain = f"improves {plan.y} by {number(worth.ten)}{spread}"
     kink = (
-        "; another limit is reached at the same point, so decreasing this limit has a different effect per unit"
+        "; lowering this limit has a different effect per unit, because another limit is reached at the same point"
         if worth.one_sided
         else ""
     )

@@ -64,8 +64,8 @@ def reached(prices: Prices, N: float) -> Prices:
 def reached_shares(machine: Machine, N: ArrayLike) -> Floats:
     """Return the utilisation that models of ``N`` parameters reach, in the shape of ``N``.
 
-    It is the utilisation that the user gave, and NaN for models that are too small to reach it. If the user gave none,
-    it is the highest that each model reaches.
+    If the user gave a utilisation, the result is this utilisation, and NaN for models that are too small to reach it.
+    If the user gave no utilisation, the result is the highest utilisation that each model reaches.
     """
     if machine.assumed:
         return _highest_shares(machine, N)

@@ -133,8 +133,8 @@ def build_evidence(
         fitted = {LOSS: loss} if setting == "N" and loss is not None and not asked else asked
         said = table.remarks[swept]
         try:
-            # Leave out runs marked as untrained. They are kept if B is fitted to curves, because a curve may reach the
-            # target before its loss rises.
+            # If B is fitted to curves, keep the runs marked as untrained, because a curve may reach the target before
+            # its loss rises. In all other fits, leave these runs out.
             if setting != "B" or curves is None:
                 part, left_out = trained(part, table.columns)
                 said = (*said, *left_out)

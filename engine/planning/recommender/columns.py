@@ -138,7 +138,7 @@ class Columns:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Columns of metrics whose column name differs from the printed name, by printed name."""
+        """Columns of the metrics that have another name in the table than the printed name: printed name -> column."""
         return {name: metric.column for name, metric in self.metrics.items() if metric.column != name}
 
     def metric(self, name: str) -> Metric | None:

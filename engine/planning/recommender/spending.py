@@ -34,9 +34,10 @@ def read_budget(
     """Read the budget ``text`` and return its FLOPs, with a note on how it was read.
 
     An amount of money is divided by the price of one FLOP on the device in ``texts``. If no utilisation is given, the
-    default is used, or a lower utilisation that the recommended model reaches, as in a plan. The model follows from
-    ``metric``, the evidence and ``rule``, as in ``reply``. Raises PlannerError if the budget cannot be read, if money
-    is given without a device or its price, or if a price is given but the budget is not money.
+    default is used. If the recommended model is too small to reach the default, the utilisation that it reaches is
+    used, as in a plan. The model follows from ``metric``, the evidence and ``rule``, as in ``reply``. Raises
+    PlannerError if the budget cannot be read, if money is given without a device or its price, or if a price is given
+    but the budget is not money.
     """
     if not is_money(text):
         alone = next((one.name for one in PRICE if texts.get(one.name, "") not in ("", one.usual(place))), "")

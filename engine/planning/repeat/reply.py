@@ -33,7 +33,9 @@ ROOM = 0.1
 LOW = 0.25
 """A point below this fraction of the chart's height has its text above it. Any other point has its text below it."""
 RIGHT = 0.84
-"""A point to the right of this fraction of the chart's width has its text on the left, any other point on the right."""
+"""A point to the right of this fraction of the chart's width has its text on its left. Any other point has its text on
+its right.
+"""
 UNPRICED = (
     "Enter a device, its price per hour and the price of a simulated sample under Machine and prices to compare the "
     "costs of both ways."

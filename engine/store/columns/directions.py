@@ -28,8 +28,8 @@ def with_metric(roles: dict[str, str], column: str) -> dict[str, str]:
 def with_direction(table: Measured, column: str, direction: str, option: str) -> Measured:
     """Return the runs or curves after setting the better direction of the metric ``column`` in their mapping.
 
-    If ``direction`` is empty, the mapping is unchanged. Raises PlannerError, which names the terminal option
-    ``option``, if ``direction`` is empty although the name of the metric implies no direction.
+    An empty ``direction`` leaves the mapping unchanged. It is allowed only if the name of the metric implies a
+    direction. Otherwise PlannerError is raised, and its message names the terminal option ``option``.
     """
     from isoplan.engine.store.columns.guess import known_direction
 

@@ -76,7 +76,7 @@ def build(
     ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. ``others`` are further columns
     that the compute formula needs; the runs do not contain them. ``categories`` are the columns with few values.
     ``seconds`` is a pair: the name of the column of run durations, and the durations (n,) in seconds. ``waiting``
-    contains roles without a column in ``cells``. It maps each role to the reason why its column is not used.
+    (role -> reason) states why a role has no column in ``cells``, for example because a unit is not confirmed.
     """
     values = dict(cells)
     missing = unknown_compute(values, roles)

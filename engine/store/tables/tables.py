@@ -208,8 +208,8 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
 def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
     """Return the mapping with ``rows`` set. This setting selects one of several rows of a run, such as the last row.
 
-    If ``rows`` is None, the setting becomes "last" if the rows look like points of training curves. If they do not look
-    like points of curves, the mapping is unchanged.
+    If ``rows`` is None, the table determines the setting: it becomes "last" if the rows of the table look like points
+    of training curves. If they do not, the mapping is unchanged.
     """
     with db.read() as cursor:
         found = with_history(cursor, sql.data(table_id), columns(db, table_id), roles)
