@@ -163,7 +163,7 @@ def remarks(found: NextCells) -> list[str]:
 
 
 def about_group(fit: Fit, advice: Advice) -> Iterator[str]:
-    """Yield a sentence that names the group of the advised cells, if the fit is one of several groups."""
+    """Yield a sentence that names the group of the advised cells, if the fit is that of one of several groups."""
     if fit.data.group and advice.pays:
         yield f"Train the cells in the group {fit.data.group}."
 

@@ -21,8 +21,8 @@ from isoplan.engine.quantities import count
 def cell_seconds(cells: Candidates, runtime: Runtime | None, prices: Prices | None) -> Floats | None:
     """Return the training times (m,) of ``cells`` in seconds; None if neither runs nor prices determine them.
 
-    They follow from ``runtime``, the measured times of the runs, otherwise from the machine of ``prices``. A time on
-    this machine is NaN if the user gave a utilisation that the model is too small to reach.
+    They follow from the measured times of the runs (``runtime``) or, if ``runtime`` is None, from the machine of
+    ``prices``. A time on this machine is NaN if the user gave a utilisation that the model is too small to reach.
     """
     if runtime is not None:
         return runtime.seconds(cells.columns["N"], cells.columns["D"])
