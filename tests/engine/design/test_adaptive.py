@@ -15,14 +15,18 @@ NOISE = 0.3
 
 
 def models(truths: int, m: int, seed: int) -> LinearModels:
-    """Return linear models of ``m`` cells with different slopes for each of ``truths``."""
+    """Return linear models of ``m`` cells for the given number of truths. Each truth has its own slopes."""
     random = np.random.default_rng(seed)
     slopes, slope = random.standard_normal((truths, m, 3)), random.standard_normal((truths, 1, 3))
     return LinearModels(slopes, slope, np.tile(np.eye(3), (truths, 1, 1)), NOISE**2, np.ones(1))
 
 
 def best(before: LinearModels, cost: Floats, first: tuple[int, ...], cells: tuple[int, ...]) -> float:
-    """Return the factor if the best set is chosen for each truth separately. All possible sets are compared."""
+    """Return the factor by which the width decreases if ``cells`` are replaced by the best set of each truth.
+
+    All allowed sets are compared. They contain ``first``, have at most as many cells as ``cells``, and cost at most as
+    much.
+    """
     others = [cell for cell in range(len(cost)) if cell not in first]
     every = [set_ for k in range(len(cells) - len(first) + 1) for set_ in itertools.combinations(others, k)]
     spend = cost[list(cells)].sum() + 1e-9

@@ -93,7 +93,7 @@ def test_without_information_from_other_groups_the_linear_models_are_those_of_th
 
 
 def test_a_shared_parameter_counts_by_the_runs_of_the_group() -> None:
-    """Alpha and beta are shared: group a has 8 of 32 runs and determines 3 + 2 / 4 parameters."""
+    """Group a has 8 of 32 runs. Its 3 own parameters count fully, and the shared alpha and beta count 8/32 each."""
     runs = grouped({"a": 8, "b": 24}, np.random.default_rng(0))
     found = fit_groups(SPEC, runs)
     assert freedom(found.fits["a"]) == pytest.approx(8 - 3.5)

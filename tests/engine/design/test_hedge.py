@@ -17,7 +17,10 @@ CELLS = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.2 * BUDGET, 3)
 
 
 def test_with_the_hedge_the_error_by_a_wrong_law_is_smaller() -> None:
-    """N and D interact in the truth, but not in the fitted law. Four tables follow the advice in four rounds."""
+    """N and D interact in the truth, but not in the fitted law.
+
+    For each of four tables, the advised cells are simulated in four rounds.
+    """
     plain, hedged = (
         [abs(simulate(INTERACTIONS[1], 0.2, hedge, seed).error) for seed in range(4)] for hedge in (False, True)
     )
@@ -30,7 +33,7 @@ def test_the_hedge_costs_at_most_its_premium_and_no_larger_deviation_does(n: int
     spend, right = 0.2 * BUDGET, models.deviating(0)
 
     def cost(factor: float) -> float:
-        """Return the increase of the standard deviation under the right law."""
+        """Return the ratio of the standard deviations with and without a hedge of this size if the law is right."""
         sets = [best_sets(models.deviating(x), CELLS.cost, spend, 12)[0] for x in (factor, 0.0)]
         hedged, plain = (float(right.after(cells).sd[0]) for cells in sets)
         return hedged / plain

@@ -43,9 +43,10 @@ def law(db: Database) -> Fit:
 
 @pytest.fixture
 def group(db: Database) -> Fit:
-    """Fit the trained jets and the same runs with other inputs and 5 % higher losses, with shared exponents.
+    """Fit two groups of runs with shared exponents, and save and return the fit of the second group.
 
-    Save and return the fit of the other inputs.
+    The first group contains the trained jets, and the second group the same runs with other inputs and 5 % higher
+    losses.
     """
     demo = TRAINED[0]
     runs = pd.read_csv(str(path(demo.file)))
