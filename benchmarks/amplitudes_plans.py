@@ -93,7 +93,8 @@ def run() -> Report:
         f"`isoplan amplitude` plans targets {RATIOS[0]:g} and {RATIOS[1]:g} times below its loss, and cells with the "
         f"conservative D, N and C of the plan are trained. All losses are means over {len(SEEDS)} seeds. Overspend: D "
         "of the plan, divided by the D that the power law through the anchor and these cells needs for the target; the "
-        f"ratio of C is the same. Goals: a loss of at most {GOAL:g} times the target, an overspend below {MOST:g}.",
+        f"ratio of the compute has the same value. Goals: a loss of at most {GOAL:g} times the target, an overspend "
+        f"below {MOST:g}.",
         ("process", "anchor's N", "C", "loss", "falls by", "target", "exponent", "D", "C", "loss / target",
          "overspend"),
         tuple(_row(one) for one in held),

@@ -57,10 +57,10 @@ def run() -> Report:
         "one event is scored among 100 items that the user never had. The settings were selected by the scores of the "
         "last but one event. The last event is scored twice: after training on all earlier events, and after training "
         "without the last but one event, which is then still part of the history. As in SASRec, h and d are 50, with "
-        f"two blocks and a length of 50, and items have only ids. The training has {CELL.steps:,} steps of "
+        f"two blocks and a length of 50, and items have only ids. Each training has {CELL.steps:,} steps of "
         f"{CELL.batch} users, dropout {CELL.dropout:g}, and one softmax over the unique targets of the batch and "
-        f"{CELL.negatives:,} uniform negatives, with log q subtracted. It takes {took / 60:.0f} minutes of one core "
-        "each, including the evaluation.",
+        f"{CELL.negatives:,} uniform negatives, with log q subtracted. It takes {took / 60:.0f} minutes of one "
+        "core, including the evaluation.",
         ("metric", *JUDGED, "goal", "SASRec, published"),
         tuple(rows),
     )

@@ -44,9 +44,9 @@ def run() -> Report:
         each, started = _run(root, queue)
     return Report(
         f"Overhead of {CELLS:,} tiny cells",
-        f"A shell prints one line, {workers} at a time. It is started directly, and as a cell on the local cluster, "
-        "with specification, lease, events, log and result on disk. The time per cell is measured from the first "
-        "finished cell to the last one. Goal: an overhead below 50 ms per cell.",
+        f"Shells that print one line each are started, {workers} at a time: directly, and as cells on the local "
+        "cluster, with specification, lease, events, log and result on disk. The time per cell is measured from the "
+        "first finished cell to the last one. Goal: an overhead below 50 ms per cell.",
         ("what", "time"),
         (
             ("direct start, per cell", ms(floor)),

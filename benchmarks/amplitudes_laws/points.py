@@ -29,7 +29,7 @@ def points(folder: Path) -> Iterator[str]:
         return
     yield f"""## Points
 
-{sum(len(scan.found) for scan in scans)} cells at N = 10⁵ are used. For each process, D and seed, this is the
+{sum(len(scan.found) for scan in scans)} cells at N = 10⁵ are used, one for each process, D and seed: the
 longest-trained cell that was repeated with twice its compute or, if no cell was repeated, the longest-trained cell.
 Each D of a process has one of these states:
 

@@ -49,11 +49,11 @@ often each item occurs within five events after one of the user's last five item
 distributed by popularity. The baseline "all candidates alike" gives all candidates of a batch the same score, as an
 in-batch softmax without information on the history does.
 
-A cell is "no better than counts" in two cases: its loss is at least the smaller loss in the first two lines of its
-sweep, or its recall@10 over the whole catalogue is below that of popularity. Such cells are not used in laws. If they
-are more than half of the cells of a budget, no cell of this budget is used, because the remaining cells would be
-selected by their results. The critical batch uses all cells, because a cell that overfits at its end can be better
-before.
+A cell is "no better than counts" in two cases: its loss is at least the smaller of the losses of "all candidates
+alike" and "popularity" on the same candidates; or its recall@10 over the whole catalogue is below that of popularity.
+Such cells are not used in laws. If they are more than half of the cells of a budget, no cell of this budget is used,
+because the remaining cells would be selected by their results. The critical batch uses all cells, because a cell that
+overfits at its end can be better before.
 
 For each sweep, the table has three lines with baselines on the candidates of the sweep, and then the results of its
 cells. Each of these lines is the range at one budget or, for the batch sweep, one batch size. A pass over the log is

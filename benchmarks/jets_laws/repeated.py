@@ -87,8 +87,8 @@ def _omega(both: Laws, largest: float) -> Iterator[str]:
     yield wrapped(
         f"{fits}{why}: the sum of both objectives is least at E = L_inf = {float(both.best['E']):.3g}. Alone, E is "
         f"{both.alone[0]:.3g} and L_inf is {both.alone[1]:.3g}. `isoplan repeat` uses the same joint fit. ω(D) "
-        "follows from this fit. It is the number of jets that one pass of an unlimited model needs for the loss that D "
-        "repeated jets give, divided by D (eq. 5):"
+        "follows from this fit. One pass of an unlimited model needs ω D jets to reach the loss of D repeated jets "
+        "(eq. 5):"
     )
     yield ""
     lines = []

@@ -35,12 +35,12 @@ def cells_to_stop(
 
 
 def largest_moves(fit: Fit, estimand: Estimand, cells: Candidates, low: Floats, high: Floats) -> Floats:
-    """Return the largest change of ``estimand`` by each of the ``cells`` (m,) with the loss ``low`` or ``high``, (m,).
+    """Return how much ``estimand`` changes at most if one of the ``cells`` is added with its loss ``low`` or ``high``.
 
-    For each cell and each of its two losses, the law is fitted again to the runs and this cell. The changes (m,) are
-    fractions of half the width of the present 68 % interval of the estimand. A change is infinite if a new fit does
-    not give a finite estimand. ``fit`` must satisfy ``can_pretend``. Raises PlannerError if ``fit`` cannot answer
-    ``estimand``.
+    For each of the m cells and each of its two losses, the law is fitted again to the runs and this cell. ``low`` and
+    ``high`` have the shape (m,). The changes (m,) are fractions of half the width of the present 68 % interval of the
+    estimand. A change is infinite if a new fit does not give a finite estimand. ``fit`` must satisfy ``can_pretend``.
+    Raises PlannerError if ``fit`` cannot answer ``estimand``.
     """
     assert fit.runs is not None
     (width,) = present_widths(fit, [estimand])
