@@ -18,8 +18,8 @@ def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
     """Return the amplitude cells of the bundled scans of D, and of the user's run tables in ``db``.
 
     Withdrawn rows are left out. The bundled scans of C are not used. In a scan of C, only the longest-trained cell at
-    each D could be a point of the law of D, and only if D limits its loss. A cell with the same D and half the compute
-    would show whether it does, but the scans contain no such cell.
+    each D could be a point of the law of D, and only if D limits its loss. This could be tested with a cell that has
+    the same D and half the compute, but the scans contain no such cell.
     """
     found = [trained_cells()]
     for table in (one for one in tables.all(db) if not one.read_only):

@@ -67,7 +67,7 @@ def choose_stops(task: Task, fitted: Fit | None, ends: Mapping[str, End], share:
 
 
 def stop_early(root: Path, task: Task, family: Family[Any], share: float) -> Callable[[], list[str]]:
-    """Return a function that stops running cells of ``task``. It returns a sentence for each cell that it has stopped.
+    """Return a function that stops cells of ``task`` before their end and returns a sentence for each stopped cell.
 
     Stopped cells are cancelled: they save a checkpoint, stay in the queue as unfinished, and can be retried.
     """

@@ -90,11 +90,11 @@ def run() -> Report:
         "Plans of amplitude surrogates, held against trained cells",
         f"The anchor is the cheapest cell of D = {POINTS:,} whose loss falls by less than {100 * LIMITED:.0f} % when "
         f"either its iterations or N are doubled. The search starts at {LADDER[0]:,} iterations and N = {SIZES[0]:,}. "
-        f"`isoplan amplitude` plans targets {RATIOS[0]:g} and {RATIOS[1]:g} times below its loss, and cells with the "
-        f"conservative D, N and C of the plan are trained. All losses are means over {len(SEEDS)} seeds. Overspend: D "
-        "of the plan, divided by the D that the power law through the anchor and these cells needs for the target; the "
-        f"ratio of the compute has the same value. Goals: a loss of at most {GOAL:g} times the target, an overspend "
-        f"below {MOST:g}.",
+        f"`isoplan amplitude` makes plans for targets {RATIOS[0]:g} and {RATIOS[1]:g} times below the loss of the "
+        "anchor, and cells with the conservative D, N and C of each plan are trained. All losses are means over "
+        f"{len(SEEDS)} seeds. Overspend: D of the plan, divided by the D that the power law through the anchor and "
+        "these cells needs for the target; the ratio of the compute has the same value. Goals: a loss of at most "
+        f"{GOAL:g} times the target, an overspend below {MOST:g}.",
         ("process", "anchor's N", "C", "loss", "falls by", "target", "exponent", "D", "C", "loss / target",
          "overspend"),
         tuple(_row(one) for one in held),

@@ -110,9 +110,10 @@ def run() -> Report:
         loops = list(pool.map(simulate, *zip(*asked, strict=True)))
     sentence = (
         "An autopilot chooses cells of a bundled grid to determine the loss at ten times the largest budget. The "
-        "losses of the cells are stored. It stops when its 68 % interval is as narrow as that of a fit to all cells. "
-        "Goals: at most a third of the FLOPs of the grid, and a difference from the answer of all cells that is inside "
-        "its 95 % interval. This interval is computed under the assumption that the law is right."
+        "losses of the cells are stored. The autopilot stops when its 68 % interval is as narrow as that of a fit to "
+        "all cells. Goals: it uses at most a third of the FLOPs of the grid, and the difference between its answer and "
+        "that of all cells is inside the 95 % interval of this difference. The 95 % interval assumes that the law is "
+        "right."
     )
     columns = ("grid", "seed", "stop", "rounds", "cells", "FLOPs", "half width of the grid", "reached", "difference",
                "95 % interval of the difference")  # fmt: skip

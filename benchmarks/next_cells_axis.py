@@ -1,4 +1,4 @@
-"""Number of cells from which on the verdict on an optimum stays right, for advised values and for an even grid."""
+"""Number of cells at which the verdict on an optimum becomes and stays right, for advised values and an even grid."""
 
 from __future__ import annotations
 
@@ -135,11 +135,11 @@ def run() -> Report:
     return Report(
         "Cells until the verdict on an optimum",
         f"Simulated sweeps with the loss 2 + {DEPTH:g} u^2, where u is the distance from the optimum in units of half "
-        "of the sweep in logarithms, and Gaussian noise. Median number of cells (quartiles) from which on the verdict "
-        f"is right at every larger number, up to {MOST}. The advice starts from 5 (log-parabola) or 7 "
-        "(starvation) even cells. Goal: at most half the cells of an even grid. This goal can be met only in a table "
-        "in which the even grid needs at least twice the number of first cells. The last two columns count and compare "
-        "only such tables.",
+        "of the sweep in logarithms, and Gaussian noise. The table contains the number of cells at which the "
+        f"verdict becomes right and stays right up to {MOST} cells: median and, in brackets, quartiles. The advice "
+        "starts from 5 (log-parabola) or 7 (starvation) even cells. Goal: at most half the cells of an even grid. This "
+        "goal can be met only in a table in which the even grid needs at least twice the number of first cells. The "
+        "last two columns count and compare only such tables.",
         ("setting", "law", "true optimum", "noise", "advised", "even grid", "median ratio (68 % of the bootstrap)",
          "tables that allow half", "ratio of these"),
         tuple(rows),

@@ -120,10 +120,10 @@ def run() -> Report:
     return Report(
         "One floor in two tables",
         f"{TABLES} pairs of tables are simulated per floor, with N and D of the bundled one-pass jets and U of the "
-        "repeated jets. The true losses are those of laws that were refitted with this floor, with log-normal noise "
-        f"that scatters like the bundled tables. Default fits with {REFITS} refits, target loss {TARGET:g}. The last "
-        "columns are the percentage of pairs whose interval contains the truth; their statistical error is 3 "
-        "percentage points at 68 %.",
+        "repeated jets. The true laws are fitted to the bundled tables with this floor, and the losses have log-normal "
+        f"noise with the scatter of these tables around the laws. Default fits with {REFITS} refits, target loss "
+        f"{TARGET:g}. The last columns are the percentage of pairs whose interval contains the truth; their "
+        "statistical error is 3 percentage points at 68 %.",
         ("floor", "number", "truth", "median", "68 %", "95 %"),
         tuple(rows),
     )

@@ -52,8 +52,8 @@ def run_rounds(
 def _resumed(task: Task, decisions: Sequence[Decision]) -> tuple[Decision, ...]:
     """Return the decisions from which the autopilot continues, without a final stop.
 
-    If the last decision asks for larger cells and the grid contains them now, a user has allowed them. The decision
-    that asks then stays, and a decision of the kind ``allowed`` follows it.
+    If the last decision asks for larger cells and the grid contains them now, a user has allowed them. In this
+    case, the decision that asks is kept, and a decision of the kind ``allowed`` follows it.
     """
     ranges, beyond = decisions[-1].ranges if decisions else {}, task.beyond
     if not ranges:

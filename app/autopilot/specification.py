@@ -84,7 +84,7 @@ class Specification(BaseModel):
 class GridCells:
     """The cells of a grid: their ``names`` (m) and ``seeds`` (m), and their sizes and compute as ``candidates`` (m).
 
-    Each candidate has its own row, because the candidates are a list of cells and not all sizes within a range.
+    The candidates are listed cells: ``candidates.row`` (m) is the position of each cell in ``names``.
     """
 
     names: tuple[str, ...]

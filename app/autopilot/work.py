@@ -203,7 +203,7 @@ def _run(work: Work, follow: Follow, tell: Callable[[Decision], None]) -> tuple[
 
 
 def _stops(work: Work) -> Callable[[], list[str]]:
-    """Return the function that stops running cells early, or a function that does nothing if the orders allow no stop.
+    """Return the function that stops cells before their end, or one that does nothing if the orders allow no stop.
 
     The function returns a sentence for each stopped cell.
     """

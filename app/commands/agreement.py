@@ -38,7 +38,8 @@ def agreement(
     by: Annotated[
         By | None,
         typer.Option(
-            help="Compare runs with the same value of this column; by default the budget or, without budgets, all runs."
+            help="Runs that are compared with each other: all runs, runs with the same budget, or runs of the same "
+            "group. Default: budget if the table has budgets, otherwise all."
         ),
     ] = None,
     metric: Annotated[

@@ -2,7 +2,7 @@
 // writes the parameters of a page one after the other, and it removes them before it opens another page. Back would
 // therefore open pages in a state that was never shown. This script adds at most one entry of a page for each action of
 // the user: the first write adds the entry, and later writes replace it. The entry of a page that the user leaves keeps
-// its parameters. A click on a link to another page adds no entry of the page that the user leaves, unless the user has
+// its parameters. A click on a link to another page adds an entry of the page that the user leaves only if the user has
 // changed a field of this page since its last entry.
 (() => {
   const push = history.pushState.bind(history);

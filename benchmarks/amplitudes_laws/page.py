@@ -37,9 +37,9 @@ def report(folder: Path) -> Report:
     return Report(
         "The laws of our amplitudes",
         "Exponents of D at N = 1e5 with 68 % intervals, fitted to the cells whose loss changes by less than 10 % if "
-        "their compute is doubled. The error of a loss is 10 %, or the scatter around the law if it is larger. A "
-        "process with fewer than three such values of D has no exponent. Goal: within 30 % of the exponents of the "
-        f"paper for Zg, Zgg, Zggg. More results are in [amplitudes_laws.md](amplitudes_laws.md).{said}",
+        "their compute is doubled. A process has no exponent if it has such cells at fewer than three values of D. The "
+        "error of a loss is 10 %, or the scatter around the law if it is larger. Goal: within 30 % of the exponents of "
+        f"the paper for Zg, Zgg, Zggg. More results are in [amplitudes_laws.md](amplitudes_laws.md).{said}",
         ("process", "cells", "left out", "α", "paper", "4/d"),
         tuple(
             (scan.name, str(len(scan.found) - scan.left), str(scan.left), value(scan.law, "alpha"),

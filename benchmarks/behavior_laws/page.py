@@ -59,9 +59,9 @@ For each sweep, the table has three lines with baselines on the candidates of th
 cells. Each of these lines is the range at one budget or, for the batch sweep, one batch size. A pass over the log is
 a pass over all its training events.
 """
-BOUNDED = """The exponent a is constrained to values from 0 to 1. If so many refits end at 0 or 1 that an end of the
-interval is one of these bounds, this end is not determined. The table then states only "above" or "below" the other
-end. N* and D* are computed from the same refits."""
+BOUNDED = """The exponent a is constrained to values from 0 to 1. If an end of the interval is 0 or 1, because many
+refits end there, this end is not determined. The table then states only "above" or "below" the other end.
+N* and D* are computed from the same refits."""
 VARIED: dict[Setting, tuple[str, str]] = {
     "s": ("share s", "s"), "B": ("batch B", "batch"), "N": ("size N", "N"), "K": ("negatives K", "negatives"),
 }  # fmt: skip

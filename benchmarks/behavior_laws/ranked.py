@@ -76,7 +76,9 @@ def by_history(folder: Path, stage: Stage, metric: str) -> dict[str, float]:
 def _cells(folder: Path, stage: Stage, ways: Mapping[str, Direction]) -> Runs:
     found = {row["run"]: row for sweep in SWEEPS[stage] for row in rows(folder, sweep)}
     if not found:
-        raise PlannerError(f"No sweep of stage {stage} of our own cells is trained yet: data/README.md explains how.")
+        raise PlannerError(
+            f"No sweep of stage {stage} of our own cells is trained yet: data/README.md explains how to train one."
+        )
     cells = list(found.values())
     values = {name: numbers(cells, name) for name in ("budget", *ways)}
     metrics = tuple(Metric(column=name, direction=way) for name, way in ways.items() if name != "loss")

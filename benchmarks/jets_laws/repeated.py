@@ -127,9 +127,9 @@ def _kappa(once: Fit) -> Iterator[str]:
     ends = once.resampling.interval(smooth.value, smooth.draws, 0.68)
     yield "\n" + wrapped(
         "κ is the compute of repeated training divided by the compute of the compute-optimal single pass with the same "
-        f"loss. It is {_around(smooth.value, ends)} for the smallest model that overfits on each of {smooth.n} numbers "
-        f"of jets, with curves smoothed as in `isoplan repeat`, and {raw.value:.2g} at the least loss of the raw "
-        "curves. The paper gives about 10 (Fig. 2b)."
+        f"loss. The values are geometric means over {smooth.n} numbers of jets, each with the smallest model that "
+        f"overfits: {_around(smooth.value, ends)} with curves smoothed as in `isoplan repeat`, and {raw.value:.2g} at "
+        "the least loss of the raw curves. The paper gives about 10 (Fig. 2b)."
     )
 
 

@@ -119,7 +119,7 @@ def buy_and_predict(group: Group, checkpoint: float) -> Floats:
 def _first_cells(group: Group, checkpoint: float) -> list[int]:
     """Return enough cells for p + 1 outputs, far from each other, with a total cost of at most ``FIRST`` of the spend.
 
-    Only cells that cost at most an equal part of this amount are used. If there are too few such cells, the cheapest
+    Each of these cells costs at most this amount divided by their number. If there are too few such cells, the cheapest
     cells are returned.
     """
     cost, spend = group.pool.cost, FIRST * group.left(checkpoint)

@@ -135,7 +135,7 @@ def _changes(answer: Recommendation) -> str:
         if x > 0 and setting != "lr"
     ]
     if not found:
-        return "No setting has a value for the serving metric and for another metric, so none is compared."
+        return "No setting has values for both the serving metric and another metric, so there is no comparison."
     _, x, setting, metric = max(found)
     times = f"{number(x, 2)} times" if x >= 1 else f"{x:.2g} of"
     return escape_markdown(

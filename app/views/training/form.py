@@ -87,7 +87,8 @@ def _pilot(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
 
 
 def _opened(queue: Queue, choices: dict[str, Family[Any]]) -> str:
-    """Return the first that exists: family in the link or session, family of the newest sweep, first family.
+    """Return the family to show: that of the link or session, otherwise that of the newest sweep, otherwise the first
+    family.
 
     A link of an earlier version that contains fields but no family refers to the first family.
     """
