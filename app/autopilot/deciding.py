@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from itertools import accumulate
 
 import numpy as np
 
@@ -29,9 +28,8 @@ from isoplan.engine.schema import Roles, Runs
 
 REFITS = 500
 """Number of refits of each fit."""
-AHEAD = 4
-"""Number of rounds that are planned together, cheapest cells first. The first of them is trained, together with the
-next ones if all their cells fit into one round."""
+AHEAD = 2
+"""Number of rounds that are planned together, cheapest cells first. Only the first of them is trained."""
 TRIES = 5
 """Maximum number of successive rounds without an answer."""
 NEARER = (2.9, 2.0, 1.0, 0.0)
@@ -168,7 +166,7 @@ def _approach(state: State, fitted: Fit, why: str) -> Decision:
             continue
         if not found.advice.pays:
             break
-        rows, _ = _first(state, found)
+        rows, _ = _first(found)
         text = (
             f"The finished cells do not support {spec.quantity} yet. Train {_cells(state, rows)} that narrow the "
             f"interval of the loss at {power10(budget)} FLOPs."
@@ -196,7 +194,7 @@ def _round(state: State, fitted: Fit, now: Present, small: bool) -> Decision:
         return _stop(state, now, "pays", str(error))
     if not (small or reaching or found.advice.pays):
         return _stop(state, now, "pays", f"More cells would narrow this interval {little(found.advice.narrowing)}.")
-    rows, then = _first(state, found)
+    rows, then = _first(found)
     shown = _interval(state, now.widths[0])
     text = f"{shown[0].upper()}{shown[1:]}. Train {_cells(state, rows)}"
     text += " to check this." if small else f": {percent(then.expected)} is then expected{_range(then)}."
@@ -244,14 +242,9 @@ def _advice(state: State, fitted: Fit, question: Question, spend: float, offered
     return next_cells(fitted, question, TypedSpend(flops=spend), cells=most, rounds=AHEAD, candidates=offered)
 
 
-def _first(state: State, found: NextCells) -> tuple[list[int], Width]:
-    """Return the rows of the cells to train now, and the width that is expected after them.
-
-    They are the cells of the first planned round, and of the next ones as long as all of them fit into one round.
-    """
-    trained = list(accumulate(len(cells) for cells in found.advice.rounds))
-    last = max(sum(size <= state.task.max_cells for size in trained), 1) - 1
-    return list(found.rows[: trained[last]]), found.advice.after[last][0]
+def _first(found: NextCells) -> tuple[list[int], Width]:
+    """Return the rows of the cells of the first planned round, and the width that is expected after it."""
+    return list(found.rows[: len(found.advice.rounds[0])]), found.advice.after[0][0]
 
 
 def _interval(state: State, width: float) -> str:

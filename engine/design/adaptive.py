@@ -17,21 +17,21 @@ from isoplan.engine.design.choice import EXPONENTS, TIE
 from isoplan.engine.design.linear_models import LinearModels
 
 
-def adapted(covariance: LinearModels, cost: Floats, first: Sequence[int], cells: Sequence[int]) -> Floats:
+def adapted(models: LinearModels, cost: Floats, first: Sequence[int], cells: Sequence[int]) -> Floats:
     """Return the factors (k,) by which adapted later rounds decrease the widths of the estimands after ``cells``.
 
     ``first`` are the cells of the first round, a part of ``cells``, and ``cost`` (m,) is the cost of each candidate.
     The adapted cells replace the ``cells`` of the later rounds: they are at most as many and cost at most as much. A
     deviation from the law does not affect the factors, because it does not affect the width of an interval.
     """
-    right = replace(covariance, deviation=None)
+    right = models.deviating(0)
     planned = right.after(cells).variance
     begun, free = right.given(first), np.ones(len(cost), bool)
     free[list(first)] = False
     spend, least = float(np.sum(cost[list(cells)]) - np.sum(cost[list(first)])), planned
     for exponent in EXPONENTS:
         variance = _greedy(begun, free, cost, spend, len(cells) - len(first), exponent)
-        better = (np.log(variance) - np.log(least)) @ covariance.weight < 0
+        better = (np.log(variance) - np.log(least)) @ models.weight < 0
         least = np.where(better[:, None], variance, least)
     return np.asarray(np.exp(np.mean(np.log(least / planned), axis=0) / 2))
 
@@ -46,7 +46,7 @@ def _greedy(begun: LinearModels, free: Bools, cost: Floats, spend: float, most: 
     left, free = np.full(len(rows), spend), np.tile(free, (len(rows), 1))
     for _ in range(most):
         allowed = free & (cost <= left[:, None] * (1 + TIE))
-        cell = np.argmax(np.where(allowed, begun.state.each() / cost**exponent, -1.0), axis=1)
+        cell = np.argmax(np.where(allowed, begun.state.gains_by_truth() / cost**exponent, -1.0), axis=1)
         added = allowed[rows, cell]
         slope = begun.cells[rows, cell]
         reach = (begun.spread @ slope[:, :, None])[:, :, 0]

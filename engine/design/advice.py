@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate
 
 import numpy as np
@@ -74,7 +74,7 @@ class Rung:
 
     @property
     def errors(self) -> tuple[float, ...]:
-        """Standard errors (k,) of the estimands in logarithms, with the error that a deviation from the law adds."""
+        """Errors (k,) of the logarithms of the estimands: half the width and the deviation, added in squares."""
         return tuple(
             math.hypot(width.expected, math.sqrt(more)) for width, more in zip(self.widths, self.excess, strict=True)
         )
@@ -163,9 +163,14 @@ def advise(
     now = present_widths(fit, estimands)
     check_candidates(fit, candidates)
     check_pays(candidates, spend.amount, spend.unit)
+
+    @cache
+    def sets(models: LinearModels, amount: float) -> list[tuple[int, ...]]:
+        return best_sets(models, candidates.cost, amount, spend.cells)[:COMPARED]
+
     before = covariance(fit, candidates, estimands, hedge)
     if before.deviation is not None:
-        before = affordable(before, candidates.cost, spend.amount, spend.cells)
+        before = affordable(before, lambda models: sets(models, spend.amount)[0])
     aimed = covariance(fit, candidates, aims, hedge) if aims else before
 
     @cache
@@ -185,13 +190,13 @@ def advise(
         return _score(estimands, now, one.errors)
 
     spends = {spend.amount, *(() if whole is None else (2 * spend.amount, *(share * whole for share in LADDER)))}
-    rungs = {one.spend: one for one in ladder(candidates.cost, aimed, rung, score, sorted(spends), spend.cells)}
+    rungs = {one.spend: one for one in ladder(partial(sets, aimed), rung, score, sorted(spends))}
     rounds = in_rounds(rungs[spend.amount].cells, candidates.cost, spend.rounds)
     trained = list(accumulate(rounds))
     return Advice(
         candidates,
         tuple(estimands),
-        replace(before, deviation=None).state.narrowing(),
+        before.deviating(0).state.narrowing(),
         rounds,
         now,
         _never_wider((*(promised(cells, rounds[0]) for cells in trained[:-1]), rungs[spend.amount].widths)),
@@ -270,26 +275,24 @@ def _width(outcomes: Floats) -> Width:
 
 
 def ladder(
-    cost: Floats,
-    aimed: LinearModels,
+    sets: Callable[[float], Sequence[tuple[int, ...]]],
     rung: Callable[[float, tuple[int, ...], int], Rung],
     score: Callable[[Rung], float],
     spends: Sequence[float],
-    most: int,
 ) -> Iterator[Rung]:
-    """Yield the rung of each of the increasing ``spends``: the set of at most ``most`` cells with the best ``score``.
+    """Yield the rung of each of the increasing ``spends``: the set of cells with the best ``score``.
 
     ``rung(spend, cells, seed)`` returns a set with its expected widths. For each spend, the sets with the smallest
-    errors by the linear models are compared. The widths of the set with the best score are then simulated again with
-    another seed, because the smallest of several simulated widths is too small on average. If the set of a smaller
-    spend has a better score, it is used again. Spends that pay for no candidate are omitted.
+    errors by the linear models, ``sets(spend)``, are compared. The widths of the set with the best score are then
+    simulated again with another seed, because the smallest of several simulated widths is too small on average. If the
+    set of a smaller spend has a better score, it is used again. Spends that pay for no candidate are omitted.
     """
     best: Rung | None = None
     for spend in spends:
-        sets = best_sets(aimed, cost, spend, most)[:COMPARED]
-        if not sets:
+        compared = sets(spend)
+        if not compared:
             continue
-        found = rung(spend, min(sets, key=lambda cells: score(rung(spend, cells, 0))), 1)
+        found = rung(spend, min(compared, key=lambda cells: score(rung(spend, cells, 0))), 1)
         best = found if best is None or score(found) < score(best) else replace(best, spend=spend)
         yield best
 

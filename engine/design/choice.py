@@ -25,7 +25,7 @@ EXCHANGED, PASSES = 2, 3
 which every cell of such a set can be exchanged."""
 
 
-def best_sets(covariance: LinearModels, cost: Floats, spend: float, most: int) -> list[tuple[int, ...]]:
+def best_sets(models: LinearModels, cost: Floats, spend: float, most: int) -> list[tuple[int, ...]]:
     """Return different sets of at most ``most`` cells that together cost at most ``spend``, the best set first.
 
     ``cost`` (m,) is the cost of each candidate. One of the sets is the best single cell. The result is empty if no cell
@@ -33,34 +33,34 @@ def best_sets(covariance: LinearModels, cost: Floats, spend: float, most: int) -
     """
 
     def remaining(cells: tuple[int, ...]) -> float:
-        return covariance.after(cells).remaining
+        return models.after(cells).remaining
 
-    found = [_greedy(covariance, cost, spend, most, exponent) for exponent in EXPONENTS]
+    found = [_greedy(models, cost, spend, most, exponent) for exponent in EXPONENTS]
     best = sorted({frozenset(cells): cells for cells in found}.values(), key=remaining)[:EXCHANGED]
-    exchanged = [_exchanged(covariance, cost, spend, cells) for cells in best]
+    exchanged = [_exchanged(models, cost, spend, cells) for cells in best]
     sets = {frozenset(cells): cells for cells in (*exchanged, *best, found[0][:1])}
     return sorted(filter(None, sets.values()), key=remaining)
 
 
-def _greedy(covariance: LinearModels, cost: Floats, spend: float, most: int, exponent: float) -> tuple[int, ...]:
+def _greedy(models: LinearModels, cost: Floats, spend: float, most: int, exponent: float) -> tuple[int, ...]:
     """Return the cells that the greedy search adds, in this order."""
     cells: list[int] = []
     while len(cells) < most:
-        cell = _best(covariance.after(cells).gains() / cost**exponent, cells, cost, spend - cost[cells].sum())
+        cell = _best(models.after(cells).gains() / cost**exponent, cells, cost, spend - cost[cells].sum())
         if cell is None:
             break
         cells.append(cell)
     return tuple(cells)
 
 
-def _exchanged(covariance: LinearModels, cost: Floats, spend: float, cells: tuple[int, ...]) -> tuple[int, ...]:
-    """Return ``cells`` after all exchanges of one cell for another that decrease the remaining variance."""
-    least = covariance.after(cells).remaining
+def _exchanged(models: LinearModels, cost: Floats, spend: float, cells: tuple[int, ...]) -> tuple[int, ...]:
+    """Return ``cells`` after all exchanges of one cell for another that decrease the error."""
+    least = models.after(cells).remaining
     for _ in range(PASSES):
         start = least
         for i in range(len(cells)):
             others = (*cells[:i], *cells[i + 1 :])
-            state = covariance.after(others)
+            state = models.after(others)
             cell = _best(state.gains(), others, cost, spend - cost[list(others)].sum())
             if cell is not None and state.remaining - state.gains()[cell] < least - TIE:
                 cells, least = (*cells[:i], cell, *cells[i + 1 :]), state.remaining - float(state.gains()[cell])

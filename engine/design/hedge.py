@@ -7,9 +7,8 @@ deviation determine the answer less precisely. This loss of precision is limited
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from isoplan.engine.arrays import Floats
-from isoplan.engine.design.choice import best_sets
 from isoplan.engine.design.linear_models import LinearModels
 
 PREMIUM = 1.2
@@ -18,17 +17,15 @@ FACTORS = (1.0, 0.5, 0.25)
 """Sizes of the deviation that are tried, relative to that of ``covariance``."""
 
 
-def affordable(models: LinearModels, cost: Floats, spend: float, most: int) -> LinearModels:
+def affordable(models: LinearModels, best: Callable[[LinearModels], tuple[int, ...]]) -> LinearModels:
     """Return ``models`` with the largest deviation of ``FACTORS`` that costs at most ``PREMIUM``, or without deviation.
 
-    The standard deviations are those after the best set of at most ``most`` cells that together cost at most ``spend``.
-    ``cost`` (m,) is the cost of each candidate. At least one candidate must be affordable.
+    ``best(models)`` returns the best set of cells for linear models. The standard deviations are those after this set.
     """
     right = models.deviating(0)
-    limit = right.after(best_sets(right, cost, spend, most)[0]).remaining
-    limit += 2 * math.log(PREMIUM) * float(models.weight.sum())
+    limit = right.after(best(right)).remaining + 2 * math.log(PREMIUM) * float(models.weight.sum())
     for factor in FACTORS:
         hedged = models.deviating(factor)
-        if right.after(best_sets(hedged, cost, spend, most)[0]).remaining <= limit:
+        if right.after(best(hedged)).remaining <= limit:
             return hedged
     return right

@@ -78,10 +78,10 @@ class State:
         It is negative for a candidate whose training increases the error by the deviation more than it decreases the
         variance.
         """
-        return np.asarray(np.mean(self.each(), axis=0))
+        return np.asarray(np.mean(self.gains_by_truth(), axis=0))
 
-    def each(self) -> Floats:
-        """Return the gain of each candidate for each of the truths: shape (t, m)."""
+    def gains_by_truth(self) -> Floats:
+        """Return the gain of each candidate if one of the truths is known to be right: shape (t, m)."""
         return np.asarray(self._logs() @ self.weight)
 
     def narrowing(self) -> Floats:

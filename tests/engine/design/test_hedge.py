@@ -38,7 +38,7 @@ def test_the_hedge_costs_at_most_its_premium_and_no_larger_deviation_does(n: int
         hedged, plain = (float(right.after(cells).sd[0]) for cells in sets)
         return hedged / plain
 
-    found = affordable(models, CELLS.cost, spend, 12)
+    found = affordable(models, lambda x: best_sets(x, CELLS.cost, spend, 12)[0])
     assert models.deviation is not None
     size = 0.0 if found.deviation is None else found.deviation.cells[0, 0] / models.deviation.cells[0, 0]
     allowed = [factor for factor in FACTORS if cost(factor) <= PREMIUM]
