@@ -63,7 +63,8 @@ class Spend:
 class Rung:
     """One spend of the ladder: the best set of cells for this spend, its cost, and the expected widths.
 
-    ``excess`` (k,) are the mean square errors that a deviation from the law adds; 0 without the hedge.
+    ``excess`` (k,) are the mean square errors that a deviation from the law adds. They are 0 if the advice takes no
+    deviation into account.
     """
 
     spend: float
@@ -95,7 +96,8 @@ class Advice:
 
     ``rounds`` contains the cells of each round, in the order of training: the cheap cells first. ``now`` (k) are the
     present half widths of the ``estimands``, and ``after`` the expected half widths after each round. ``ladder``
-    contains the rungs of the spend, of twice the spend and of all spends in ``LADDER``, if they pay for a cell.
+    contains the rungs of the spend, of twice the spend and of all spends in ``LADDER``, without spends that are too
+    small for any cell.
     ``twice`` are the expected half widths for twice the spend. ``ladder`` is empty and ``twice`` is None if the cost of
     the target run is unknown. ``test`` is None if the first estimand has no place. ``gains`` (m,) are the relative
     decreases of the width of the first estimand, from 0 to 1, that the linear models give for each candidate alone.

@@ -72,13 +72,14 @@ def _exchanged(models: LinearModels, cost: Floats, spend: float, cells: tuple[in
 def _best(score: Floats, chosen: Sequence[int], cost: Floats, left: float) -> int | None:
     """Return the cell with the highest ``score`` that is not ``chosen`` and costs at most ``left``.
 
-    The result is None if there is no such cell, or if no further cell decreases the error.
+    The result is None if there is no such cell. If cells are ``chosen`` already, it is also None if no further cell
+    decreases the error.
     """
     free = cost <= left * (1 + TIE)
     free[list(chosen)] = False
     if not free.any():
         return None
     allowed = np.where(free, score, -np.inf)
-    if len(chosen) and allowed.max() <= 0:  # no cell decreases the error
+    if len(chosen) and allowed.max() <= 0:
         return None
     return int(np.flatnonzero(allowed >= allowed.max() - TIE * abs(allowed.max()))[0])

@@ -5,8 +5,8 @@ truth once, and the law is linearised there. The runs, the candidates and the es
 regression, whose variances after any set of cells are known in advance. Sets of cells are compared by the mean of the
 logarithms of these variances over the truths (pseudo-Bayesian design: Chaloner & Verdinelli 1995, Stat. Sci. 10, 273).
 
-If groups share parameters, the runs of the other groups are unknown here. The variances before any cell are then those
-of the resamples of the group. There is only one linear model, the regression over these resamples.
+If groups share parameters, the runs of the other groups are unknown here. The variances before any cell is trained are
+then those of the resamples of the group. There is only one linear model, the regression over these resamples.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ RANK, RESOLVED = 30, 1e-2
 these functions may omit.
 """
 OMITTED = 1e-3
-"""A direction in which the resamples vary is omitted if its variance is at most this number. The variances of losses
-are divided by the variance of the noise of a run, and those of the estimands by their total variances.
+"""A direction in which the resamples vary is omitted if its variance is at most this number. The unit of the variance
+of a loss is the variance of the noise of a run, and the unit of the variance of an estimand is its total variance.
 """
 
 
@@ -125,8 +125,7 @@ def _truths(fit: Fit, estimands: Sequence[Estimand]) -> tuple[Floats, Floats]:
 def _slopes(value: Callable[[Floats], Floats], truths: Floats, size: Floats) -> Floats:
     """Return the derivatives (t, m, d) of ``value``, which maps (t, q) to (t, m), by the parameters over their sizes.
 
-    They are central differences. If a parameter is near zero, the difference between a larger value and the parameter
-    is used.
+    They are central differences. For a parameter near zero, they are forward differences.
     """
     slopes = []
     for j in np.flatnonzero(np.any(size > 0, axis=0)):

@@ -18,9 +18,11 @@ FACTORS = (1.0, 0.5, 0.25)
 
 
 def affordable(models: LinearModels, best: Callable[[LinearModels], tuple[int, ...]]) -> LinearModels:
-    """Return ``models`` with the largest deviation of ``FACTORS`` that costs at most ``PREMIUM``, or without deviation.
+    """Return ``models`` with the largest deviation of ``FACTORS`` that is not too expensive, or without a deviation.
 
-    ``best(models)`` returns the best set of cells for linear models. The standard deviations are those after this set.
+    ``best(models)`` returns the best set of cells for linear models. A deviation is too expensive if its best set gives
+    an answer whose standard deviation, if the law is right, exceeds that of the best set without a deviation by more
+    than the factor ``PREMIUM``.
     """
     right = models.deviating(0)
     limit = right.after(best(right)).remaining + 2 * math.log(PREMIUM) * float(models.weight.sum())

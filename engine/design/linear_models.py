@@ -108,7 +108,7 @@ class LinearModels:
     ``cells`` (t, m, q) are the slopes of the losses of the candidates, ``answers`` (t, k, q) those of the estimands,
     and ``spread`` (t, q, q) is the covariance of the parameters before any of the candidates is trained. If the
     residuals of the fit are differences of logarithms, the losses are logarithms too. ``deviation`` is the deviation
-    from the law that the hedge allows for. The other fields are those of ``State``.
+    from the law that is taken into account, if any. The other fields are those of ``State``.
     """
 
     cells: Floats
