@@ -26,7 +26,7 @@ def adapted(models: LinearModels, cost: Floats, first: Sequence[int], cells: Seq
     """
     right = models.deviating(0)
     planned = right.after(cells).variance
-    begun, free = right.given(first), np.ones(len(cost), bool)
+    begun, free = right.after(first), np.ones(len(cost), bool)
     free[list(first)] = False
     spend, least = float(np.sum(cost[list(cells)]) - np.sum(cost[list(first)])), planned
     for exponent in EXPONENTS:
@@ -46,7 +46,7 @@ def _greedy(begun: LinearModels, free: Bools, cost: Floats, spend: float, most: 
     left, free = np.full(len(rows), spend), np.tile(free, (len(rows), 1))
     for _ in range(most):
         allowed = free & (cost <= left[:, None] * (1 + TIE))
-        cell = np.argmax(np.where(allowed, begun.state.gains_by_truth() / cost**exponent, -1.0), axis=1)
+        cell = np.argmax(np.where(allowed, begun.gains_by_truth() / cost**exponent, -1.0), axis=1)
         added = allowed[rows, cell]
         slope = begun.cells[rows, cell]
         reach = (begun.spread @ slope[:, :, None])[:, :, 0]
@@ -54,4 +54,4 @@ def _greedy(begun: LinearModels, free: Bools, cost: Floats, spend: float, most: 
         begun = replace(begun, spread=begun.spread - size[:, None, None] * reach[:, :, None] * reach[:, None, :])
         left = left - added * cost[cell]
         free[rows, cell] &= ~added
-    return begun.state.variance
+    return begun.variance

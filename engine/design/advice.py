@@ -198,7 +198,7 @@ def advise(
     return Advice(
         candidates,
         tuple(estimands),
-        before.deviating(0).state.narrowing(),
+        before.deviating(0).narrowing(),
         rounds,
         now,
         _never_wider((*(promised(cells, rounds[0]) for cells in trained[:-1]), rungs[spend.amount].widths)),
@@ -264,7 +264,7 @@ def promise(
         widths = less * pretend_widths(fit, candidates, sorted(cells), estimands, seed)
         found = [_width(x) for x in widths.T]
         return tuple(width.at_most(most) for width, most in zip(found, now, strict=True))
-    ratio = less * before.after(cells).sd / before.after().sd
+    ratio = less * before.after(cells).sd / before.sd
     return tuple(Width(x * float(part)) for x, part in zip(now, ratio, strict=True))
 
 

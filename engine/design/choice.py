@@ -61,9 +61,10 @@ def _exchanged(models: LinearModels, cost: Floats, spend: float, cells: tuple[in
         for i in range(len(cells)):
             others = (*cells[:i], *cells[i + 1 :])
             state = models.after(others)
-            cell = _best(state.gains(), others, cost, spend - cost[list(others)].sum())
-            if cell is not None and state.remaining - state.gains()[cell] < least - TIE:
-                cells, least = (*cells[:i], cell, *cells[i + 1 :]), state.remaining - float(state.gains()[cell])
+            gains = state.gains()
+            cell = _best(gains, others, cost, spend - cost[list(others)].sum())
+            if cell is not None and state.remaining - gains[cell] < least - TIE:
+                cells, least = (*cells[:i], cell, *cells[i + 1 :]), state.remaining - float(gains[cell])
         if least >= start - TIE:
             break
     return cells

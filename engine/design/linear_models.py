@@ -8,7 +8,7 @@ square error is the sum of the variance by noise and the square of the error by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,23 +34,54 @@ class Deviation:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """What is known about m candidates and k estimands at one time, for each of t truths.
+class LinearModels:
+    """Linear models of m candidates and k estimands with q parameters, for each of t truths.
 
-    ``own`` (t, m) are the variances of the expected losses of the candidates, ``cross`` (t, m, k) their covariances
-    with the estimands, and ``variance`` (t, k) the variances of the estimands. ``noise`` is the variance of the loss of
-    one run. ``weight`` (k,) is the weight of each estimand. Each of the d functions of the deviation causes the errors
-    ``bias`` (t, k, d) of the estimands and the errors ``apart`` (t, m, d) of the losses of the candidates. Without a
-    deviation, d is 0.
+    ``cells`` (t, m, q) are the slopes of the losses of the candidates, ``answers`` (t, k, q) those of the estimands,
+    and ``spread`` (t, q, q) is the covariance of the parameters. If the residuals of the fit are differences of
+    logarithms, the losses are logarithms too. ``noise`` is the variance of the loss of one run. ``weight`` (k,) is the
+    weight of each estimand. ``deviation`` is the deviation from the law that is taken into account, if any.
     """
 
-    own: Floats
-    cross: Floats
-    variance: Floats
+    cells: Floats
+    answers: Floats
+    spread: Floats
     noise: float
     weight: Floats
-    bias: Floats = field(default_factory=lambda: np.zeros((1, 1, 0)))
-    apart: Floats = field(default_factory=lambda: np.zeros((1, 1, 0)))
+    deviation: Deviation | None = None
+
+    def deviating(self, factor: float) -> LinearModels:
+        """Return the linear models with ``factor`` times the deviation; without a deviation if ``factor`` is 0."""
+        if self.deviation is None or factor == 0:
+            return replace(self, deviation=None)
+        one = self.deviation
+        return replace(self, deviation=Deviation(factor * one.cells, factor * one.answers, factor * one.pull))
+
+    def after(self, trained: Sequence[int]) -> LinearModels:
+        """Return the linear models after the training of the candidates ``trained``."""
+        if not len(trained):
+            return self
+        slopes = self.cells[:, list(trained)]
+        shared = slopes @ self.spread
+        measured = shared @ slopes.transpose(0, 2, 1) + self.noise * np.eye(len(trained))
+        root = np.linalg.solve(np.linalg.cholesky(measured), shared)  # root^T root is the decrease of the spread
+        spread, deviation = self.spread - root.transpose(0, 2, 1) @ root, self.deviation
+        if deviation is not None:
+            added = slopes.transpose(0, 2, 1) @ deviation.cells[list(trained)] / self.noise
+            deviation = replace(deviation, pull=deviation.pull + added)
+        return replace(self, spread=spread, deviation=deviation)
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Variances (t, k) of the estimands if the law is right."""
+        return np.einsum("tkp,tpq,tkq->tk", self.answers, self.spread, self.answers)
+
+    @cached_property
+    def bias(self) -> Floats:
+        """Errors (t, k, d) of the estimands by each function of the deviation. Without a deviation, d is 0."""
+        if self.deviation is None:
+            return np.zeros((*self.variance.shape, 0))
+        return self.deviation.answers - self.answers @ (self.spread @ self.deviation.pull)
 
     @property
     def sd(self) -> Floats:
@@ -82,76 +113,38 @@ class State:
 
     def gains_by_truth(self) -> Floats:
         """Return the gain of each candidate if one of the truths is known to be right: shape (t, m)."""
-        return np.asarray(self._logs() @ self.weight)
+        return np.asarray(self._logs @ self.weight)
 
     def narrowing(self) -> Floats:
         """Return the relative decrease of the error of the first estimand if one candidate is trained: shape (m,).
 
         The error is the square root of the mean square error. The values are from 0 to 1.
         """
-        return np.asarray(1 - np.exp(-np.maximum(np.mean(self._logs()[:, :, 0], axis=0), 0) / 2))
-
-    def _logs(self) -> Floats:
-        """Return the decreases of the logarithms of the errors that each candidate brings: shape (t, m, k)."""
-        error, change = self.error[:, None, :], self.cross / (self.own + self.noise)[:, :, None]
-        less = self.cross * change
-        if self.bias.shape[2]:
-            along = self.apart @ self.bias.transpose(0, 2, 1)
-            less = less - 2 * along * change - np.sum(self.apart**2, axis=2)[:, :, None] * change**2
-        return np.asarray(-np.log(np.maximum(1 - less / error, LEAST)))
-
-
-@dataclass(frozen=True, eq=False)
-class LinearModels:
-    """Linear models of m candidates and k estimands with q parameters, for each of t truths.
-
-    ``cells`` (t, m, q) are the slopes of the losses of the candidates, ``answers`` (t, k, q) those of the estimands,
-    and ``spread`` (t, q, q) is the covariance of the parameters before any of the candidates is trained. If the
-    residuals of the fit are differences of logarithms, the losses are logarithms too. ``deviation`` is the deviation
-    from the law that is taken into account, if any. The other fields are those of ``State``.
-    """
-
-    cells: Floats
-    answers: Floats
-    spread: Floats
-    noise: float
-    weight: Floats
-    deviation: Deviation | None = None
-
-    def deviating(self, factor: float) -> LinearModels:
-        """Return the linear models with ``factor`` times the deviation; without a deviation if ``factor`` is 0."""
-        if self.deviation is None or factor == 0:
-            return replace(self, deviation=None)
-        one = self.deviation
-        return replace(self, deviation=Deviation(factor * one.cells, factor * one.answers, factor * one.pull))
-
-    def after(self, trained: Sequence[int] = ()) -> State:
-        """Return the state after the training of the candidates ``trained``."""
-        return self.given(trained).state
-
-    def given(self, trained: Sequence[int]) -> LinearModels:
-        """Return the linear models after the training of the candidates ``trained``."""
-        if not len(trained):
-            return self
-        slopes = self.cells[:, list(trained)]
-        shared = slopes @ self.spread
-        measured = shared @ slopes.transpose(0, 2, 1) + self.noise * np.eye(len(trained))
-        root = np.linalg.solve(np.linalg.cholesky(measured), shared)  # root^T root is the decrease of the spread
-        spread, deviation = self.spread - root.transpose(0, 2, 1) @ root, self.deviation
-        if deviation is not None:
-            added = slopes.transpose(0, 2, 1) @ deviation.cells[list(trained)] / self.noise
-            deviation = replace(deviation, pull=deviation.pull + added)
-        return replace(self, spread=spread, deviation=deviation)
+        return np.asarray(1 - np.exp(-np.maximum(np.mean(self._logs[:, :, 0], axis=0), 0) / 2))
 
     @cached_property
-    def state(self) -> State:
-        """What is known now."""
-        reach, answers = self.cells @ self.spread, self.answers.transpose(0, 2, 1)
-        variance = np.sum(answers * (self.spread @ answers), axis=1)
-        state = State(np.sum(reach * self.cells, axis=2), reach @ answers, variance, self.noise, self.weight)
-        if self.deviation is None:
-            return state
-        error = self.spread @ self.deviation.pull
-        return replace(
-            state, bias=self.deviation.answers - self.answers @ error, apart=self.cells @ error - self.deviation.cells
-        )
+    def _logs(self) -> Floats:
+        """Decreases (t, m, k) of the logarithms of the errors that each candidate brings."""
+        reach = self.cells @ self.spread
+        own = np.einsum("tmq,tmq->tm", reach, self.cells)  # variances of the expected losses of the candidates
+        cross = reach @ self.answers.transpose(0, 2, 1)  # their covariances with the estimands
+        change = cross / (own + self.noise)[:, :, None]
+        less = cross * change
+        if self.deviation is not None:
+            size, along = self._apart(self.deviation)
+            less = less - change * (2 * along + size[:, :, None] * change)
+        return np.asarray(-np.log(np.maximum(1 - less / self.error[:, None, :], LEAST)))
+
+    def _apart(self, deviation: Deviation) -> tuple[Floats, Floats]:
+        """Return the mean square errors (t, m) of the losses by the deviation, and products with ``bias`` (t, m, k).
+
+        A product is the sum over the functions of the error of a loss and the error of an estimand.
+
+        The errors are slopes @ turn - functions, where turn (t, q, d) are the changes of the parameters. This matrix of
+        shape (t, m, d) is not computed, because it is large.
+        """
+        turn, functions = self.spread @ deviation.pull, deviation.cells
+        crossed = functions @ turn.transpose(0, 2, 1)
+        size = np.einsum("tmq,tmq->tm", self.cells @ (turn @ turn.transpose(0, 2, 1)) - 2 * crossed, self.cells)
+        bias = self.bias.transpose(0, 2, 1)
+        return size + np.sum(functions**2, axis=1), self.cells @ (turn @ bias) - functions @ bias

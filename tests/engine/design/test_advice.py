@@ -41,7 +41,7 @@ def test_the_advice_is_within_the_spend_and_repeats() -> None:
     )
     assert expected == sorted(expected, reverse=True)
     assert all(rung.cost <= rung.spend for rung in one.ladder)
-    assert one.gains == pytest.approx(covariance(made, CELLS, [loss_at()], hedge=False).after().narrowing())
+    assert one.gains == pytest.approx(covariance(made, CELLS, [loss_at()], hedge=False).narrowing())
 
 
 def test_the_expected_width_is_reached() -> None:

@@ -56,13 +56,13 @@ def test_the_narrowing_of_a_cell_is_that_of_its_training_alone() -> None:
     size = Estimand("N", "", lambda v: v["A"], target.at)
     cells = grid_candidates((1e4, 1e7), (1e6, 1e9), RULE, 0.2 * BUDGET, 2)
     before = covariance(made, cells, [target, size], hedge=False)
-    narrowing = before.after().narrowing()
-    alone = [before.after([cell]).sd[0] / before.after().sd[0] for cell in range(len(cells))]
+    narrowing = before.narrowing()
+    alone = [before.after([cell]).sd[0] / before.sd[0] for cell in range(len(cells))]
     assert narrowing == pytest.approx(1 - np.array(alone), rel=1e-6, abs=1e-9)
     assert 0 <= narrowing.min() < 0.01
     assert 0.1 < narrowing.max() < 1
     certain = LinearModels(np.ones((1, 1, 1)), np.ones((1, 1, 1)), np.ones((1, 1, 1)), 0.0, np.ones(1))
-    assert certain.after().narrowing() == pytest.approx(1.0, abs=2e-6)
+    assert certain.narrowing() == pytest.approx(1.0, abs=2e-6)
 
 
 def test_the_best_set_is_nearly_the_best_of_all_sets() -> None:

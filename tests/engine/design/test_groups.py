@@ -87,7 +87,7 @@ def test_without_information_from_other_groups_the_linear_models_are_those_of_th
         assert shared.theta == pytest.approx(alone.theta, rel=1e-3)
         one, other = (covariance(made, CELLS, [loss_at()], hedge=False) for made in (shared, alone))
         sets = [best_sets(other, CELLS.cost, 0.05 * BUDGET, most)[0] for most in (3, 12)]
-        left = np.array([[model.after(cells).sd[0] / model.after().sd[0] for cells in sets] for model in (one, other)])
+        left = np.array([[model.after(cells).sd[0] / model.sd[0] for cells in sets] for model in (one, other)])
         ratios.append(left[0] / left[1])
     assert np.median(ratios, axis=0) == pytest.approx(1, abs=0.2), ratios
 

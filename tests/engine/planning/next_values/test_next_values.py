@@ -52,7 +52,7 @@ def test_the_design_for_the_vertex_of_a_parabola_is_its_two_ends() -> None:
     assert sorted(found.cells) == [0, 20]
     before = covariance(made, cells, [one], hedge=False)
     u = np.linspace(-1, 1, 9)
-    narrowed = (before.after(found.cells).sd[0] / before.after().sd[0]) ** 2
+    narrowed = (before.after(found.cells).sd[0] / before.sd[0]) ** 2
     assert narrowed == pytest.approx(np.sum(u**2) / (np.sum(u**2) + 2), rel=0.05)
     assert found.after[-1][0].expected / found.now[0] == pytest.approx(np.sqrt(narrowed), rel=0.2)
 
@@ -93,8 +93,8 @@ def test_an_optimum_that_is_not_located_is_located_by_the_slopes_at_both_ends() 
     slopes = covariance(made, cells, slope_estimands(made, "s", 0.01, 1.0))
     pairs = [(i, j) for i in range(len(cells)) for j in range(i)]
     best = min(slopes.after(pair).remaining for pair in pairs)
-    gain = slopes.after().remaining - slopes.after(found.advice.cells).remaining
-    assert gain > 0.9 * (slopes.after().remaining - best)
+    gain = slopes.remaining - slopes.after(found.advice.cells).remaining
+    assert gain > 0.9 * (slopes.remaining - best)
 
 
 def test_runs_that_improve_up_to_an_end_get_cells_between_the_optimum_and_this_end() -> None:
