@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from keyword import iskeyword
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -30,6 +31,7 @@ class Command:
 
 COMMANDS = {
     "app": Command("serve", "Open the pages in the browser."),
+    "import": Command("tracked_runs", "Read the runs of an experiment tracker into a table."),
     "laws": Command("laws", "List the laws that can be fitted."),
     "fit": Command("fit", "Fit a law to a table of runs."),
     "compare": Command("compare", "Rank the laws by how well they predict the largest budgets."),
@@ -80,7 +82,8 @@ class LazyGroup(TyperGroup):
         if cmd_name not in commands():
             return None
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(name=cmd_name)(getattr(command_module(cmd_name), cmd_name))
+        function = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        single.command(name=cmd_name)(getattr(command_module(cmd_name), function))
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -9,8 +9,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Event, Timer
+from typing import IO
 
 MEGABYTE = 2**20
 PATIENCE = 6
@@ -28,25 +32,62 @@ class Failed(Exception):
     """
 
 
-def run(script: Path, arguments: Sequence[str] = (), *, given: bytes = b"", seconds: int, megabytes: int) -> bytes:
+def run(
+    script: Path,
+    arguments: Sequence[str] = (),
+    *,
+    given: bytes = b"",
+    seconds: int,
+    megabytes: int,
+    follow: Callable[[str], None] = lambda line: None,
+) -> bytes:
     """Run ``script`` with ``given`` as its standard input and return its standard output.
 
     ``seconds`` limits the processor time, and ``megabytes`` the address space, on systems that support these limits. A
     script that needs more memory fails. On every system, the wall time is limited to ``PATIENCE`` times ``seconds``.
-    The first two arguments of the script are ``seconds`` and ``megabytes``, followed by ``arguments``. Raises Exceeded
-    if a time limit is reached, and Failed if the script ends with an error.
+    The first two arguments of the script are ``seconds`` and ``megabytes``, followed by ``arguments``. ``follow`` is
+    called with each line of the error output as soon as the script writes it. If ``follow`` raises an error, the script
+    is killed. Raises Exceeded if a time limit is reached, and Failed if the script ends with an error.
     """
     command = [sys.executable, "-P", str(script), str(seconds), str(megabytes), *arguments]
-    try:
-        done = subprocess.run(command, input=given, capture_output=True, timeout=PATIENCE * seconds, check=False)
-    except subprocess.TimeoutExpired:
-        raise Exceeded from None
-    if done.returncode == -getattr(signal, "SIGXCPU", 0):
+    late, pipe = Event(), subprocess.PIPE
+    with (
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as child,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        timer = Timer(PATIENCE * seconds, _end, (child, late))
+        timer.start()
+        output, last = threads.submit(child.stdout.read), ""
+        threads.submit(_feed, child.stdin, given)
+        try:
+            for line in child.stderr:
+                if text := line.decode(errors="replace").strip():
+                    last = text
+                    follow(text)
+            child.wait()
+        finally:
+            timer.cancel()
+            child.kill()
+    if late.is_set() or child.returncode == -getattr(signal, "SIGXCPU", 0):
         raise Exceeded
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() if done.returncode == 1 else []
-        raise Failed(lines[-1] if lines else "")
-    return done.stdout
+    if child.returncode != 0:
+        raise Failed(last if child.returncode == 1 else "")
+    return output.result()
+
+
+def _end(child: subprocess.Popen[bytes], late: Event) -> None:
+    """Kill a child that is too late."""
+    late.set()
+    child.kill()
+
+
+def _feed(pipe: IO[bytes], given: bytes) -> None:
+    """Write ``given`` to the input of a child. A child that ends before it reads everything is not an error."""
+    with suppress(BrokenPipeError), pipe:
+        pipe.write(given)
 
 
 def limit(seconds: int, megabytes: int) -> None:

@@ -264,10 +264,13 @@ def test_the_terminal_loads_neither_streamlit_nor_torch_nor_numba() -> None:
 
 def test_every_import_of_another_package_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [line for name, lines in project["optional-dependencies"].items() if name != "dev" for line in lines]
-    for room, lines in (("trainers", [*project["dependencies"], *extras]), ("", project["dependencies"])):
+    core, extras = project["dependencies"], project["optional-dependencies"]
+    families = [line for name, lines in extras.items() if name not in ("dev", "trackers") for line in lines]
+    rooms = {"trainers": [*core, *families], "engine/trackers": [*core, *extras["trackers"]], "": core}
+    room_of = {path: next(room for room in rooms if path.as_posix().startswith(room)) for path in FILES}
+    for room, lines in rooms.items():
         declared = {_normal(re.split(r"[<>=!~ \[;]", line)[0]) for line in lines}
-        files = [path for path in FILES if (path.parts[0] == "trainers") == bool(room)]
+        files = [path for path in FILES if room_of[path] == room]
         used = {m.split(".")[0] for path in files for m in imports(path)} - EVERYWHERE - sys.stdlib_module_names
         distributions = packages_distributions()
         undeclared = {name for name in used if not {_normal(d) for d in distributions.get(name, [name])} & declared}

@@ -1,0 +1,41 @@
+"""All sources of runs, and the source of a place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.trackers import lightning
+from isoplan.engine.trackers.source import Source
+
+SOURCES: tuple[Source, ...] = (lightning.SOURCE,)
+"""All sources. The first source that recognises a place reads it, so sources with clearer marks come first."""
+
+
+def find_source(place: str, name: str = "") -> Source:
+    """Return the source called ``name``, or the source that recognises ``place`` if ``name`` is empty.
+
+    Raises PlannerError if there is no such source, or if the place does not exist.
+    """
+    if name:
+        found = next((source for source in SOURCES if source.name == name), None)
+        if found is None:
+            raise PlannerError(f"--as {name}: there is no such source. Use one of {_listed(SOURCES)}.")
+    if not is_address(place) and not Path(place).exists():
+        raise PlannerError(f"There is no file or folder {place}: check the path.")
+    found = found if name else next((source for source in SOURCES if source.recognises(place)), None)
+    if found is None:
+        raise PlannerError(
+            f"{place} contains no runs of a known tracker: name the folder or file in which the tracker stores its "
+            f"runs, or name the tracker with --as ({_listed(SOURCES)})."
+        )
+    return found
+
+
+def is_address(place: str) -> bool:
+    """Return whether a place is the address of a server, not a path."""
+    return place.lower().startswith(("http://", "https://"))
+
+
+def _listed(sources: tuple[Source, ...]) -> str:
+    return ", ".join(dict.fromkeys(source.name for source in sources))

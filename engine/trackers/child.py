@@ -1,0 +1,55 @@
+"""Read the runs of a store in a process with limited time and memory, and write them as two Parquet files.
+
+``isoplan.engine.limited`` runs this file as a script: ``child.py SECONDS MEGABYTES PLACE NAME FOLDER``. NAME is a
+source, or empty. Standard input is a JSON object with the marks of runs that are known already. The script writes
+``rows.parquet`` and ``points.parquet`` to FOLDER, and prints a JSON object with the title of the source and the marks
+of all runs. Its error output contains lines ``read K of N``. For an error that the user can correct, the last line is
+the error message and the exit status is 1. For any other error, the exit status is 2.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+EVERY = 20
+"""Number of runs between two lines of progress."""
+
+
+def main(arguments: list[str]) -> None:
+    """Read the runs that are new or changed; the docstring of this module describes the arguments."""
+    from isoplan.engine.limited import limit
+
+    limit(int(arguments[0]), int(arguments[1]))
+    import pyarrow.parquet as pq
+
+    from isoplan.engine.errors import PlannerError
+    from isoplan.engine.trackers.catalogue import find_source
+    from isoplan.engine.trackers.tables import as_tables
+
+    place, name, folder = arguments[2:]
+    known = json.load(sys.stdin)
+    try:
+        source = find_source(place, name)
+        marks = source.marks(place)
+        wanted = [key for key, mark in marks.items() if known.get(key) != mark]
+        runs = []
+        for run in source.read(place, wanted):
+            runs.append(run)
+            if len(runs) % EVERY == 0:
+                print(f"read {len(runs)} of {len(wanted)}", file=sys.stderr, flush=True)
+        tables = as_tables(runs)
+    except PlannerError as error:
+        print(" ".join(str(error).split()), file=sys.stderr)
+        raise SystemExit(1) from None
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    pq.write_table(tables.rows, Path(folder) / "rows.parquet")
+    pq.write_table(tables.points, Path(folder) / "points.parquet")
+    print(json.dumps({"title": source.title, "marks": marks}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,56 @@
+"""Nested settings as flat ones, and the values that a run table can contain."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from isoplan.engine.trackers.run import Scalar
+
+MAX_VALUES = 2000
+"""Largest number of settings of a run. Further settings are left out."""
+MAX_LENGTH = 500
+"""Largest number of characters of a text value. Longer texts are cut."""
+
+
+def flat(settings: Mapping[str, Any]) -> dict[str, Scalar]:
+    """Return nested settings as one level, with names joined by points.
+
+    Lists become text in JSON. Values without content (None, empty dictionaries and lists) are left out.
+    """
+    return dict(pair for pair, _ in zip(_pairs(settings, ""), range(MAX_VALUES), strict=False))
+
+
+def _pairs(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Scalar]]:
+    for key, value in settings.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _pairs(value, f"{name}.")
+        elif (one := scalar(value)) is not None:
+            yield name, one
+
+
+def scalar(value: Any) -> Scalar | None:
+    """Return ``value`` as a value of a run table, or None if it has no content."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf
+    if isinstance(value, list | tuple):
+        return json.dumps(value, default=str)[:MAX_LENGTH] if value else None
+    return None if value is None or value == "" else str(value)[:MAX_LENGTH]
+
+
+def number(text: str) -> Scalar:
+    """Return a text as a number or a truth value if it is one. Another text is cut to ``MAX_LENGTH`` characters."""
+    if text in ("True", "true", "False", "false"):
+        return text in ("True", "true")
+    try:
+        return float(text) if "_" not in text else text
+    except ValueError:
+        return text[:MAX_LENGTH]

@@ -1,0 +1,75 @@
+"""Import of the runs of a store: a child process with limits reads the store, so that a damaged one harms nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from isoplan.engine import limited
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.trackers.archives import is_archive, unpacked
+from isoplan.engine.trackers.tables import RunTables
+
+SECONDS, MEGABYTES = 600, 3000
+"""Limits for reading a store: processor time in seconds, and address space in MB."""
+CHILD = Path(__file__).with_name("child.py")
+_PROGRESS = re.compile(r"read (\d+) of (\d+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """The new or changed runs of a store: the ``title`` of its source, and its tables.
+
+    ``marks`` contains a mark for each run of the store, by the id of the run. A mark changes when the run changes.
+    """
+
+    title: str
+    tables: RunTables
+    marks: Mapping[str, str]
+
+
+def import_runs(
+    place: str,
+    name: str = "",
+    known: Mapping[str, str] | None = None,
+    follow: Callable[[int, int], None] = lambda done, whole: None,
+) -> Imported:
+    """Read the runs of the store at ``place``: a folder, a file, an archive (zip or tar), or the address of a server.
+
+    ``name`` is the name of a source; if it is empty, the source is recognised. Runs with a mark in ``known`` (run id to
+    mark) are read only if their mark has changed. ``follow`` is called with the numbers of runs that are read and to
+    read; if it raises an error, the import ends with this error. Raises PlannerError if the store cannot be read.
+    """
+    with unpacked(Path(place)) if is_archive(place) else nullcontext(place) as inside:
+        return _read(str(inside), place, name, known or {}, follow)
+
+
+def _read(place: str, shown: str, name: str, known: Mapping[str, str], follow: Callable[[int, int], None]) -> Imported:
+    """Read the store at ``place``, which error messages call ``shown``."""
+
+    def hear(line: str) -> None:
+        if found := _PROGRESS.fullmatch(line):
+            follow(int(found[1]), int(found[2]))
+
+    with tempfile.TemporaryDirectory() as folder:
+        words = (place, name, folder)
+        given = json.dumps(dict(known)).encode()
+        try:
+            output = limited.run(CHILD, words, given=given, seconds=SECONDS, megabytes=MEGABYTES, follow=hear)
+        except limited.Exceeded:
+            raise PlannerError(
+                f"{shown} takes more than {SECONDS} s to read: import a part of it, for example one experiment."
+            ) from None
+        except limited.Failed as error:
+            text = str(error).replace(place, shown)
+            raise PlannerError(text or f"{shown} cannot be read: it is damaged, or too large for memory.") from None
+        result = json.loads(output)
+        rows, points = (pq.read_table(Path(folder) / f"{part}.parquet") for part in ("rows", "points"))
+    return Imported(result["title"], RunTables(rows, points), result["marks"])

@@ -1,0 +1,42 @@
+"""One tracked run: a training run as an experiment tracker or a folder of logs describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from isoplan.engine.arrays import Floats
+
+State = Literal["finished", "running", "failed", "killed", "pruned", "unknown"]
+"""How a run ended. ``unknown``: the source does not record it."""
+Scalar = float | str | bool
+"""A value of a setting or a metric. Integers are stored as floats."""
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Values (n,) of one metric during the training of a run, and the steps (n,) at which they were logged."""
+
+    steps: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TrackedRun:
+    """One run of a tracker.
+
+    ``id`` is unique in its source, and ``name`` is the name that users see. ``config`` are the settings, ``summary``
+    are the final values of metrics, and ``tags`` are other labels. Names of nested settings are joined with points, as
+    in ``optimizer.lr``. ``histories`` are the logged values by metric.
+    """
+
+    id: str
+    name: str
+    state: State = "unknown"
+    created: datetime | None = None
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    summary: Mapping[str, Scalar] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    histories: Mapping[str, History] = field(default_factory=dict)

@@ -1,0 +1,110 @@
+"""Tracked runs as two tables: one row per run, and one row per point of a training curve."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from isoplan.engine.trackers.run import Scalar, TrackedRun
+
+RUN, ID, STATUS, CREATED, STEP = "run", "run_id", "status", "created", "step"
+
+
+@dataclass(frozen=True, eq=False)
+class RunTables:
+    """The rows of runs, and the points of their training curves; no points if nothing was logged during training.
+
+    Columns of ``rows`` are ``run_id``, ``run``, ``status``, ``created``, ``config.*``, ``summary.*`` and ``tags.*``.
+    Columns of ``points`` are ``run``, ``step`` and the metrics.
+    """
+
+    rows: pa.Table
+    points: pa.Table
+
+
+def as_tables(runs: Sequence[TrackedRun]) -> RunTables:
+    """Return the tables of ``runs``. A name that several runs have is extended by the ids of these runs.
+
+    A metric without a summary gets the last logged value as its summary.
+    """
+    names = unique_names(runs)
+    rows: dict[str, Any] = {
+        ID: pa.array([run.id for run in runs], pa.string()),
+        RUN: pa.array(names, pa.string()),
+        STATUS: pa.array([run.state for run in runs], pa.string()),
+        CREATED: pa.array([run.created for run in runs], pa.timestamp("us")),
+    }
+    for prefix, values in (
+        ("config", [run.config for run in runs]),
+        ("summary", [last_values(run) | dict(run.summary) for run in runs]),
+        ("tags", [run.tags for run in runs]),
+    ):
+        rows |= {f"{prefix}.{key}": column(values, key) for key in keys(values)}
+    return RunTables(pa.table(rows), _points(runs, names))
+
+
+def unique_names(runs: Sequence[TrackedRun]) -> list[str]:
+    """Return a different name for each run."""
+    often = Counter(run.name for run in runs)
+    return [run.name if often[run.name] == 1 and run.name else f"{run.name} {run.id}".strip() for run in runs]
+
+
+def last_values(run: TrackedRun) -> dict[str, Scalar]:
+    """Return the last logged value of each metric. A value that is not finite is also returned."""
+    return {
+        name: float(history.values[np.argmax(history.steps)])
+        for name, history in run.histories.items()
+        if len(history.values)
+    }
+
+
+def keys(values: Iterable[Mapping[str, Scalar]]) -> list[str]:
+    """Return all keys of the mappings, in the order of their first use."""
+    return list(dict.fromkeys(key for one in values for key in one))
+
+
+def column(values: Sequence[Mapping[str, Scalar]], key: str) -> pa.Array:
+    """Return the values of ``key`` as a column of numbers, truth values or text."""
+    cells = [one.get(key) for one in values]
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {float}:
+        return pa.array(cells, pa.float64())
+    if kinds == {bool}:
+        return pa.array(cells, pa.bool_())
+    return pa.array([None if cell is None else as_text(cell) for cell in cells], pa.string())
+
+
+def as_text(value: Scalar) -> str:
+    """Return a value as text. A whole number has no decimal point."""
+    if isinstance(value, float) and math.isfinite(value) and value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def _points(runs: Sequence[TrackedRun], names: Sequence[str]) -> pa.Table:
+    """Return the points of all runs: for each run, one row per step at which at least one metric was logged."""
+    metrics = keys(run.histories for run in runs)  # type: ignore[misc]
+    parts: dict[str, list[Any]] = {name: [] for name in metrics}
+    steps, counts = [], []
+    for run in runs:
+        logged = [history.steps for history in run.histories.values()]
+        at = np.unique(np.concatenate(logged)) if logged else np.zeros(0)
+        at = at[np.isfinite(at)]
+        for name in metrics:
+            values = np.full(len(at), np.nan)
+            if (history := run.histories.get(name)) is not None:
+                known = np.isfinite(history.steps)
+                values[np.searchsorted(at, history.steps[known])] = history.values[known]
+            parts[name].append(values)
+        steps.append(at)
+        counts.append(len(at))
+    repeated = np.repeat(np.arange(len(runs)), counts)
+    labels = pa.DictionaryArray.from_arrays(pa.array(repeated, pa.int32()), pa.array(list(names), pa.string()))
+    joined = {name: np.concatenate(found) if found else np.zeros(0) for name, found in parts.items()}
+    return pa.table({RUN: labels, STEP: np.concatenate(steps) if steps else np.zeros(0), **joined})
