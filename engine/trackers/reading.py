@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from isoplan.engine import limited
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.archives import is_archive, unpacked
+from isoplan.engine.trackers.catalogue import as_path
 from isoplan.engine.trackers.tables import RunTables
 
 SECONDS, MEGABYTES = 600, 3000
@@ -43,12 +44,14 @@ def import_runs(
 ) -> Imported:
     """Read the runs of the store at ``place``: a folder, a file, an archive (zip or tar), or the address of a server.
 
+    A file also has the form ``sqlite:///runs.db``.
     ``name`` is the name of a source; if it is empty, the source is recognised. Runs with a mark in ``known`` (run id to
     mark) are read only if their mark has changed. ``follow`` is called with the numbers of runs that are read and to
     read; if it raises an error, the import ends with this error. Raises PlannerError if the store cannot be read.
     """
-    with unpacked(Path(place)) if is_archive(place) else nullcontext(place) as inside:
-        return _read(str(inside), place, name, known or {}, follow)
+    path = as_path(place)
+    with unpacked(Path(path)) if is_archive(path) else nullcontext(path) as inside:
+        return _read(str(inside), path, name, known or {}, follow)
 
 
 def _read(place: str, shown: str, name: str, known: Mapping[str, str], follow: Callable[[int, int], None]) -> Imported:

@@ -1,0 +1,44 @@
+"""The source of a place, and databases of trackers."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.trackers.catalogue import as_path
+from isoplan.engine.trackers.reading import import_runs
+from isoplan.engine.trackers.sqlite import has_tables, opened
+
+
+def test_storage_addresses_of_files() -> None:
+    """Addresses of SQLite files and local files become paths."""
+    assert as_path("sqlite:///a b/runs.db") == "a b/runs.db"
+    assert as_path("sqlite+pysqlite:////data/runs.db") == "/data/runs.db"
+    assert as_path("file:///data/mlruns") == "/data/mlruns"
+    assert as_path("http://localhost:5000") == "http://localhost:5000"
+
+
+def test_database_server() -> None:
+    """The error does not repeat the address, which can contain a password."""
+    with pytest.raises(PlannerError, match=r"^postgresql://: Isoplan does not read database servers") as caught:
+        import_runs("postgresql://user:secret@server/studies")
+    assert "secret" not in str(caught.value)
+
+
+def test_databases_are_opened_for_reading_only(tmp_path: Path) -> None:
+    """A statement that writes is refused, and views are not tables."""
+    file = tmp_path / "a #1?.db"
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("CREATE TABLE trials (number)")
+        database.execute("CREATE VIEW studies AS SELECT * FROM trials")
+    assert has_tables(file, "trials")
+    assert not has_tables(file, "trials", "studies")
+    with opened(file) as reading, pytest.raises(sqlite3.OperationalError, match="readonly"):
+        reading.execute("INSERT INTO trials VALUES (1)")
+    file.write_bytes(file.read_bytes()[:4096] + b"x" * 4096)
+    with pytest.raises(PlannerError, match="cannot be read"), opened(file) as reading:
+        reading.execute("SELECT * FROM trials")
