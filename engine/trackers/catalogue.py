@@ -7,7 +7,7 @@ from pathlib import Path
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers import lightning
-from isoplan.engine.trackers.source import Source
+from isoplan.engine.trackers.source import Source, is_address
 
 SOURCES: tuple[Source, ...] = (lightning.SOURCE,)
 """All sources. The first source that recognises a place reads it, so sources with clearer marks come first."""
@@ -36,11 +36,6 @@ def find_source(place: str, name: str = "") -> Source:
             f"runs, or name the tracker with --as ({_listed(SOURCES)})."
         )
     return found
-
-
-def is_address(place: str) -> bool:
-    """Return whether a place is the address of a server, not a path."""
-    return place.lower().startswith(("http://", "https://"))
 
 
 def as_path(place: str) -> str:

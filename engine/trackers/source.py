@@ -34,3 +34,8 @@ class Source:
     recognises: Callable[[str], bool]
     marks: Callable[[str], Mapping[str, str]]
     read: Callable[[str, Sequence[str]], Iterator[TrackedRun]]
+
+
+def is_address(place: str) -> bool:
+    """Return whether a place is the address of a server, not a path."""
+    return place.lower().startswith(("http://", "https://"))
