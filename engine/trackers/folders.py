@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +17,20 @@ from isoplan.engine.trackers.source import MAX_DEPTH, MAX_FILES
 
 MAX_SETTINGS_BYTES = 4 * 1024**2
 """Largest size of a file with settings."""
+MAX_LOG_BYTES = 200 * 1024**2
+"""Largest size of a file with logged values."""
+MAX_LINE_BYTES = 1024**2
+"""Largest length of a line of a log. A longer line is read as several lines."""
 MAX_ALIASES = 20
 """Largest number of aliases in a YAML file."""
 
 
 def walk(place: str) -> Iterator[tuple[Path, frozenset[str]]]:
-    """Yield each folder in ``place``, itself included, with the names of its files. Symbolic links are not followed.
+    """Yield each folder in ``place``, itself included, with the names of its files.
 
-    Folders are sorted by name, and numbers in names by value. Raises PlannerError if there are more than ``MAX_FILES``
-    files, or more than ``MAX_DEPTH`` folders inside one another.
+    Symbolic links are not followed, and files that are not regular, such as pipes, are left out. Folders are sorted by
+    name, and numbers in names by value. Raises PlannerError if there are more than ``MAX_FILES`` files, or more than
+    ``MAX_DEPTH`` folders inside one another.
     """
     root, count = Path(place), 0
     for folder, inner, files in os.walk(root, followlinks=False):
@@ -30,11 +38,18 @@ def walk(place: str) -> Iterator[tuple[Path, frozenset[str]]]:
         if len(path.relative_to(root).parts) > MAX_DEPTH:
             raise PlannerError(f"{place} has more than {MAX_DEPTH} folders inside one another: import a folder in it.")
         inner.sort(key=natural)
-        plain = [name for name in files if not (path / name).is_symlink()]
+        plain = [name for name in files if _is_regular(path / name)]
         count += len(plain)
         if count > MAX_FILES:
             raise PlannerError(f"{place} contains more than {MAX_FILES:,} files: import a part of it.")
         yield path, frozenset(plain)
+
+
+def _is_regular(file: Path) -> bool:
+    """Return whether a file is neither a link nor a pipe or device, from which reading may not end."""
+    with suppress(OSError):
+        return stat.S_ISREG(file.lstat().st_mode)
+    return False
 
 
 def natural(name: str) -> tuple[tuple[bool, float, str], ...]:
@@ -56,19 +71,25 @@ def run_folders(place: str, holds: Callable[[frozenset[str]], bool]) -> dict[str
 
     The id is the path of the folder relative to ``place``, or the name of ``place`` for the folder itself.
     """
+    return {run_id(place, path): path for path, files in walk(place) if holds(files)}
+
+
+def run_id(place: str, path: Path) -> str:
+    """Return the path of a run relative to ``place``, or the name of ``place`` if the run is ``place`` itself."""
     root = Path(place)
-    found = (path for path, files in walk(place) if holds(files))
-    return {path.relative_to(root).as_posix() if path != root else root.resolve().name: path for path in found}
+    return path.relative_to(root).as_posix() if path != root else root.resolve().name
 
 
 def contains(place: str, holds: Callable[[frozenset[str]], bool], most: int = 2000) -> bool:
     """Return whether one of the first ``most`` folders in ``place`` has file names that satisfy ``holds``."""
-    if not Path(place).is_dir():
-        return False
-    try:
-        return any(holds(files) for (_, files), _ in zip(walk(place), range(most), strict=False))
-    except (PlannerError, OSError):
-        return False
+    return any(holds(files) for _, files in first_folders(place, most))
+
+
+def first_folders(place: str, most: int = 2000) -> Iterator[tuple[Path, frozenset[str]]]:
+    """Yield the first ``most`` folders of ``walk``. If the search fails, it ends without an error."""
+    if Path(place).is_dir():
+        with suppress(PlannerError, OSError):
+            yield from (found for found, _ in zip(walk(place), range(most), strict=False))
 
 
 def mark(files: Iterable[Path]) -> str:
@@ -83,6 +104,11 @@ def mark(files: Iterable[Path]) -> str:
     return hashlib.sha256(repr(states).encode()).hexdigest()[:16]
 
 
+def written(file: Path) -> datetime:
+    """Return the time (UTC, without a zone) at which ``file`` was last written."""
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC).replace(tzinfo=None)
+
+
 def read_text(file: Path, most: int = MAX_SETTINGS_BYTES) -> str:
     """Return the text of a file. Raises PlannerError if it has more than ``most`` bytes or cannot be read."""
     try:
@@ -95,10 +121,28 @@ def read_text(file: Path, most: int = MAX_SETTINGS_BYTES) -> str:
     return content.decode("utf-8-sig", errors="replace")
 
 
-def read_yaml(file: Path) -> dict[str, Any]:
-    """Return the settings in a YAML file. Tags are not executed: a value with an unknown tag becomes plain data.
+def read_lines(file: Path, most: int = MAX_LOG_BYTES) -> Iterator[str]:
+    """Yield the lines of a file, with their ends. Raises PlannerError as ``read_text`` does."""
+    try:
+        with file.open("rb") as opened:
+            while line := opened.readline(MAX_LINE_BYTES):
+                if opened.tell() > most:
+                    raise PlannerError(f"{file} has more than {most / 1024**2:g} MB: log fewer values.")
+                yield line.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    except OSError as error:
+        raise PlannerError(f"{file} cannot be read ({error.strerror}): check its permissions.") from None
 
-    Raises PlannerError if the file is not a mapping in YAML, or if the package PyYAML is missing.
+
+def read_yaml(file: Path) -> dict[str, Any]:
+    """Return the settings in a YAML file, or nothing if it does not contain a mapping. Raises as ``yaml_value``."""
+    found = yaml_value(file)
+    return found if isinstance(found, dict) else {}
+
+
+def yaml_value(file: Path) -> Any:
+    """Return the value in a YAML file. Tags are not executed: a value with an unknown tag becomes plain data.
+
+    Raises PlannerError if the file is not valid YAML, or if the package PyYAML is missing.
     """
     try:
         import yaml
@@ -107,11 +151,10 @@ def read_yaml(file: Path) -> dict[str, Any]:
             "Reading YAML needs the package PyYAML. Install it with: pip install 'isoplan[trackers]'."
         ) from None
     try:
-        found = yaml.load(read_text(file), Loader=_plain_loader())
+        return yaml.load(read_text(file), Loader=_plain_loader())
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:160]
         raise PlannerError(f"{file} is not valid YAML ({reason}): correct it.") from None
-    return found if isinstance(found, dict) else {}
 
 
 def _plain_loader() -> type:
@@ -142,9 +185,14 @@ def _plain_loader() -> type:
 
 
 def read_json(file: Path, most: int = MAX_SETTINGS_BYTES) -> Mapping[str, Any]:
-    """Return the JSON object in a file. Raises PlannerError if the file contains none."""
+    """Return the JSON object in a file, or nothing if it contains another value. Raises as ``json_value``."""
+    found = json_value(file, most)
+    return found if isinstance(found, dict) else {}
+
+
+def json_value(file: Path, most: int = MAX_SETTINGS_BYTES) -> Any:
+    """Return the value in a JSON file. Raises PlannerError if the file is not valid JSON."""
     try:
-        found = json.loads(read_text(file, most))
+        return json.loads(read_text(file, most))
     except (ValueError, RecursionError):
         raise PlannerError(f"{file} is not valid JSON: write it again.") from None
-    return found if isinstance(found, dict) else {}

@@ -13,6 +13,8 @@ MAX_VALUES = 2000
 """Largest number of settings of a run. Further settings are left out."""
 MAX_LENGTH = 500
 """Largest number of characters of a text value. Longer texts are cut."""
+MAX_LEVELS = 20
+"""Largest number of levels of nested settings. Deeper settings are left out."""
 
 
 def flat(settings: Mapping[str, Any]) -> dict[str, Scalar]:
@@ -23,11 +25,12 @@ def flat(settings: Mapping[str, Any]) -> dict[str, Scalar]:
     return dict(pair for pair, _ in zip(_pairs(settings, ""), range(MAX_VALUES), strict=False))
 
 
-def _pairs(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Scalar]]:
+def _pairs(settings: Mapping[str, Any], prefix: str, level: int = 1) -> Iterator[tuple[str, Scalar]]:
     for key, value in settings.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
-            yield from _pairs(value, f"{name}.")
+            if level < MAX_LEVELS:
+                yield from _pairs(value, f"{name}.", level + 1)
         elif (one := scalar(value)) is not None:
             yield name, one
 
@@ -42,7 +45,10 @@ def scalar(value: Any) -> Scalar | None:
         except OverflowError:
             return math.inf
     if isinstance(value, list | tuple):
-        return json.dumps(value, default=str)[:MAX_LENGTH] if value else None
+        try:
+            return json.dumps(value, default=str)[:MAX_LENGTH] if value else None
+        except (RecursionError, TypeError, ValueError):
+            return None
     return None if value is None or value == "" else str(value)[:MAX_LENGTH]
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+
+import isoplan
 
 E, A, B, ALPHA, BETA = 1.7, 400.0, 410.0, 0.34, 0.28
 STEPS = 100
@@ -61,3 +64,19 @@ def _column(rows: pa.Table, ending: str, beginning: str = "config.") -> str:
     """Return the name of the only column with this beginning and this ending."""
     (found,) = (name for name in rows.column_names if name.startswith(beginning) and name.endswith(ending))
     return found
+
+
+def check_law(rows: pa.Table) -> None:
+    """Check that the law of the finished runs in an imported table is the law of a plain table of these runs.
+
+    The columns of the imported table are guessed. Rows of the other runs are left out first, because some trackers do
+    not record states.
+    """
+    finished = [run for run in KNOWN if run["state"] == "finished"]
+    plain = pd.DataFrame({"N": run["params"], "D": run["tokens"], "loss": run["losses"][-1]} for run in finished)
+    table = rows.to_pandas()
+    size = table[_column(rows, "params")].to_numpy()
+    close = np.isclose(size[:, None], plain["N"].to_numpy()[None, :], rtol=1e-9).any(axis=1)
+    fits = [isoplan.fit(one, bootstrap=0) for one in (plain, table[close])]
+    expected, found = (np.array([one.values[name] for name in ("E", "A", "B", "alpha", "beta")]) for one in fits)
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
