@@ -17,14 +17,15 @@ run: $(VENV)/run.stamp
 
 # The parts of the suite are listed in tests/parts.py. What they need is installed first: a browser and Slurm, through apt.
 part = first
+pytest = $(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder --part $(part) $(ARGS)
 test: check tests
-test-rest: part = rest
-test-rest: tests
-test-all: part = all
-test-all: check tests
-
 tests: $(VENV)/dev.stamp browser slurm
-	$(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder --part $(part) $(ARGS)
+	$(pytest)
+test-rest: part = rest
+test-all: part = all
+test-all: check
+test-rest test-all: $(VENV)/dev.stamp $(VENV)/trackers.stamp browser slurm
+	$(pytest)
 
 # mypy reads the folders at the top as isoplan.app, isoplan.engine, isoplan.trainers and isoplan.data.
 types:
@@ -78,6 +79,13 @@ $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
 	@$(PIP) install --quiet -r requirements-dev.lock
 	@touch $@
 
+# Experiment trackers that write the stores of the tests of `isoplan import`. They have an environment of their own.
+$(VENV)/trackers.stamp: requirements-trackers.lock $(VENV)/run.stamp
+	@echo "Installing the trackers of requirements-trackers.lock in $(VENV)/trackers"
+	@"$(PYTHON)" -m venv --clear $(VENV)/trackers
+	@$(VENV)/trackers/bin/python -m pip --disable-pip-version-check --no-input install --quiet --no-deps -r requirements-trackers.lock
+	@touch $@
+
 $(BIN)/python: | python
 	@"$(PYTHON)" -m venv --clear $(VENV)
 
@@ -109,6 +117,8 @@ slurm: browser  # one at a time: they share apt's lock
 	@$(call installed,slurmctld,slurm-wlm munge,Slurm); \
 	echo "For the tests of Slurm install it (Debian: apt-get install slurm-wlm munge) and run make test again." >&2
 
+# Lightning and transformers use the torch of $(VENV), so they are installed without their dependencies.
+trackers := mlflow tensorboard optuna wandb hydra-core lightning-utilities huggingface_hub tokenizers safetensors regex
 # The newest versions that pyproject.toml allows, without hashes, hosts and local versions, so that every platform reads them.
 frozen = build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vE '$(cuda)'
 lock: python
@@ -120,6 +130,10 @@ lock: python
 	$(frozen) | grep -vxFf requirements.lock > requirements-train.lock
 	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,dev]"
 	$(frozen) | grep -vxFf requirements-train.lock > requirements-dev.lock
+	"$(PYTHON)" -m venv build/lock --clear
+	build/lock/bin/python -m pip install --quiet $(trackers)
+	build/lock/bin/python -m pip install --quiet --no-deps lightning pytorch-lightning torchmetrics transformers
+	$(frozen) > requirements-trackers.lock
 	rm -rf build/lock
 
 clean:

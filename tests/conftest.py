@@ -92,7 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def skip_or_fail(what: str, reason: str) -> None:
-    """Skip the test, or fail it if ``ISOPLAN_STRICT`` contains ``what`` (browser, slurm, shared, root)."""
+    """Skip the test, or fail it if ``ISOPLAN_STRICT`` contains ``what`` (browser, slurm, shared, root, trackers)."""
     if what in os.environ.get("ISOPLAN_STRICT", "").split(","):
         pytest.fail(f"{reason} (ISOPLAN_STRICT asks for {what})")
     pytest.skip(reason)

@@ -24,6 +24,8 @@ REST: tuple[str, ...] = (
     "app/autopilot/test_kills.py::test_a_real_process_is_killed_three_times",
     "app/terminal/test_train.py", "app/terminal/test_tutorial.py", "engine/fitting/kernels/test_cache.py",
     "engine/fitting/kernels/test_seeds.py",
+    # Stores that experiment trackers write.
+    "engine/trackers",
     "engine/store/test_cells.py", "engine/store/test_wal.py", "trainers/backend", "trainers/command/test_process.py",
     # Tests that train or simulate.
     "trainers/behavior/test_baselines.py", "trainers/behavior/test_judge.py", "trainers/behavior/test_rates.py",
@@ -53,6 +55,7 @@ FIRST: tuple[str, ...] = (
     "trainers/backend/test_attempt.py", "trainers/backend/test_events.py", "trainers/backend/test_heap.py",
     "trainers/backend/test_local.py", "trainers/backend/test_polls.py", "trainers/backend/test_settings.py",
     "trainers/backend/test_sweep.py", "trainers/backend/test_workers.py",
+    "engine/trackers/test_archives.py", "engine/trackers/test_reading.py",
 )
 # fmt: on
 

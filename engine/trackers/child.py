@@ -19,36 +19,40 @@ EVERY = 20
 
 def main(arguments: list[str]) -> None:
     """Read the runs that are new or changed; the docstring of this module describes the arguments."""
+    from isoplan.engine.errors import PlannerError
     from isoplan.engine.limited import limit
 
     limit(int(arguments[0]), int(arguments[1]))
-    import pyarrow.parquet as pq
-
-    from isoplan.engine.errors import PlannerError
-    from isoplan.engine.trackers.catalogue import find_source
-    from isoplan.engine.trackers.tables import as_tables
-
-    place, name, folder = arguments[2:]
-    known = json.load(sys.stdin)
     try:
-        source = find_source(place, name)
-        marks = source.marks(place)
-        wanted = [key for key, mark in marks.items() if known.get(key) != mark]
-        runs = []
-        for run in source.read(place, wanted):
-            runs.append(run)
-            if len(runs) % EVERY == 0:
-                print(f"read {len(runs)} of {len(wanted)}", file=sys.stderr, flush=True)
-        tables = as_tables(runs)
+        result = write_tables(json.load(sys.stdin), *arguments[2:])
     except PlannerError as error:
         print(" ".join(str(error).split()), file=sys.stderr)
         raise SystemExit(1) from None
     except Exception as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    print(json.dumps(result))
+
+
+def write_tables(known: dict[str, str], place: str, name: str, folder: str) -> dict[str, object]:
+    """Write the tables of the runs whose marks differ from ``known``, and return the JSON object to print."""
+    import pyarrow.parquet as pq
+
+    from isoplan.engine.trackers.catalogue import find_source
+    from isoplan.engine.trackers.tables import as_tables
+
+    source = find_source(place, name)
+    marks = source.marks(place)
+    wanted = [key for key, mark in marks.items() if known.get(key) != mark]
+    runs = []
+    for run in source.read(place, wanted):
+        runs.append(run)
+        if len(runs) % EVERY == 0:
+            print(f"read {len(runs)} of {len(wanted)}", file=sys.stderr, flush=True)
+    tables = as_tables(runs)
     pq.write_table(tables.rows, Path(folder) / "rows.parquet")
     pq.write_table(tables.points, Path(folder) / "points.parquet")
-    print(json.dumps({"title": source.title, "marks": marks}))
+    return {"title": source.title, "marks": marks}
 
 
 if __name__ == "__main__":

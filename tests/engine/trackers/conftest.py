@@ -27,7 +27,7 @@ def make_store(tmp_path_factory: pytest.TempPathFactory) -> MakeStore:
     SITE_PACKAGES contains torch, for trackers that need it.
     """
     if not PYTHON.exists():
-        skip_or_fail("trackers", "there is no environment with the trackers: make trackers")
+        skip_or_fail("trackers", "there is no environment with the trackers: run make test-rest")
 
     def make(script: str, *words: str) -> Path:
         folder = tmp_path_factory.mktemp(Path(script).stem)
