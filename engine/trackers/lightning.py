@@ -1,24 +1,25 @@
-"""Runs of Lightning's ``CSVLogger``: folders ``version_0``, ... with ``hparams.yaml`` and ``metrics.csv``."""
+"""Runs of Lightning's ``CSVLogger``: folders ``version_0``, ... with ``metrics.csv`` and usually ``hparams.yaml``."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
-
-import numpy as np
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import contains, mark, read_text, read_yaml, run_folders
+from isoplan.engine.trackers.folders import first_folders, mark, read_lines, read_yaml, run_folders, written
 from isoplan.engine.trackers.nested import flat
-from isoplan.engine.trackers.run import History, TrackedRun
+from isoplan.engine.trackers.records import csv_records, histories, step_name
+from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.source import Source
 
 SETTINGS, METRICS = "hparams.yaml", "metrics.csv"
-MAX_METRICS_BYTES = 200 * 1024**2
-"""Largest size of a file with metrics."""
+
+
+def recognises(place: str) -> bool:
+    """Return whether a folder in ``place`` has both files, or is called ``version_*`` and has ``metrics.csv``."""
+    return any(
+        METRICS in files and (SETTINGS in files or path.name.startswith("version_"))
+        for path, files in first_folders(place)
+    )
 
 
 def marks(place: str) -> Mapping[str, str]:
@@ -32,35 +33,16 @@ def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
     for key in ids:
         if (path := folders.get(key)) is not None:
             settings = read_yaml(path / SETTINGS) if (path / SETTINGS).is_file() else {}
-            created = datetime.fromtimestamp((path / METRICS).stat().st_mtime, UTC).replace(tzinfo=None)
-            yield TrackedRun(key, key, created=created, config=flat(settings), histories=_histories(path / METRICS))
+            file = path / METRICS
+            logged = histories(csv_records(file))
+            if not logged and not step_name(next(read_lines(file), "step").strip().split(",")):
+                raise PlannerError(f"{file} has no column step: it is not a file of Lightning's CSVLogger.")
+            yield TrackedRun(key, key, created=written(file), config=flat(settings), histories=logged)
 
 
 def _holds(files: frozenset[str]) -> bool:
-    return METRICS in files and SETTINGS in files
+    return METRICS in files
 
 
-def _histories(file: Path) -> dict[str, History]:
-    """Return the metrics of a CSV file with a column ``step``. An empty cell means that nothing was logged."""
-    rows = csv.reader(io.StringIO(read_text(file, MAX_METRICS_BYTES)))
-    header = next(rows, [])
-    if "step" not in header:
-        raise PlannerError(f"{file} has no column step: it is not a file of Lightning's CSVLogger.")
-    columns = list(zip(*(row for row in rows if len(row) == len(header)), strict=True))
-    values = {name: np.array([_number(cell) for cell in cells]) for name, cells in zip(header, columns, strict=False)}
-    steps = values.pop("step", np.zeros(0))
-    logged = {
-        name: np.isfinite(steps) & np.array([cell != "" for cell in columns[header.index(name)]]) for name in values
-    }
-    return {name: History(steps[at], values[name][at]) for name, at in logged.items() if at.any()}
-
-
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return float("nan")
-
-
-SOURCE = Source("lightning", "Lightning", lambda place: contains(place, _holds), marks, read)
+SOURCE = Source("lightning", "Lightning", recognises, marks, read)
 """The source of runs of Lightning."""

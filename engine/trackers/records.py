@@ -1,0 +1,187 @@
+"""Logged values of runs in plain files: CSV files, JSON-lines logs and lists of JSON objects, as histories."""
+
+from __future__ import annotations
+
+import csv
+import json
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.store.columns.names import LARGER, SMALLER, loss_words
+from isoplan.engine.trackers.folders import read_lines
+from isoplan.engine.trackers.nested import flat, scalar
+from isoplan.engine.trackers.run import History
+
+COUNTERS = ("step", "steps", "global_step", "iteration", "iterations", "iter", "iters", "update", "updates")
+STEPS = (*COUNTERS, "tokens", "num_tokens", "tokens_seen", "samples_seen", "epoch", "epochs")
+"""Names of the position of a record in its run, the preferred name first. Case and a prefix such as "_" or "train/" do
+not count. Those that are no counters of steps are metrics too.
+"""
+MAX_METRICS = 500
+"""Largest number of metrics of a run. Further metrics are left out."""
+RESULTS = frozenset({"metrics", "results", "result", "summary", "scalars", "final"})
+"""Names of the objects that contain metrics. The names of the metrics do not repeat them."""
+_SPLITS = ("split", "phase", "mode", "stage", "subset")
+_SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "dev"})
+_SETTINGS = frozenset(
+    {"weight", "weights", "coef", "coefficient", "coeff", "factor", "scale", "lambda", "target", "init"}
+)
+_NOT_A_LOSS = frozenset({"error", "excess", "entropy"})
+
+
+def is_metric(name: str) -> bool:
+    """Return whether a name denotes a metric, such as a loss or an accuracy.
+
+    >>> is_metric("val/loss"), is_metric("acc"), is_metric("train_losses"), is_metric("z_loss_weight"), is_metric("lr")
+    (True, True, True, False, False)
+    """
+    return bool(_metric_words(name) & (SMALLER | LARGER))
+
+
+def is_loss(name: str) -> bool:
+    """Return whether a name denotes a loss or another metric of prediction for which a smaller value is better."""
+    return bool(_metric_words(name) & (SMALLER - _NOT_A_LOSS))
+
+
+def histories(records: Iterable[Mapping[str, float]]) -> dict[str, History]:
+    """Return the histories of the metrics in ``records``, which are in the order of logging.
+
+    The steps are the values of the first name in ``STEPS`` that a record contains. A record without this name has the
+    step of the record before it. Values before the first step are left out.
+    """
+    at: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+    values: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
+    count = 0
+    for row, record in enumerate(records):
+        count = row + 1
+        for name, value in record.items():
+            if name in values or len(values) < MAX_METRICS:
+                at[name].append(row)
+                values[name].append(value)
+    name = step_name(values)
+    if not name:
+        return {}
+    steps = np.full(count, np.nan)
+    steps[np.array(at[name])] = np.array(values[name])
+    steps = steps[np.maximum.accumulate(np.where(np.isfinite(steps), np.arange(count), 0))]
+    metrics = [metric for metric in values if metric != name or _plain_step(name) not in COUNTERS]
+    found = {metric: _by_step(steps[np.array(at[metric])], np.array(values[metric])) for metric in metrics}
+    return {metric: history for metric, history in found.items() if len(history.steps)}
+
+
+def _by_step(steps: Floats, values: Floats) -> History:
+    """Return a history sorted by step. A step that occurs again has the value that was logged last."""
+    kept = np.isfinite(steps)
+    order = np.argsort(steps[kept], kind="stable")
+    steps, values = steps[kept][order], values[kept][order]
+    last = np.append(steps[1:] != steps[:-1], True)[: len(steps)]
+    return History(steps[last], values[last])
+
+
+def step_name(names: Iterable[str]) -> str:
+    """Return the name in ``names`` that denotes the step; empty if there is none."""
+    plain = {_plain_step(name): name for name in reversed(list(names))}
+    return next((plain[step] for step in STEPS if step in plain), "")
+
+
+def _plain_step(name: str) -> str:
+    return name.rsplit("/", 1)[-1].lower().lstrip("_")
+
+
+def numbers(record: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of a record by name.
+
+    The name of a metric gets the part of the data as a prefix if the record names it, as in ``{"split": "val"}``.
+    """
+    nested = any(isinstance(value, dict) for value in record.values())
+    values = flat(record) if nested else record
+    found = {name: one for name, value in values.items() if type(one := _scalar(value)) is float}
+    if nested:
+        found = {_without_container(name): value for name, value in found.items()}
+    part = next((one for key in _SPLITS if isinstance(one := record.get(key), str) and one.lower() in _SPLIT_NAMES), "")
+    return {f"{part}_{name}" if is_metric(name) else name: value for name, value in found.items()} if part else found
+
+
+def merged(files: Mapping[str, Mapping[str, History]]) -> dict[str, History]:
+    """Return the histories of several files of a run, by the name of the file without its ending.
+
+    A metric that several files contain gets the name of its file as a prefix.
+    """
+    often = Counter(name for histories in files.values() for name in histories)
+    return {
+        name if often[name] == 1 else f"{file}_{name}": history
+        for file, histories in files.items()
+        for name, history in histories.items()
+    }
+
+
+def csv_records(file: Path) -> Iterator[dict[str, float]]:
+    """Yield the numbers in the rows of a CSV file by column. An empty cell means that nothing was logged.
+
+    Rows with another number of cells than the header are left out, and so is the last row if it is still being written.
+    A row that contains the name of the step is a new header, because a run that continues may write the header again.
+    """
+    header: list[str] = []
+    for line in read_lines(file):
+        if not line.endswith("\n") or "\0" in line:
+            continue
+        cells = _cells(line)
+        found = {name: value for name, cell in zip(header, cells, strict=False) if (value := _number(cell)) is not None}
+        if not found and step_name(cells):
+            header = cells
+        elif len(cells) == len(header):
+            yield found
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of one line. A quotation mark that is not closed affects only this line."""
+    try:
+        return next(csv.reader([line]), []) if '"' in line else line.rstrip("\r\n").split(",")
+    except csv.Error:
+        return []
+
+
+def json_objects(file: Path) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in the lines of a log. Text before an object is left out, and so are other lines."""
+    for line in read_lines(file):
+        text = line.strip()
+        if not text.endswith("}"):
+            continue
+        for start in sorted({text.find("{"), text.find('{"')} - {-1}):
+            with suppress(ValueError, RecursionError):
+                yield json.loads(text[start:])
+                break
+
+
+def _metric_words(name: str) -> frozenset[str]:
+    """Return the words of a name, singular; none if the name denotes a setting such as the weight of a loss."""
+    own = loss_words(name.rsplit(".", 1)[-1])
+    own |= {word.removesuffix("es") for word in own if word == "losses"} | {
+        "acc" for word in own if word == "accuracies"
+    }
+    return frozenset() if own & _SETTINGS else own
+
+
+def _without_container(name: str) -> str:
+    """Return a name without the object that contains it, if this is a general one: ``metrics.loss`` is ``loss``."""
+    first, _, rest = name.partition(".")
+    return rest if rest and first.lower() in RESULTS else name
+
+
+def _scalar(value: Any) -> Any:
+    """Return ``value``, an integer as a float; an integer that a float cannot represent is infinite."""
+    return scalar(value) if type(value) is int else value
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
