@@ -7,6 +7,7 @@ keeps the start of every command fast.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from keyword import iskeyword
@@ -32,6 +33,7 @@ class Command:
 COMMANDS = {
     "app": Command("serve", "Open the pages in the browser."),
     "import": Command("tracked_runs", "Read the runs of an experiment tracker into a table."),
+    "columns": Command("columns", "Print the role of each column of a table, and the reason."),
     "laws": Command("laws", "List the laws that can be fitted."),
     "fit": Command("fit", "Fit a law to a table of runs."),
     "compare": Command("compare", "Rank the laws by how well they predict the largest budgets."),
@@ -70,6 +72,12 @@ def command_module(name: str) -> ModuleType:
     return import_module(f"isoplan.app.commands.{commands()[name].module}")
 
 
+def command_function(name: str) -> Callable[..., None]:
+    """Return the function of the command ``name``: it has this name, with "_" appended to a keyword of Python."""
+    function: Callable[..., None] = getattr(command_module(name), f"{name}_" if iskeyword(name) else name)
+    return function
+
+
 class LazyGroup(TyperGroup):
     """Group of commands that imports the module of a command only when this command is called."""
 
@@ -82,8 +90,7 @@ class LazyGroup(TyperGroup):
         if cmd_name not in commands():
             return None
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        function = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        single.command(name=cmd_name)(getattr(command_module(cmd_name), function))
+        single.command(name=cmd_name)(command_function(cmd_name))
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

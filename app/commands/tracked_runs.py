@@ -26,7 +26,10 @@ def import_(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Read the runs of an experiment tracker. Without -o, the command shows what it has found and writes nothing."""
+    """Read the runs of an experiment tracker into a table.
+
+    Without -o, the command shows the runs and writes nothing.
+    """
     from isoplan.engine.trackers.export import check_target, write_table
     from isoplan.engine.trackers.reading import import_runs
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isoplan.app.cli import command_module, commands, main
+from isoplan.app.cli import command_function, commands, main
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -62,7 +62,7 @@ def test_the_version_is_there_at_once() -> None:
 
 def test_the_list_of_commands_shows_the_first_line_of_each_help() -> None:
     for name, command in commands().items():
-        text = getattr(command_module(name), name).__doc__
+        text = command_function(name).__doc__ or ""
         assert text.splitlines()[0] == command.summary
         assert len(command.summary) <= 66, "longer than a line of 80 characters"
 

@@ -29,23 +29,35 @@ MOST_COLUMNS = 24
 """Maximum number of category columns that are read. Columns of datasets, splits and flags are read first."""
 LABEL_LENGTH = 80
 
-_DATASETS = {"dataset", "datasets", "data_set", "dataset_name", "dataset_id", "data_name", "train_dataset"}
-_DATASETS |= {"training_dataset", "train_data", "training_data", "data_source", "datasource", "source", "corpus"}
-_DATASETS |= {"corpora", "corpus_name", "train_corpus", "training_corpus", "data_mix", "data_mixture", "mixture"}
-_DATASETS |= {"split", "data_split", "dataset_split", "subset", "experiment", "experiment_name", "exp", "exp_name"}
-_DATASETS |= {"condition", "conditions", "table"}
-_OUT_WHOLE = {"exclude", "discard", "drop", "ignore", "flagged", "nan", "oom"}
-_OUT_WHOLE |= {"test", "is_test", "is_val", "is_validation", "is_eval", "holdout", "is_holdout", "held_out"}
+DATASETS = {"dataset", "datasets", "data_set", "dataset_name", "dataset_id", "data_name", "train_dataset"}
+DATASETS |= {"training_dataset", "train_data", "training_data", "data_source", "datasource", "source", "corpus"}
+DATASETS |= {"corpora", "corpus_name", "train_corpus", "training_corpus", "data_mix", "data_mixture", "mixture"}
+DATASETS |= {"split", "data_split", "dataset_split", "subset", "experiment", "experiment_name", "exp", "exp_name"}
+DATASETS |= {"condition", "conditions", "table"}
+OUT_NAMES = {"exclude", "discard", "drop", "ignore", "flagged", "nan", "oom"}
+OUT_NAMES |= {"test", "is_test", "is_val", "is_validation", "is_eval", "holdout", "is_holdout", "held_out"}
 UNTRAINED = ("untrained", "not_trained")
 """Names of a column that flags runs that learned nothing. Such runs are not fitted. Isoplan writes this column for its
 own sweeps.
 """
-_KEEP = {"kept", "included", "best", "finished", "converged", "completed", "success", "succeeded", "trained"}
-_KEEP_WHOLE = {"keep", "include", "valid", "use", "used", "usable", "train", "is_train", "is_training", "in_fit"}
-_NOTES = {"flag", "flags", "quality", "note", "notes", "remark", "remarks", "comment", "comments", "tag", "tags"}
+KEEP = {"kept", "included", "best", "finished", "converged", "completed", "success", "succeeded", "trained"}
+KEEP_NAMES = {"keep", "include", "valid", "use", "used", "usable", "train", "is_train", "is_training", "in_fit"}
+REMARKS = {"flag", "flags", "quality", "note", "notes", "remark", "remarks", "comment", "comments", "tag", "tags"}
 """Names of columns that contain remarks. A remark such as "outlier" flags a run."""
-_TRAIN = {"train", "training", "fit", "in_sample"}
-_TEST = {"test", "testing", "val", "valid", "validation", "dev", "eval", "evaluation", "holdout", "held_out", "heldout"}
+TRAINED_ON = {"train", "training", "fit", "in_sample"}
+TESTED_ON = {
+    "test",
+    "testing",
+    "val",
+    "valid",
+    "validation",
+    "dev",
+    "eval",
+    "evaluation",
+    "holdout",
+    "held_out",
+    "heldout",
+}
 _NO = {"0", "false", "no", "n", "f", "none", ""}
 _NOT_COMPARED = (
     *(Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.STEP, Role.WEIGHT),
@@ -102,18 +114,18 @@ def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
     ('dataset', 'out')
     """
     words = {plain(value) for value in values}
-    if words & _TRAIN and words & _TEST and words <= _TRAIN | _TEST:
+    if words & TRAINED_ON and words & TESTED_ON and words <= TRAINED_ON | TESTED_ON:
         return "split"
     own = plain(re.split(r"[./:]", name.strip())[-1])
     tokens = set(own.split("_"))
     if words <= YES | _NO and words & YES and len(words) <= 2:
-        if tokens & OUT or own in _OUT_WHOLE or (tokens & _KEEP and "not" in tokens):
+        if tokens & OUT or own in OUT_NAMES or (tokens & KEEP and "not" in tokens):
             return "out"
-        if tokens & _KEEP or own in _KEEP_WHOLE:
+        if tokens & KEEP or own in KEEP_NAMES:
             return "keep"
-    if own in _NOTES and words & OUT and words <= OUT | _NO | FINE:
+    if own in REMARKS and words & OUT and words <= OUT | _NO | FINE:
         return "out"
-    return "dataset" if own in _DATASETS or plain(name) in _DATASETS else "other"
+    return "dataset" if own in DATASETS or plain(name) in DATASETS else "other"
 
 
 def _values(cursor: Cursor, table_id: str, column: Column, i: int) -> list[tuple[object, str]]:
@@ -167,8 +179,10 @@ def find_budgets(C: Floats) -> Floats:
     return nominal
 
 
-_WORDS = frozenset({"total", "totals", "grand total", "sum", "mean", "average", "avg", "median", "min", "max", "std"})
-_WORDS |= {
+SUMMARIES = frozenset(
+    {"total", "totals", "grand total", "sum", "mean", "average", "avg", "median", "min", "max", "std"}
+)
+SUMMARIES |= {
     "minimum",
     "maximum",
     "stdev",
@@ -179,21 +193,21 @@ _WORDS |= {
     "mittelwert",
     "mittel",
 }
-_WORDS |= {"durchschnitt", "somme", "moyenne", "suma", "totale", "somma", "media", "promedio"}
+SUMMARIES |= {"durchschnitt", "somme", "moyenne", "suma", "totale", "somma", "media", "promedio"}
 
 
 def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.bool_], str]:
     """Return a mask (n,) of the summary rows, and a phrase with their names for a note (empty without such rows).
 
-    Summary rows are the last rows of a table. Their names, such as "total" and "mean", are in ``_WORDS`` and all
-    different. If any other row has a name in ``_WORDS``, there are no summary rows. If the runs have no names, the
+    Summary rows are the last rows of a table. Their names, such as "total" and "mean", are in ``SUMMARIES`` and all
+    different. If any other row has a name in ``SUMMARIES``, there are no summary rows. If the runs have no names, the
     names of their groups are used.
     """
     names = labels.get("run", labels.get("group"))
     mask = np.zeros(n, dtype=bool)
     if names is None:
         return mask, ""
-    sums = np.isin(np.char.strip(np.char.lower(names), " :*=()Σ∑"), list(_WORDS))
+    sums = np.isin(np.char.strip(np.char.lower(names), " :*=()Σ∑"), list(SUMMARIES))
     count = n - int(np.flatnonzero(~sums)[-1]) - 1 if not sums.all() else n
     last = [str(name) for name in names[n - count :]]
     if not 0 < count < n - 1 or count < sums.sum() or len(set(last)) < count:

@@ -29,6 +29,13 @@ RUN_NEEDS = (Role.N, Role.D, Role.LOSS, Role.WEIGHT)
 """Roles that every fitted run needs: a run whose cell is empty in such a column is left out."""
 TextKind = Literal["suffix", "comma", "point", "thousands"]
 TEXT_KINDS: tuple[TextKind, ...] = get_args(TextKind)
+TEXT_FORMATS: dict[TextKind, str] = {
+    "suffix": "numbers with suffixes (1.2k, 3M, 4B, 10^20)",
+    "comma": "numbers with a decimal comma",
+    "point": "numbers with a decimal point",
+    "thousands": "numbers with thousands separators",
+}
+"""Number formats of text cells, as phrases for a sentence."""
 AS_IS = "as-is"
 """Conversion that leaves the numbers unchanged. The user chooses it if the column name wrongly suggests a unit."""
 GPU_HOURS = "gpu-hours"
@@ -197,12 +204,7 @@ class Conversion:
         kind = text_kind(self.kind)
         if kind is None:
             return f"Read {self.about}."
-        how = {
-            "suffix": "numbers with suffixes (1.2k, 3M, 4B, 10^20)",
-            "comma": "numbers with a decimal comma",
-            "point": "numbers with a decimal point",
-            "thousands": "numbers with thousands separators",
-        }[kind]
+        how = TEXT_FORMATS[kind]
         how += f", {self.about}" if self.about else ""
         doubt = f" (a decimal {'point' if kind == 'comma' else 'comma'} is also possible)" if self.ambiguous else ""
         bad = f", {self.fails:,} cannot be read ({', '.join(self.failing_examples)})" if self.fails else ""

@@ -19,8 +19,8 @@ from isoplan.engine.store.columns.names import ERRORS, SMALLER, counts_data_set,
 from isoplan.engine.store.columns.unit_names import is_percent
 
 TOTALS = ("steps", "n_steps", "num_steps", "train_steps", "training_steps", "max_steps", "total_steps", *STEPS)
-_BATCHES = ("batch_size", "batch", "bsz", "bs", "global_batch_size", "train_batch_size", "total_batch_size")
-_LENGTHS: tuple[str, ...] = (
+BATCHES = ("batch_size", "batch", "bsz", "bs", "global_batch_size", "train_batch_size", "total_batch_size")
+LENGTHS: tuple[str, ...] = (
     "seq_len",
     "sequence_length",
     "seq_length",
@@ -29,9 +29,9 @@ _LENGTHS: tuple[str, ...] = (
     "ctx_len",
     "block_size",
 )
-_LENGTHS += ("max_seq_len", "max_seq_length", "context", "n_ctx", "tokens_per_sample")
-_TOKENS = ("tokens_per_step", "tokens_per_batch", "batch_tokens", "batch_size_tokens", "tokens_per_update")
-_EPOCHS = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes", "epoch")
+LENGTHS += ("max_seq_len", "max_seq_length", "context", "n_ctx", "tokens_per_sample")
+TOKENS = ("tokens_per_step", "tokens_per_batch", "batch_tokens", "batch_size_tokens", "tokens_per_update")
+EPOCHS = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes", "epoch")
 
 
 def read_derived(options: Iterable[str]) -> dict[str, str]:
@@ -118,16 +118,16 @@ def _samples(columns: Sequence[Column]) -> str:
     def column(names: Sequence[str]) -> str:
         return next((quoted(numbers[name]) for name in names if name in numbers), "")
 
-    epochs, steps = column(_EPOCHS), column(TOTALS)
+    epochs, steps = column(EPOCHS), column(TOTALS)
     size = next((quoted(name) for name in numbers.values() if counts_data_set(name)), "")
     unique = next((quoted(c.name) for c in columns if c.guess is Role.U), "")
     if epochs and (size or unique):
         return f"{epochs} * {size or unique}"
     if (doubt := doubtful_samples(columns)) is not None:
         return f"{epochs} * {quoted(doubt[1].name)}"
-    if steps and (tokens := column(_TOKENS)):
+    if steps and (tokens := column(TOKENS)):
         return f"{steps} * {tokens}"
-    batch, length = column(_BATCHES), column(_LENGTHS)
+    batch, length = column(BATCHES), column(LENGTHS)
     return " * ".join([steps, batch, *([length] if length else [])]) if steps and batch else ""
 
 

@@ -22,6 +22,7 @@ from isoplan.engine.store.columns.names import (
     SMALLER,
     counts_data_set,
     held_out,
+    name_rule,
     name_score,
     plain,
     untracked,
@@ -41,7 +42,7 @@ COUNTED = tuple(f"{prefix}{word}" for word in ("samples", "tokens", "examples") 
 """Names of columns that count either the samples of the dataset or the samples that a run sees. These two numbers
 differ if runs make several epochs.
 """
-_NOT_QUALITY = {
+NOT_QUALITY = {
     "std",
     "se",
     "sem",
@@ -58,10 +59,36 @@ _NOT_QUALITY = {
     "coef",
 }
 _LOGARITHMS = (*FUNCTIONS, LOGARITHM)
-_HYPER = {"lr", "bsz", "batch", "width", "depth", "layers", "layer", "heads", "dropout", "warmup", "momentum", "step"}
-_HYPER |= {"steps", "hidden", "decay", "temperature", "vocab", "negatives", "dim", "ffn", "context", "iterations"}
-_HYPER |= {"iteration", "iter", "update", "updates"}
-_HYPER_NAMES = {"learning_rate", "d_model", "n_embd", "seq_len", "sequence_length", "embedding_size", "vocab_size"}
+SETTING_WORDS = {
+    "lr",
+    "bsz",
+    "batch",
+    "width",
+    "depth",
+    "layers",
+    "layer",
+    "heads",
+    "dropout",
+    "warmup",
+    "momentum",
+    "step",
+}
+SETTING_WORDS |= {
+    "steps",
+    "hidden",
+    "decay",
+    "temperature",
+    "vocab",
+    "negatives",
+    "dim",
+    "ffn",
+    "context",
+    "iterations",
+}
+SETTING_WORDS |= {"iteration", "iter", "update", "updates"}
+"""Words in the names of hyperparameters."""
+SETTING_NAMES = {"learning_rate", "d_model", "n_embd", "seq_len", "sequence_length", "embedding_size", "vocab_size"}
+"""Names of hyperparameters that contain no word of ``SETTING_WORDS``."""
 _WHAT: dict[Role, str] = {
     Role.N: "the number of parameters",
     Role.D: "the samples seen",
@@ -95,7 +122,7 @@ def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
         how = unit.how if unit is not None and role in unit.roles else doubtful.get(column.name, "")
         how = how or ("percent" if role is None and is_percent(column) else "")
         column = replace(column, conversion=proposed(column, how, role))
-        guess, why = _describe(column, role)
+        guess, why = _describe(column, role, unit)
         if role is None and doubt is not None and column.name == doubt[1].name:
             why = "It may count the samples that a run sees (D) or the samples of its dataset (U): choose one."
         found.append(replace(column, guess=guess, why=why))
@@ -337,24 +364,35 @@ def _label_bonus(column: Column, role: Role) -> float:
     return -40 if one else 0
 
 
-def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
+def suggestion(column: Column, role: Role, unit: NamedUnit | None = None) -> str:
+    """Return why the name of a column suggests a role that only one column can have, without a full stop.
+
+    ``unit`` is the unit in the name of the column.
+    """
+    of_unit = name_rule(unit.bare, role) or "it states a unit" if unit is not None and role in unit.roles else ""
+    return f"The name suggests {_WHAT[role]} ({of_unit or name_rule(column.name, role)})"
+
+
+def _describe(column: Column, role: Role | None, unit: NamedUnit | None = None) -> tuple[Role, str]:
     if role is not None:
         wait = "" if column.kind != "text" or role not in NUMERIC_ROLES else "; convert its text to numbers to use it"
         if column.conversion is not None and column.conversion.about:
             wait = f" {column.conversion.about}; agree to the conversion to use it"
-        return role, f"The name suggests {_WHAT[role]}{wait}."
+        return role, f"{suggestion(column, role, unit)}{wait}."
     if column.kind not in ("number", "bool"):
         return Role.UNUSED, "Text for which no role is suggested." if column.kind == "text" else "A date."
     tokens = words(column.name)
     named = tokens & (LARGER | SMALLER) or _is_rejection(column)
-    if named and not tokens & _NOT_QUALITY:
+    if named and not tokens & NOT_QUALITY:
         side = "smaller" if better(column.name) == "min" else "larger"
-        return Role.METRIC, f"The name suggests a metric; {side} is better."
+        word = min(tokens & (SMALLER if side == "smaller" else LARGER), default="R_")
+        return Role.METRIC, f"The name suggests a metric (it contains {word!r}); {side} is better."
     rival = next((role for role in NAMES if role not in (Role.GROUP, Role.RUN) and _score(column, role) > 0), None)
     if rival is not None:
         return Role.UNUSED, f"The name also suggests {_WHAT[rival]}, but another column fits {rival} better."
-    if tokens & _HYPER or plain(column.name) in _HYPER_NAMES:
-        return Role.HYPER, "The name suggests a hyperparameter."
+    if tokens & SETTING_WORDS or plain(column.name) in SETTING_NAMES:
+        word = min(tokens & SETTING_WORDS, default=plain(column.name))
+        return Role.HYPER, f"The name suggests a hyperparameter (it contains {word!r})."
     return Role.UNUSED, "Neither the name nor the values suggest a role."
 
 

@@ -30,7 +30,9 @@ LOSSES = frozenset({"loss", "ce", "bce", "xent", "nll", "crossentropy", "logloss
 """Words in the names of losses."""
 ERRORS = frozenset({"error", "wer", "cer"})
 """Words in the names of error rates. An error rate is one minus an accuracy."""
-_TRACKERS = re.compile(r"^(config|summary|params|user_attrs|metrics|tags|hparams)[._/]+(?=.)", re.IGNORECASE)
+PREFIXES = ("config", "summary", "params", "user_attrs", "metrics", "tags", "hparams")
+"""Prefixes that experiment trackers add to names, before ".", "/" or "_"."""
+_TRACKERS = re.compile(rf"^({'|'.join(PREFIXES)})[._/]+(?=.)", re.IGNORECASE)
 
 
 def plain(name: str) -> str:
@@ -154,15 +156,16 @@ NAMES: dict[Role, dict[str, int]] = {
     Role.WEIGHT: {"weight": 90, "weights": 90, "run_weight": 90, "sample_weight": 90, "fit_weight": 95},
 }
 _EXACT = {"N": Role.N, "D": Role.D, "U": Role.U, "C": Role.C}
-# Words that suggest a role if they occur in a longer name, and the score of such a name.
-_WORDS: dict[Role, tuple[set[str], int]] = {
+ROLE_WORDS: dict[Role, tuple[set[str], int]] = {
     Role.N: ({"param", "params", "parameter", "parameters"}, 60),
     Role.D: ({"tokens", "samples", "examples", "jets", "events", "sequences", "characters", "images"}, 55),
     Role.U: ({"unique"}, 85),
     Role.C: ({"flop", "flops", "compute"}, 50),
     Role.LOSS: (set(LOSSES), 58),
 }
-_HELD_OUT = frozenset({"val", "eval", "valid", "validation", "evaluation", "test", "dev", "heldout", "holdout"})
+"""Words that suggest a role if they occur in a longer name, and the score of such a name."""
+HELD_OUT = frozenset({"val", "eval", "valid", "validation", "evaluation", "test", "dev", "heldout", "holdout"})
+"""Words in the names of losses on held-out data."""
 _DIFFERENCES = frozenset({"gap", "diff", "difference", "delta", "change", "weight"})
 _DATASET_SIZES = frozenset({"n_train", "n_data"})
 _DATA = frozenset({"train", "training", "data", "dataset", "trainset"})
@@ -180,6 +183,27 @@ def name_score(name: str, role: Role) -> float:
     return float(NAMES[role].get(plain(name), 0) or _word_score(name, role))
 
 
+def name_rule(name: str, role: Role) -> str:
+    """Return the rule by which a name fits a role, as a phrase; empty if the name does not fit.
+
+    >>> name_rule("config.n_params", Role.N), name_rule("val_ce", Role.LOSS)
+    ("'n_params' is a known name, without the prefix 'config.'", "'val' and 'ce' denote a held-out loss")
+    """
+    best = max(variants(name), key=lambda one: name_score(one, role))
+    if not name_score(best, role):
+        return ""
+    own = loss_words(best) if role is Role.LOSS else words(best)
+    prefix = name.strip()[: -len(best)] if len(best) < len(name.strip()) else ""
+    without = f", without the prefix {prefix!r}" if prefix else ""
+    if _EXACT.get(best) is role or plain(best) in NAMES[role]:
+        return f"{best!r} is a known name{without}"
+    if role is Role.LOSS and held_out(best):
+        return f"{min(own & HELD_OUT)!r} and {min(own & LOSSES)!r} denote a held-out loss{without}"
+    if found := own & ROLE_WORDS.get(role, (set(), 0))[0]:
+        return f"it contains the word {min(found)!r}{without}"
+    return f"it denotes the size of a dataset{without}"
+
+
 def held_out(name: str) -> bool:
     """Return whether a name denotes a loss on held-out data.
 
@@ -187,7 +211,7 @@ def held_out(name: str) -> bool:
     (True, True, False, False)
     """
     own = loss_words(name)
-    return bool(own & LOSSES and own & _HELD_OUT) and not own & (NOT_A_SIZE | _DIFFERENCES)
+    return bool(own & LOSSES and own & HELD_OUT) and not own & (NOT_A_SIZE | _DIFFERENCES)
 
 
 def loss_words(name: str) -> frozenset[str]:
@@ -205,7 +229,7 @@ def measured_on(name: str) -> Literal["held-out", "training", ""]:
     ('held-out', 'training', '')
     """
     own = loss_words(name)
-    held, trained = bool(own & _HELD_OUT), bool(own & {"train", "training"})
+    held, trained = bool(own & HELD_OUT), bool(own & {"train", "training"})
     return "" if held == trained or own & _DIFFERENCES else "held-out" if held else "training"
 
 
@@ -247,7 +271,7 @@ def _word_score(name: str, role: Role) -> int:
         return NAMES[role]["dataset_size"]
     if role is Role.LOSS and held_out(name):
         return 97 if "loss" in words(name) else 94
-    telling, score = _WORDS.get(role, (set(), 0))
+    telling, score = ROLE_WORDS.get(role, (set(), 0))
     tokens = loss_words(name) if role is Role.LOSS else words(name)
     if not tokens & telling or tokens & NOT_A_SIZE or (role is Role.D and tokens & {"unique", "batch"}):
         return 0

@@ -23,6 +23,7 @@ ASKED: dict[str, tuple[object, ...]] = {
     "smaller": ("FIT", "--budget", 1e21, "--queries", 1e9),
     "next": ("FIT", "--budget", 1e21, "--max-cells", 3),
     "next-values": ("SWEEP", "--max-cells", 2),
+    "columns": (SWEEP,),
     "agreement": (SWEEP,),
     "compare": (SWEEP,),
     "repeat": (*REPEAT, "--flop-price", 1e-18, "--sample-price", 1e-4),
@@ -32,8 +33,8 @@ ASKED: dict[str, tuple[object, ...]] = {
 
 
 def keys(raw: dict[str, Any], of_plan: bool) -> set[str]:
-    """Return the keys of a JSON object. For a plan, also return the keys of its nested objects."""
-    found = set(raw)
+    """Return the keys of a JSON object and of its columns. For a plan, also return the keys of its nested objects."""
+    found = set(raw) | set(raw.get("columns", [{}])[0])
     if of_plan:
         found |= set(raw["allocation"]["N"]) | set(raw["worth"][0]) | set(raw["bill"][0]) | set(raw["restated"])
         found |= {"unreachable"}
