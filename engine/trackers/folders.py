@@ -38,14 +38,14 @@ def walk(place: str) -> Iterator[tuple[Path, frozenset[str]]]:
         if len(path.relative_to(root).parts) > MAX_DEPTH:
             raise PlannerError(f"{place} has more than {MAX_DEPTH} folders inside one another: import a folder in it.")
         inner.sort(key=natural)
-        plain = [name for name in files if _is_regular(path / name)]
+        plain = [name for name in files if is_regular(path / name)]
         count += len(plain)
         if count > MAX_FILES:
             raise PlannerError(f"{place} contains more than {MAX_FILES:,} files: import a part of it.")
         yield path, frozenset(plain)
 
 
-def _is_regular(file: Path) -> bool:
+def is_regular(file: Path) -> bool:
     """Return whether a file is neither a link nor a pipe or device, from which reading may not end."""
     with suppress(OSError):
         return stat.S_ISREG(file.lstat().st_mode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import first_folders, mark, read_lines, read_yaml, run_folders, written
+from isoplan.engine.trackers.folders import first_folders, is_regular, mark, read_lines, read_yaml, run_folders, written
 from isoplan.engine.trackers.nested import flat
 from isoplan.engine.trackers.records import csv_records, histories, step_name
 from isoplan.engine.trackers.run import TrackedRun
@@ -32,7 +32,7 @@ def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
     folders = run_folders(place, _holds)
     for key in ids:
         if (path := folders.get(key)) is not None:
-            settings = read_yaml(path / SETTINGS) if (path / SETTINGS).is_file() else {}
+            settings = read_yaml(path / SETTINGS) if is_regular(path / SETTINGS) else {}
             file = path / METRICS
             logged = histories(csv_records(file))
             if not logged and not step_name(next(read_lines(file), "step").strip().split(",")):
