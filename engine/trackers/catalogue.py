@@ -7,9 +7,10 @@ from pathlib import Path
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers import huggingface, lightning
+from isoplan.engine.trackers.mlflow import source as mlflow
 from isoplan.engine.trackers.source import Source, is_address
 
-SOURCES: tuple[Source, ...] = (huggingface.SOURCE, lightning.SOURCE)
+SOURCES: tuple[Source, ...] = (mlflow.SOURCE, huggingface.SOURCE, lightning.SOURCE)
 """All sources. The first source that recognises a place reads it, so sources with clearer marks come first."""
 
 

@@ -22,11 +22,38 @@ def opened(file: Path) -> Iterator[sqlite3.Connection]:
     Raises PlannerError if the database is damaged, locked or of another kind, also while the connection is used.
     """
     try:
-        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=WAIT)) as database:
-            database.execute("PRAGMA trusted_schema = OFF")
+        with closing(_connect(file)) as database:
             yield database
     except sqlite3.Error as error:
         raise PlannerError(f"{file} cannot be read ({error}): check that it is the database of this tracker.") from None
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    """Return a connection that cannot write, and that calls no function that the schema of the database names.
+
+    A database in WAL mode, in a folder without permission to write, can be opened only as immutable. This is correct if
+    its log is empty, because then no process writes to the database.
+    """
+    address, log = f"{file.resolve().as_uri()}?mode=ro", file.with_name(f"{file.name}-wal")
+    try:
+        return _checked(address)
+    except sqlite3.OperationalError:
+        if log.exists() and log.stat().st_size:
+            raise
+        return _checked(f"{address}&immutable=1")
+
+
+def _checked(address: str) -> sqlite3.Connection:
+    """Return a connection for which a first query has succeeded."""
+    database = sqlite3.connect(address, uri=True, timeout=WAIT)
+    try:
+        database.text_factory = lambda raw: raw.decode(errors="replace")
+        database.execute("PRAGMA trusted_schema = OFF")
+        database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
 
 
 def has_tables(file: Path, *names: str) -> bool:

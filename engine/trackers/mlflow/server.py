@@ -1,0 +1,150 @@
+"""A tracking server of MLflow: its experiments, runs and logged values, read by the REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from isoplan.engine.trackers.mlflow.rest import API, Missing, Server, ask, not_mlflow, pages, server_at
+from isoplan.engine.trackers.mlflow.values import NAME_TAG, STATES, created, history, labels, mark, settings
+from isoplan.engine.trackers.run import History, TrackedRun
+from isoplan.engine.trackers.source import is_address
+
+PAGE = 1000
+"""Number of experiments or runs in one answer."""
+RUNS = 50
+"""Number of runs whose values are asked for at once. The server allows 100."""
+VALUES = 25_000
+"""Largest number of values in one answer. The server leaves out further values without a notice."""
+BULK = "ajax-api/2.0/mlflow/metrics/get-history-bulk"
+
+Logged = dict[str, dict[str, list[Any]]]
+"""Logged values by run id and metric, as JSON objects with step, timestamp and value."""
+
+
+def recognises(place: str) -> bool:
+    """Return whether ``place`` is an address. The server is not asked, because an error must state why it refuses."""
+    return is_address(place)
+
+
+def marks(place: str) -> Mapping[str, str]:
+    """Return a mark for each run, by run id, in the order of their starts. Deleted runs are left out.
+
+    A mark depends on the state of the run, its params, its tags and the last value of each metric. A value that is
+    logged later, at an earlier step, does not change the mark.
+    """
+    server = server_at(place)
+    with _understood(server):
+        return {key: mark(run) for key, run in _runs(server).items()}
+
+
+def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
+    """Yield the runs ``ids``."""
+    server = server_at(place)
+    with _understood(server):
+        runs, names = _runs(server), _experiments(server)
+        found = [key for key in ids if key in runs]
+        for first in range(0, len(found), RUNS):
+            block = {key: runs[key] for key in found[first : first + RUNS]}
+            logged = _logged(server, block)
+            for key, run in block.items():
+                yield _run(key, run, names, logged[key])
+
+
+@contextmanager
+def _understood(server: Server) -> Iterator[None]:
+    """Raise PlannerError if an answer does not have the form of MLflow's answers."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise not_mlflow(server) from None
+
+
+def _experiments(server: Server) -> dict[str, str]:
+    """Return the names of the experiments that are not deleted, by id."""
+    query = (("max_results", str(PAGE)), ("view_type", "ACTIVE_ONLY"))
+    found = pages(server, f"{API}experiments/search", "experiments", query)
+    names = {str(one["experiment_id"]): str(one["name"]) for one in found}
+    return {key: name for key, name in names.items() if server.experiment in ("", key)}
+
+
+def _runs(server: Server) -> dict[str, Any]:
+    """Return the runs that are not deleted, as JSON objects by id, in the order of their starts."""
+    experiments = list(_experiments(server))
+    if not experiments:
+        return {}
+    body = {"experiment_ids": experiments, "max_results": PAGE, "run_view_type": "ACTIVE_ONLY"}
+    found = list(pages(server, f"{API}runs/search", "runs", body=body))
+    found.sort(key=lambda run: (int(run["info"].get("start_time", 0)), run["info"]["run_id"]))
+    return {str(run["info"]["run_id"]): run for run in found}
+
+
+def _logged(server: Server, runs: Mapping[str, Any]) -> Logged:
+    """Return the logged values of runs, in as few requests as possible."""
+    logged: Logged = {key: {} for key in runs}
+    metrics = dict.fromkeys(str(one["key"]) for run in runs.values() for one in _pairs(run, "metrics"))
+    for metric in metrics:
+        waiting = sorted(
+            key for key, run in runs.items() if any(one["key"] == metric for one in _pairs(run, "metrics"))
+        )
+        while waiting:
+            complete = _bulk(server, metric, waiting)
+            for key in complete or waiting[:1]:
+                logged[key][metric] = complete[key] if complete else _all_values(server, metric, key)
+            waiting = waiting[max(len(complete), 1) :]
+    return logged
+
+
+def _bulk(server: Server, metric: str, ids: Sequence[str]) -> dict[str, list[Any]]:
+    """Return all values of a metric by run id, for those of the first runs of ``ids`` for which one answer suffices.
+
+    ``ids`` are sorted. An empty result means that the values of the first run do not fit into one answer, or that the
+    server does not know the request.
+    """
+    query = [("metric_key", metric), ("max_results", str(VALUES)), *(("run_id", key) for key in ids)]
+    try:
+        found = ask(server, BULK, query)["metrics"]
+    except Missing:
+        return {}
+    values: dict[str, list[Any]] = {key: [] for key in ids}
+    for one in found:
+        values[one["run_id"]].append(one)
+    if len(found) < VALUES:
+        return values
+    return {key: values[key] for key in ids[: ids.index(found[-1]["run_id"])]}
+
+
+def _all_values(server: Server, metric: str, key: str) -> list[Any]:
+    """Return all values of a metric of one run, in pages."""
+    query = (("run_id", key), ("metric_key", metric), ("max_results", str(VALUES)))
+    return list(pages(server, f"{API}metrics/get-history", "metrics", query))
+
+
+def _pairs(run: Mapping[str, Any], part: str) -> list[Any]:
+    return run.get("data", {}).get(part) or []
+
+
+def _run(
+    key: str, run: Mapping[str, Any], experiments: Mapping[str, str], logged: Mapping[str, list[Any]]
+) -> TrackedRun:
+    info = run["info"]
+    params, tags = (
+        [(str(one["key"]), str(one.get("value", ""))) for one in _pairs(run, part)] for part in ("params", "tags")
+    )
+    return TrackedRun(
+        key,
+        str(info.get("run_name") or "") or dict(tags).get(NAME_TAG) or key,
+        STATES.get(str(info.get("status")), "unknown"),
+        created(float(info.get("start_time", 0))),
+        settings(params),
+        tags=labels(experiments.get(str(info.get("experiment_id")), ""), tags),
+        histories={metric: _history(values) for metric, values in logged.items() if values},
+    )
+
+
+def _history(values: Sequence[Any]) -> History:
+    """Return logged values as a history. Values that are not finite are texts such as ``NaN``."""
+    return history(*(np.array([float(one.get(part, 0)) for one in values]) for part in ("step", "timestamp", "value")))
