@@ -2,12 +2,13 @@
 
 The words after FOLDER and SITE_PACKAGES are the kind of store (``database``, ``files``, or the address of a server),
 and optionally ``extra``, which adds runs and values that an import must leave out or treat with care. With ``append``
-in place of ``extra``, the script adds one value to the first run of an existing store, and prints its id.
+in place of ``extra``, the script adds one value to the first run of an existing store.
 """
 
 import json
 import os
 import sys
+from itertools import count
 
 os.environ |= {"MLFLOW_ALLOW_FILE_STORE": "true", "GIT_PYTHON_REFRESH": "quiet", "MLFLOW_DISABLE_TELEMETRY": "true"}
 
@@ -20,9 +21,12 @@ client = MlflowClient(address)
 ENDS = {"finished": "FINISHED", "failed": "FAILED", "killed": "KILLED"}
 
 
+STARTS = count(1_700_000_000_000, 1000)
+
+
 def write(experiment, name, state, params, metrics, tags=()):
     """Log a run and return its id. ``metrics`` are tuples (key, value, time, step)."""
-    run = client.create_run(experiment, run_name=name, start_time=1_700_000_000_000 + len(name)).info.run_id
+    run = client.create_run(experiment, run_name=name, start_time=next(STARTS)).info.run_id
     client.log_batch(
         run,
         [Metric(*metric) for metric in metrics],
@@ -30,14 +34,13 @@ def write(experiment, name, state, params, metrics, tags=()):
         [RunTag(*tag) for tag in tags],
     )
     if state != "running":
-        client.set_terminated(run, ENDS[state], end_time=1_700_000_100_000)
+        client.set_terminated(run, ENDS[state], end_time=1_700_001_000_000)
     return run
 
 
 if words == ["append"]:
     first = client.search_runs([client.get_experiment_by_name("sweep / one").experiment_id])[-1]
     client.log_metric(first.info.run_id, "val/loss", 1.25, step=1000, timestamp=1_700_000_000_999)
-    print(first.info.run_id)
     raise SystemExit
 
 experiment = client.create_experiment("sweep / one", artifact_location=f"{folder}/artifacts")
