@@ -9,9 +9,13 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers import huggingface, lightning
 from isoplan.engine.trackers.mlflow import source as mlflow
 from isoplan.engine.trackers.source import Source, is_address
+from isoplan.engine.trackers.wandb import source as wandb
 
-SOURCES: tuple[Source, ...] = (mlflow.SOURCE, huggingface.SOURCE, lightning.SOURCE)
+SOURCES: tuple[Source, ...] = (mlflow.SOURCE, wandb.SOURCE, huggingface.SOURCE, lightning.SOURCE)
 """All sources. The first source that recognises a place reads it, so sources with clearer marks come first."""
+
+TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")
+"""Endings of files that Isoplan reads as tables of runs, such as exports of the pages of trackers."""
 
 
 def find_source(place: str, name: str = "") -> Source:
@@ -31,6 +35,10 @@ def find_source(place: str, name: str = "") -> Source:
     if not is_address(place) and not Path(place).exists():
         raise PlannerError(f"There is no file or folder {place}: check the path.")
     found = found if name else next((source for source in SOURCES if source.recognises(place)), None)
+    if found is None and place.lower().endswith(TABLES):
+        raise PlannerError(
+            f"{place} is a table, not the store of a tracker: fit it with isoplan fit, or upload it on the Data page."
+        )
     if found is None:
         raise PlannerError(
             f"{place} contains no runs of a known tracker: name the folder or file in which the tracker stores its "

@@ -87,6 +87,11 @@ def as_text(value: Scalar) -> str:
     return str(value)
 
 
+def metric_column(name: str) -> str:
+    """Return the column of a metric in the table of points. A metric called ``run`` or ``step`` gets another name."""
+    return f"{name} (logged)" if name in (RUN, STEP) else name
+
+
 def _points(runs: Sequence[TrackedRun], names: Sequence[str]) -> pa.Table:
     """Return the points of all runs: for each run, one row per step at which at least one metric was logged."""
     metrics = keys(run.histories for run in runs)  # type: ignore[misc]
@@ -106,5 +111,5 @@ def _points(runs: Sequence[TrackedRun], names: Sequence[str]) -> pa.Table:
         counts.append(len(at))
     repeated = np.repeat(np.arange(len(runs)), counts)
     labels = pa.DictionaryArray.from_arrays(pa.array(repeated, pa.int32()), pa.array(list(names), pa.string()))
-    joined = {name: np.concatenate(found) if found else np.zeros(0) for name, found in parts.items()}
+    joined = {metric_column(name): np.concatenate(found) if found else np.zeros(0) for name, found in parts.items()}
     return pa.table({RUN: labels, STEP: np.concatenate(steps) if steps else np.zeros(0), **joined})

@@ -29,6 +29,13 @@ def test_database_server() -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_tables_are_not_stores(tmp_path: Path) -> None:
+    """An export of a page of a tracker is a table of runs: the message names the command that reads it."""
+    (tmp_path / "Export.CSV").write_text("Name,params,tokens,val_loss\na,1e6,1e9,3\n")
+    with pytest.raises(PlannerError, match=r"Export\.CSV is a table, .*: fit it with isoplan fit, or upload it"):
+        import_runs(str(tmp_path / "Export.CSV"))
+
+
 def test_databases_are_opened_for_reading_only(tmp_path: Path) -> None:
     """A statement that writes is refused, and views are not tables."""
     file = tmp_path / "a #1?.db"

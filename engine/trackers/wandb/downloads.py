@@ -1,0 +1,90 @@
+"""A run as downloaded files: ``config.yaml``, ``wandb-summary.json``, ``wandb-metadata.json`` and a history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.trackers.folders import read_json, read_lines, read_yaml, written
+from isoplan.engine.trackers.nested import flat
+from isoplan.engine.trackers.records import json_objects
+from isoplan.engine.trackers.run import History, TrackedRun
+from isoplan.engine.trackers.wandb import values
+
+CONFIG, SUMMARY, METADATA, HISTORY = "config.yaml", "wandb-summary.json", "wandb-metadata.json", "history.jsonl"
+VERSION = "wandb_version"
+"""Entry of ``config.yaml`` that is not a setting."""
+FILES = "files"
+"""Name of the folder in which a run folder of W&B contains these files."""
+
+
+def is_part(name: str) -> bool:
+    """Return whether a file belongs to a downloaded run."""
+    return name in (CONFIG, SUMMARY, METADATA) or _is_history(name)
+
+
+def is_run(names: frozenset[str]) -> bool:
+    """Return whether files with these names are a run. A file ``config.yaml`` alone can be of any program."""
+    return SUMMARY in names or METADATA in names or (CONFIG in names and any(map(_is_history, names)))
+
+
+def read_run(key: str, files: Sequence[Path]) -> TrackedRun:
+    """Return the run in ``files``. Its state is unknown, because these files do not contain it.
+
+    Raises PlannerError if a file is damaged or too large, or if there are several histories.
+    """
+    known = {file.name: file for file in files}
+    logs = [file for file in files if _is_history(file.name)]
+    if len(logs) > 1:
+        raise PlannerError(
+            f"{logs[0].parent} contains several histories: put the files of each run into its own folder."
+        )
+    metadata = read_json(known[METADATA]) if METADATA in known else {}
+    config = read_yaml(known[CONFIG]) if CONFIG in known else {}
+    return TrackedRun(
+        key,
+        key,
+        created=_time(metadata.get("startedAt")) or min(map(written, files)),
+        config=values.plain_config({name: _value(one) for name, one in config.items() if name != VERSION}),
+        summary=values.plain_summary(read_json(known[SUMMARY])) if SUMMARY in known else {},
+        histories=_histories(logs[0]) if logs else {},
+    )
+
+
+def _is_history(name: str) -> bool:
+    return name == HISTORY or name.endswith(f"-{HISTORY}")
+
+
+def _value(entry: Any) -> Any:
+    """Return the value of a setting. W&B stores it with a description, under the key ``value``."""
+    return entry["value"] if isinstance(entry, Mapping) and "value" in entry else entry
+
+
+def _histories(file: Path) -> dict[str, History]:
+    """Return the metrics of a history: a JSON object per line, with the step as ``_step`` or ``step``.
+
+    A damaged line is left out. Raises PlannerError if all lines are damaged.
+    """
+    points: values.Points = {}
+    media, rows = set[str](), 0
+    for line in json_objects(file):
+        row = flat(line)
+        step = row.pop("_step" if "_step" in row else "step", None)
+        if isinstance(step, float):
+            values.add(points, step, ((name, value) for name, value in row.items() if isinstance(value, float)))
+            media |= values.media_of(row)
+            rows += 1
+    if not rows and any(map(str.strip, read_lines(file))):
+        raise PlannerError(f"{file} contains no JSON objects with _step: it is not a history of W&B. Remove it.")
+    return values.histories(points, media)
+
+
+def _time(text: Any) -> datetime | None:
+    """Return a time in ISO format as UTC, or None if there is none."""
+    with suppress(ValueError, TypeError, OverflowError):
+        return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
+    return None

@@ -1,0 +1,113 @@
+"""The messages in the records of a ``.wandb`` file, which are in the format of protobuf.
+
+Field numbers are those of ``wandb_internal.proto`` in W&B 0.31. A test compares the result with W&B's own parser.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import lru_cache
+
+Item = tuple[str, bytes]
+"""The name of a setting or a metric, and its value in JSON. Parts of a nested name are joined with points."""
+_ITEM, _KEYS = 1, (1, 2)
+_INTEGER, _NUMBER, _JSON, _VALUE = 5, 6, 8, 16
+_VALUE_TAG = b"\x82\x01"
+"""The bytes before the length of the field ``_VALUE``."""
+_FIXED_SIZES = {1: 8, 5: 4}
+
+
+def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield the number and the value of each field of a message.
+
+    A value is an integer, or the bytes of a text, a message or a number of fixed size. Raises ValueError or IndexError
+    if the message is damaged.
+    """
+    at = 0
+    while at < len(message):
+        tag, at = (message[at], at + 1) if message[at] < 128 else _integer(message, at)
+        kind = tag & 7
+        if kind == 0:
+            value, at = _integer(message, at)
+            yield tag >> 3, value
+            continue
+        if kind == 2:
+            size, at = _integer(message, at)
+        else:
+            size = _FIXED_SIZES.get(kind, len(message))
+        if size > len(message) - at:
+            raise ValueError("a field ends outside its message")
+        yield tag >> 3, message[at : at + size]
+        at += size
+
+
+def items(message: bytes) -> tuple[list[Item], list[Item]]:
+    """Return the items of a message, and the items that it removes.
+
+    The message is a ``HistoryRecord``, a ``SummaryRecord`` or a ``ConfigRecord``. Field 2 of a ``HistoryRecord`` is the
+    step, which the items contain too; it has the form of an item without a name.
+    """
+    found, rest = _usual_items(message)
+    removed = list[Item]()
+    for number, value in fields(rest):
+        if isinstance(value, bytes):
+            (found if number == _ITEM else removed).append(_item(value))
+    return found, removed
+
+
+def text(value: int | bytes) -> str:
+    """Return a field of text. Bytes that are not text in UTF-8 are replaced."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else ""
+
+
+def _usual_items(message: bytes) -> tuple[list[Item], bytes]:
+    """Return the items at the beginning of a message that have the usual form, and the rest of the message.
+
+    The usual form is one or more keys and ``_VALUE``, all shorter than 128 bytes. Most items of large files have this
+    form, and this function reads them several times faster than :func:`fields`.
+    """
+    head, *pieces = message.split(_VALUE_TAG)
+    found, at = list[Item](), 0
+    for piece in pieces:
+        size = piece[0] if piece else len(message)
+        whole = len(head) + 3 + size
+        if whole > 129 or size >= len(piece) or head[:2] != bytes((10, whole - 2)):
+            break
+        found.append((_name(head[2:]), piece[1 : 1 + size]))
+        at += whole
+        head = piece[1 + size :]
+    return found, message[at:]
+
+
+@lru_cache(maxsize=4096)
+def _name(keys: bytes) -> str:
+    """Return the name in the fields ``_KEYS``."""
+    return ".".join(text(key) for number, key in fields(keys) if number in _KEYS)
+
+
+def _item(message: bytes) -> Item:
+    """Return the name and the value of an item of any form. A value that is neither a number nor JSON is empty."""
+    keys, value = list[str](), b""
+    for number, content in fields(message):
+        if number in _KEYS and isinstance(content, bytes):
+            keys.append(text(content))
+        elif number in (_JSON, _VALUE) and isinstance(content, bytes):
+            value = content
+        elif number == _NUMBER and isinstance(content, bytes) and len(content) == 8:
+            value = repr(*struct.unpack("<d", content)).encode()
+        elif number == _INTEGER and isinstance(content, int):
+            value = str(content >> 1 ^ -(content & 1)).encode()
+    return ".".join(keys), value
+
+
+def _integer(message: bytes, at: int) -> tuple[int, int]:
+    """Return the integer at position ``at``, and the position after it."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+    raise ValueError("an integer has more than ten bytes")
