@@ -32,6 +32,7 @@ def import_(
     """
     from isoplan.engine.trackers.export import check_target, write_table
     from isoplan.engine.trackers.reading import import_runs
+    from isoplan.engine.trackers.tables import count_states
 
     for option, file in (("-o", output), ("--curves", curves)):
         if file is not None:
@@ -45,16 +46,11 @@ def import_(
         write_table(rows, output)
     if curves is not None:
         write_table(points, curves)
-    states = dict(Counter(rows["status"].to_pylist()))
     if as_json:
-        say_json(_json(place, found.title, states, rows, points))
+        say_json(_json(place, found.title, rows, points))
         return
-    counts = ", ".join(f"{many:,} {state}" for state, many in sorted(states.items()))
-    lines = [
-        f"{found.title}: {len(rows):,} run{'s' * (len(rows) != 1)} ({counts})."
-        if len(rows)
-        else f"{found.title}: no runs."
-    ]
+    many = f"{len(rows):,} run{'s' * (len(rows) != 1)}"
+    lines = [f"{found.title}: {many} ({count_states(rows)})." if len(rows) else f"{found.title}: no runs."]
     lines.append(f"Columns: {_listed(rows.column_names)}.")
     if len(points):
         lines.append(f"Training curves: {len(points):,} points of {_listed(points.column_names[2:])}.")
@@ -71,13 +67,13 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _json(place: str, title: str, states: dict[str, int], rows: Any, points: Any) -> dict[str, Any]:
+def _json(place: str, title: str, rows: Any, points: Any) -> dict[str, Any]:
     return {
         "schema": 1,
         "place": place,
         "source": title,
         "runs": len(rows),
-        "states": states,
+        "states": dict(Counter(rows["status"].to_pylist())),
         "columns": rows.column_names,
         "points": len(points),
         "metrics": points.column_names[2:],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Collection
 from pathlib import Path
 
 import pyarrow as pa
 
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.trackers.tables import ALWAYS
 
 ENDINGS = (".parquet", ".csv")
 
@@ -35,6 +38,20 @@ def write_table(table: pa.Table, file: Path) -> None:
         raise PlannerError(f"{file} cannot be written ({error.strerror}): check the folder and the disk.") from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def as_parquet(table: pa.Table) -> bytes:
+    """Return a table as the bytes of a Parquet file."""
+    import pyarrow.parquet
+
+    target = io.BytesIO()
+    pyarrow.parquet.write_table(table, target)
+    return target.getvalue()
+
+
+def selected(rows: pa.Table, columns: Collection[str]) -> pa.Table:
+    """Return the table with the columns ``columns`` and those in ``ALWAYS``."""
+    return rows.select([name for name in rows.column_names if name in ALWAYS or name in columns])
 
 
 def _plain(table: pa.Table) -> pa.Table:

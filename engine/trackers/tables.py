@@ -14,6 +14,8 @@ import pyarrow as pa
 from isoplan.engine.trackers.run import Scalar, TrackedRun
 
 RUN, ID, STATUS, CREATED, STEP = "run", "run_id", "status", "created", "step"
+ALWAYS = (ID, RUN, STATUS, CREATED)
+"""Columns that every table of runs has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,14 @@ def as_tables(runs: Sequence[TrackedRun]) -> RunTables:
     ):
         rows |= {f"{prefix}.{key}": column(values, key) for key in keys(values)}
     return RunTables(pa.table(rows), _points(runs, names))
+
+
+def count_states(rows: pa.Table) -> str:
+    """Return how many runs have each state as text, such as ``37 finished, 3 failed``."""
+    counts = Counter(rows[STATUS].to_pylist()).most_common()
+    if [state for state, _ in counts] == ["unknown"]:
+        return "this tracker records no states"
+    return ", ".join(f"{many:,} {state}" for state, many in counts)
 
 
 def unique_names(runs: Sequence[TrackedRun]) -> list[str]:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from isoplan.app.figures.training import curves
 from isoplan.app.views.tables.mapping import ask_readings, edit_mapping
+from isoplan.app.views.tables.tracked import add_tracked
 from isoplan.app.views.widgets.cache import curves_of, runs_of
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, plural, refuse, sentences
 from isoplan.app.views.widgets.saved_items import manage
@@ -29,9 +30,12 @@ NEEDED = "One row per training run, with columns for parameters (N), samples see
 
 
 def add_table(db: Database, key: str) -> None:
-    """Show two tabs to import a run table: as a file (with an example) or as pasted cells. Open the imported table."""
+    """Show tabs to import a run table: a file (with an example), the store of a tracker, or pasted cells.
+
+    The imported table is opened.
+    """
     st.session_state.setdefault("uploads", 0)
-    file, paste = st.tabs(["A file", "Paste cells"])
+    file, tracker, paste = st.tabs(["A file", "From a tracker", "Paste cells"])
     with file:
         file_box(
             f"{key}_{st.session_state['uploads']}",
@@ -42,6 +46,8 @@ def add_table(db: Database, key: str) -> None:
             "Download an example file", export.template(), "example-runs.csv", "text/csv", type="tertiary",
             icon=":material/download:", on_click="ignore", key=f"example_{key}",
         )  # fmt: skip
+    with tracker:
+        add_tracked(db, key)
     with paste:
         _paste(db, key)
 

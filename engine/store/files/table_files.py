@@ -199,7 +199,9 @@ def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
     if path.is_file():
         return path, path.name
     if path.is_dir():
-        raise PlannerError(f"{path} is a folder: name a table file in it.")
+        raise PlannerError(
+            f"{path} is a folder: name a table file in it, or read the runs of a tracker with isoplan import."
+        )
     if not path.exists():
         raise PlannerError(f"There is no file {path}: check the path.")
     try:

@@ -123,7 +123,7 @@ _REFUSED = {
     b"\x1f\x8b": "compressed with gzip; unpack it first",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first",
     b"BZh": "compressed with bzip2; unpack it first",
-    b"SQLite format 3": "a SQLite database",
+    b"SQLite format 3": "a SQLite database (isoplan import reads those of MLflow and Optuna)",
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx",
     b"\x89HDF": "an HDF5 file",
     b"%PDF": "a PDF document",
