@@ -72,7 +72,7 @@ def test_wrong_options_of_a_table_are_one_sentence(options: dict[str, Any], why:
     [
         ([1, 2], "Table: list is not a table. Use a path or a pandas DataFrame."),
         ("nothing.csv", "There is no file nothing.csv: check the path."),
-        (GRIDS, "grids is a folder: name a table file in it."),
+        (GRIDS, "grids is a folder: name a table file in it, or read the runs of a tracker with isoplan import."),
         (pd.DataFrame({"a": [1, "x"]}), "Conversion failed for column a"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "DataFrame: Duplicate column names found: ['a', 'a']. Give each"),
         (pd.DataFrame({"a": [1.0]}).iloc[:0], "DataFrame has a header and no rows: add at least one run."),
