@@ -8,10 +8,11 @@ from pathlib import Path
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers import huggingface, lightning
 from isoplan.engine.trackers.mlflow import source as mlflow
+from isoplan.engine.trackers.optuna import source as optuna
 from isoplan.engine.trackers.source import Source, is_address
 from isoplan.engine.trackers.wandb import source as wandb
 
-SOURCES: tuple[Source, ...] = (mlflow.SOURCE, wandb.SOURCE, huggingface.SOURCE, lightning.SOURCE)
+SOURCES: tuple[Source, ...] = (mlflow.SOURCE, optuna.SOURCE, wandb.SOURCE, huggingface.SOURCE, lightning.SOURCE)
 """All sources. The first source that recognises a place reads it, so sources with clearer marks come first."""
 
 TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")

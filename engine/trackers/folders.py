@@ -101,7 +101,12 @@ def mark(files: Iterable[Path]) -> str:
         except OSError:
             continue
         states.append((file.name, state.st_size, state.st_mtime_ns))
-    return hashlib.sha256(repr(states).encode()).hexdigest()[:16]
+    return digest(states)
+
+
+def digest(content: object) -> str:
+    """Return a short hash of plain values, which serves as a mark."""
+    return hashlib.sha256(repr(content).encode(errors="replace")).hexdigest()[:16]
 
 
 def written(file: Path) -> datetime:

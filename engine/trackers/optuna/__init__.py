@@ -1,0 +1,1 @@
+"""Trials of Optuna: SQLite storages and journal files."""

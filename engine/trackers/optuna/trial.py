@@ -1,0 +1,77 @@
+"""One trial of Optuna, as its storages record it, and as a run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from isoplan.engine.trackers.nested import flat, scalar
+from isoplan.engine.trackers.run import History, Scalar, State, TrackedRun
+
+STATES: Mapping[str, State] = {"RUNNING": "running", "COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed"}
+"""States of trials that are runs. Trials with the state ``WAITING`` have not started: they are left out."""
+METRIC_NAMES = "study:metric_names"
+"""System attribute of a study that contains the names of its objectives."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One trial.
+
+    ``params`` contains for each parameter its stored number and its distribution (JSON). ``attributes`` are the user
+    attributes, ``values`` the final values by objective, and ``points`` the intermediate values by step. ``metrics``
+    are the names of the objectives, if the study has names.
+    """
+
+    study: str
+    number: int
+    state: str
+    start: str | None
+    params: Mapping[str, tuple[float, str]]
+    attributes: Mapping[str, Any]
+    values: Sequence[float | None]
+    points: Mapping[int, float]
+    metrics: Sequence[str] | None = None
+
+
+def as_run(key: str, trial: Trial) -> TrackedRun:
+    """Return a trial as the run with the id ``key``."""
+    params = {name: choice for name, stored in trial.params.items() if (choice := _choice(*stored)) is not None}
+    names = trial.metrics or (["value"] if len(trial.values) < 2 else [f"value_{i}" for i in range(len(trial.values))])
+    return TrackedRun(
+        key,
+        f"{trial.study} {trial.number}",
+        STATES[trial.state],
+        _time(trial.start),
+        flat(trial.attributes) | params,
+        {name: float(value) for name, value in zip(names, trial.values, strict=False) if value is not None},
+        {"study": trial.study},
+        {names[0]: _history(trial.points)} if trial.points else {},
+    )
+
+
+def _choice(number: float, distribution: str) -> Scalar | None:
+    """Return the value of a parameter. Optuna stores a category as its position among the choices."""
+    found = json.loads(distribution)
+    if found.get("type", found.get("name")) in ("categorical", "CategoricalDistribution"):
+        return scalar(found.get("attributes", found)["choices"][int(number)])
+    return float(number)
+
+
+def _time(text: str | None) -> datetime | None:
+    """Return a time of a storage without its time zone. Times with a zone are converted to UTC."""
+    if text is None or re.match(r"\d{4}-", text) is None:
+        return None
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
+
+
+def _history(points: Mapping[int, float]) -> History:
+    steps = sorted(points)
+    return History(np.array(steps, float), np.array([points[step] for step in steps], float))
