@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 
 Item = tuple[str, bytes]
 """The name of a setting or a metric, and its value in JSON. Parts of a nested name are joined with points."""
 _ITEM, _KEYS = 1, (1, 2)
 _INTEGER, _NUMBER, _JSON, _VALUE = 5, 6, 8, 16
+_KEY_TAGS = (b"\n", b"\x12")
+"""First bytes of an item: the tags of the fields ``_KEYS``."""
 _VALUE_TAG = b"\x82\x01"
 """The bytes before the length of the field ``_VALUE``."""
 _FIXED_SIZES = {1: 8, 5: 4}
@@ -42,16 +45,17 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         at += size
 
 
+@lru_cache(maxsize=4)
 def items(message: bytes) -> tuple[list[Item], list[Item]]:
     """Return the items of a message, and the items that it removes.
 
-    The message is a ``HistoryRecord``, a ``SummaryRecord`` or a ``ConfigRecord``. Field 2 of a ``HistoryRecord`` is the
-    step, which the items contain too; it has the form of an item without a name.
+    The message is a ``HistoryRecord``, a ``SummaryRecord`` or a ``ConfigRecord``. Few messages are kept, because W&B
+    repeats a summary after each step.
     """
     found, rest = _usual_items(message)
     removed = list[Item]()
     for number, value in fields(rest):
-        if isinstance(value, bytes):
+        if isinstance(value, bytes) and value[:1] in _KEY_TAGS:  # unlike the step of a history
             (found if number == _ITEM else removed).append(_item(value))
     return found, removed
 
@@ -69,14 +73,15 @@ def _usual_items(message: bytes) -> tuple[list[Item], bytes]:
     """
     head, *pieces = message.split(_VALUE_TAG)
     found, at = list[Item](), 0
-    for piece in pieces:
-        size = piece[0] if piece else len(message)
-        whole = len(head) + 3 + size
-        if whole > 129 or size >= len(piece) or head[:2] != bytes((10, whole - 2)):
-            break
-        found.append((_name(head[2:]), piece[1 : 1 + size]))
-        at += whole
-        head = piece[1 + size :]
+    with suppress(IndexError):  # no usual item has an empty part
+        for piece in pieces:
+            size = piece[0]
+            whole = len(head) + 3 + size
+            if whole > 129 or size >= len(piece) or head[1] != whole - 2 or head[0] != 10:
+                break
+            found.append((_name(head[2:]), piece[1 : 1 + size]))
+            at += whole
+            head = piece[1 + size :]
     return found, message[at:]
 
 

@@ -55,8 +55,10 @@ def read_run(key: str, files: Sequence[Path]) -> TrackedRun:
     for file in files:
         run.state = "running"
         for record in records(file):
-            with suppress(ValueError, IndexError):  # a damaged record is left out
+            try:
                 _read_record(run, record)
+            except (ValueError, IndexError):  # the record is damaged
+                continue
     summary = _decoded(run.summary)
     return TrackedRun(
         key,
