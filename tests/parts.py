@@ -55,8 +55,8 @@ FIRST: tuple[str, ...] = (
     "trainers/backend/test_attempt.py", "trainers/backend/test_events.py", "trainers/backend/test_heap.py",
     "trainers/backend/test_local.py", "trainers/backend/test_polls.py", "trainers/backend/test_settings.py",
     "trainers/backend/test_sweep.py", "trainers/backend/test_workers.py",
-    "engine/trackers/test_archives.py", "engine/trackers/test_mlflow_damage.py", "engine/trackers/test_optuna_damage.py",
-    "engine/trackers/test_reading.py",
+    "engine/trackers/test_archives.py", "engine/trackers/test_mlflow_damage.py",
+    "engine/trackers/test_optuna_damage.py", "engine/trackers/test_reading.py",
 )
 # fmt: on
 

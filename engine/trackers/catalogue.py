@@ -6,14 +6,25 @@ import re
 from pathlib import Path
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers import huggingface, lightning
+from isoplan.engine.trackers import huggingface, json_lines, json_results, lightning
 from isoplan.engine.trackers.mlflow import source as mlflow
 from isoplan.engine.trackers.optuna import source as optuna
 from isoplan.engine.trackers.source import Source, is_address
 from isoplan.engine.trackers.wandb import source as wandb
 
-SOURCES: tuple[Source, ...] = (mlflow.SOURCE, optuna.SOURCE, wandb.SOURCE, huggingface.SOURCE, lightning.SOURCE)
-"""All sources. The first source that recognises a place reads it, so sources with clearer marks come first."""
+SOURCES: tuple[Source, ...] = (
+    mlflow.SOURCE,
+    optuna.SOURCE,
+    wandb.SOURCE,
+    huggingface.SOURCE,
+    lightning.SOURCE,
+    json_lines.SOURCE,
+    json_results.SOURCE,
+)
+"""All sources. The first source that recognises a place reads it, so sources with clearer marks come first.
+
+Sources of general files, which many tools write, come last.
+"""
 
 TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")
 """Endings of files that Isoplan reads as tables of runs, such as exports of the pages of trackers."""

@@ -35,7 +35,7 @@ def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
             settings = read_yaml(path / SETTINGS) if is_regular(path / SETTINGS) else {}
             file = path / METRICS
             logged = histories(csv_records(file))
-            if not logged and not step_name(next(read_lines(file), "step").strip().split(",")):
+            if not logged and not step_name(tuple(next(read_lines(file), "step").strip().split(","))):
                 raise PlannerError(f"{file} has no column step: it is not a file of Lightning's CSVLogger.")
             yield TrackedRun(key, key, created=written(file), config=flat(settings), histories=logged)
 

@@ -40,16 +40,21 @@ def scalar(value: Any) -> Scalar | None:
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf
+        return as_float(value)
     if isinstance(value, list | tuple):
         try:
             return json.dumps(value, default=str)[:MAX_LENGTH] if value else None
         except (RecursionError, TypeError, ValueError):
             return None
     return None if value is None or value == "" else str(value)[:MAX_LENGTH]
+
+
+def as_float(value: float) -> float:
+    """Return a number as a float. An integer that a float cannot represent is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def number(text: str) -> Scalar:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.store.columns.names import LARGER, SMALLER, loss_words
 from isoplan.engine.trackers.folders import read_lines
-from isoplan.engine.trackers.nested import flat, scalar
+from isoplan.engine.trackers.nested import as_float, flat
 from isoplan.engine.trackers.run import History
 
 COUNTERS = ("step", "steps", "global_step", "iteration", "iterations", "iter", "iters", "update", "updates")
@@ -27,7 +29,10 @@ not count. Those that are no counters of steps are metrics too.
 MAX_METRICS = 500
 """Largest number of metrics of a run. Further metrics are left out."""
 RESULTS = frozenset({"metrics", "results", "result", "summary", "scalars", "final"})
-"""Names of the objects that contain metrics. The names of the metrics do not repeat them."""
+"""Names of objects that contain metrics. The names of the metrics do not repeat them."""
+CONFIGS = frozenset({"config", "configs", "configuration", "cfg", "args", "arguments", "hparams", "hyperparameters"})
+CONFIGS |= {"hyperparams", "params", "parameters", "settings", "options", "flags"}
+"""Names of objects that contain settings. The names of the settings do not repeat them."""
 _SPLITS = ("split", "phase", "mode", "stage", "subset")
 _SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "dev"})
 _SETTINGS = frozenset(
@@ -36,6 +41,7 @@ _SETTINGS = frozenset(
 _NOT_A_LOSS = frozenset({"error", "excess", "entropy"})
 
 
+@lru_cache(10_000)
 def is_metric(name: str) -> bool:
     """Return whether a name denotes a metric, such as a loss or an accuracy.
 
@@ -45,6 +51,7 @@ def is_metric(name: str) -> bool:
     return bool(_metric_words(name) & (SMALLER | LARGER))
 
 
+@lru_cache(10_000)
 def is_loss(name: str) -> bool:
     """Return whether a name denotes a loss or another metric of prediction for which a smaller value is better."""
     return bool(_metric_words(name) & (SMALLER - _NOT_A_LOSS))
@@ -65,13 +72,13 @@ def histories(records: Iterable[Mapping[str, float]]) -> dict[str, History]:
             if name in values or len(values) < MAX_METRICS:
                 at[name].append(row)
                 values[name].append(value)
-    name = step_name(values)
+    name = step_name(tuple(values))
     if not name:
         return {}
     steps = np.full(count, np.nan)
     steps[np.array(at[name])] = np.array(values[name])
     steps = steps[np.maximum.accumulate(np.where(np.isfinite(steps), np.arange(count), 0))]
-    metrics = [metric for metric in values if metric != name or _plain_step(name) not in COUNTERS]
+    metrics = [metric for metric in values if metric != name or plain_step(name) not in COUNTERS]
     found = {metric: _by_step(steps[np.array(at[metric])], np.array(values[metric])) for metric in metrics}
     return {metric: history for metric, history in found.items() if len(history.steps)}
 
@@ -85,26 +92,33 @@ def _by_step(steps: Floats, values: Floats) -> History:
     return History(steps[last], values[last])
 
 
-def step_name(names: Iterable[str]) -> str:
+@lru_cache(1000)
+def step_name(names: tuple[str, ...]) -> str:
     """Return the name in ``names`` that denotes the step; empty if there is none."""
-    plain = {_plain_step(name): name for name in reversed(list(names))}
+    plain = {plain_step(name): name for name in reversed(names)}
     return next((plain[step] for step in STEPS if step in plain), "")
 
 
-def _plain_step(name: str) -> str:
-    return name.rsplit("/", 1)[-1].lower().lstrip("_")
+def plain_step(name: str) -> str:
+    """Return a name as it occurs in ``STEPS``: in lower case and without a prefix."""
+    return re.split(r"[/.]", name)[-1].lower().lstrip("_")
 
 
 def numbers(record: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of a record by name.
 
-    The name of a metric gets the part of the data as a prefix if the record names it, as in ``{"split": "val"}``.
+    Settings inside the record are left out. The name of a metric gets the part of the data as a prefix if the record
+    names it, as in ``{"split": "val"}``.
     """
     nested = any(isinstance(value, dict) for value in record.values())
     values = flat(record) if nested else record
-    found = {name: one for name, value in values.items() if type(one := _scalar(value)) is float}
+    found = {
+        name: as_float(value)
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
     if nested:
-        found = {_without_container(name): value for name, value in found.items()}
+        found = {_without_container(name): value for name, value in found.items() if not _is_setting(name)}
     part = next((one for key in _SPLITS if isinstance(one := record.get(key), str) and one.lower() in _SPLIT_NAMES), "")
     return {f"{part}_{name}" if is_metric(name) else name: value for name, value in found.items()} if part else found
 
@@ -125,16 +139,19 @@ def merged(files: Mapping[str, Mapping[str, History]]) -> dict[str, History]:
 def csv_records(file: Path) -> Iterator[dict[str, float]]:
     """Yield the numbers in the rows of a CSV file by column. An empty cell means that nothing was logged.
 
-    Rows with another number of cells than the header are left out, and so is the last row if it is still being written.
-    A row that contains the name of the step is a new header, because a run that continues may write the header again.
+    A file whose first row does not contain the name of a step has no records. Rows with another number of cells than
+    the header are left out, and so is the last row if it is still being written. A row that contains the name of the
+    step is a new header, because a run that continues may write the header again.
     """
     header: list[str] = []
     for line in read_lines(file):
         if not line.endswith("\n") or "\0" in line:
             continue
         cells = _cells(line)
+        if not header and not step_name(tuple(cells)):
+            return
         found = {name: value for name, cell in zip(header, cells, strict=False) if (value := _number(cell)) is not None}
-        if not found and step_name(cells):
+        if not found and step_name(tuple(cells)):
             header = cells
         elif len(cells) == len(header):
             yield found
@@ -148,9 +165,9 @@ def _cells(line: str) -> list[str]:
         return []
 
 
-def json_objects(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in the lines of a log. Text before an object is left out, and so are other lines."""
-    for line in read_lines(file):
+def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects at the ends of the lines of a log. Text before an object and other lines are left out."""
+    for line in lines:
         text = line.strip()
         if not text.endswith("}"):
             continue
@@ -175,9 +192,9 @@ def _without_container(name: str) -> str:
     return rest if rest and first.lower() in RESULTS else name
 
 
-def _scalar(value: Any) -> Any:
-    """Return ``value``, an integer as a float; an integer that a float cannot represent is infinite."""
-    return scalar(value) if type(value) is int else value
+def _is_setting(name: str) -> bool:
+    first, _, rest = name.partition(".")
+    return bool(rest) and first.lower() in CONFIGS
 
 
 def _number(cell: str) -> float | None:

@@ -71,7 +71,7 @@ def _histories(file: Path) -> dict[str, History]:
     """
     points: values.Points = {}
     media, rows = set[str](), 0
-    for line in json_objects(file):
+    for line in json_objects(read_lines(file)):
         row = flat(line)
         step = row.pop("_step" if "_step" in row else "step", None)
         if isinstance(step, float):

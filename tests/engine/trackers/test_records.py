@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from isoplan.engine.trackers.folders import read_lines
 from isoplan.engine.trackers.records import csv_records, histories, is_loss, is_metric, json_objects, merged, numbers
 from isoplan.engine.trackers.run import History
 
@@ -42,7 +43,7 @@ def test_lines_of_logs(tmp_path: Path) -> None:
         "{}",
     ]
     file.write_text("\n".join([*lines, '{"a":' * 5000 + "1" + "}" * 5000, '{"step": 4, "loss": NaN}']), "utf-8")
-    found = list(json_objects(file))
+    found = list(json_objects(read_lines(file)))
     assert found[:3] == [{"step": 1, "loss": 2}, {"step": 3}, {}]
     assert math.isnan(found[-1]["loss"])
     assert len(found) == 4
