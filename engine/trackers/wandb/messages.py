@@ -6,9 +6,10 @@ Field numbers are those of ``wandb_internal.proto`` in W&B 0.31. A test compares
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
+
+from isoplan.engine.trackers.protobuf import fields, text
 
 Item = tuple[str, bytes]
 """The name of a setting or a metric, and its value in JSON. Parts of a nested name are joined with points."""
@@ -18,31 +19,6 @@ _KEY_TAGS = (b"\n", b"\x12")
 """First bytes of an item: the tags of the fields ``_KEYS``."""
 _VALUE_TAG = b"\x82\x01"
 """The bytes before the length of the field ``_VALUE``."""
-_FIXED_SIZES = {1: 8, 5: 4}
-
-
-def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the number and the value of each field of a message.
-
-    A value is an integer, or the bytes of a text, a message or a number of fixed size. Raises ValueError or IndexError
-    if the message is damaged.
-    """
-    at = 0
-    while at < len(message):
-        tag, at = (message[at], at + 1) if message[at] < 128 else _integer(message, at)
-        kind = tag & 7
-        if kind == 0:
-            value, at = _integer(message, at)
-            yield tag >> 3, value
-            continue
-        if kind == 2:
-            size, at = _integer(message, at)
-        else:
-            size = _FIXED_SIZES.get(kind, len(message))
-        if size > len(message) - at:
-            raise ValueError("a field ends outside its message")
-        yield tag >> 3, message[at : at + size]
-        at += size
 
 
 @lru_cache(maxsize=4)
@@ -58,11 +34,6 @@ def items(message: bytes) -> tuple[list[Item], list[Item]]:
         if isinstance(value, bytes) and value[:1] in _KEY_TAGS:  # unlike the step of a history
             (found if number == _ITEM else removed).append(_item(value))
     return found, removed
-
-
-def text(value: int | bytes) -> str:
-    """Return a field of text. Bytes that are not text in UTF-8 are replaced."""
-    return value.decode(errors="replace") if isinstance(value, bytes) else ""
 
 
 def _usual_items(message: bytes) -> tuple[list[Item], bytes]:
@@ -104,15 +75,3 @@ def _item(message: bytes) -> Item:
         elif number == _INTEGER and isinstance(content, int):
             value = str(content >> 1 ^ -(content & 1)).encode()
     return ".".join(keys), value
-
-
-def _integer(message: bytes, at: int) -> tuple[int, int]:
-    """Return the integer at position ``at``, and the position after it."""
-    value = 0
-    for shift in range(0, 70, 7):
-        byte = message[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-    raise ValueError("an integer has more than ten bytes")

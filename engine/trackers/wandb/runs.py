@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from isoplan.engine.trackers.protobuf import fields, text
 from isoplan.engine.trackers.run import State, TrackedRun
 from isoplan.engine.trackers.wandb import values
 from isoplan.engine.trackers.wandb.log import records
-from isoplan.engine.trackers.wandb.messages import Item, fields, items, text
+from isoplan.engine.trackers.wandb.messages import Item, items
 
 ENDING = ".wandb"
 """Ending of the names of files ``run-ID.wandb``."""

@@ -15,6 +15,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.catalogue import find_source
+from isoplan.engine.trackers.protobuf import fields
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.wandb import log, messages, source
@@ -57,7 +58,7 @@ def test_records_are_those_of_the_parser_of_wandb(known_store: Path, make_store:
         found = [
             [kinds[number], [[name, value.decode()] for name, value in messages.items(content)[0]]]
             for record in log.records(file)
-            for number, content in messages.fields(record)
+            for number, content in fields(record)
             if number in kinds and isinstance(content, bytes)
         ]
         assert found == [record for record in parsed[file.name] if record[0] in kinds.values()]
