@@ -13,9 +13,9 @@ from isoplan.engine.trackers.source import Source, is_address
 from isoplan.engine.trackers.wandb import source as wandb
 
 SOURCES: tuple[Source, ...] = (
+    wandb.SOURCE,
     mlflow.SOURCE,
     optuna.SOURCE,
-    wandb.SOURCE,
     huggingface.SOURCE,
     lightning.SOURCE,
     json_lines.SOURCE,

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from isoplan.engine.trackers.mlflow.rest import API, Missing, Server, ask, not_mlflow, pages, server_at
+from isoplan.engine.trackers.mlflow.rest import API, pages, server_at
 from isoplan.engine.trackers.mlflow.values import NAME_TAG, STATES, created, history, labels, mark, settings
 from isoplan.engine.trackers.run import History, TrackedRun
+from isoplan.engine.trackers.servers import Missing, Server, ask, not_understood
 from isoplan.engine.trackers.source import is_address
 
 PAGE = 1000
@@ -60,7 +61,7 @@ def _understood(server: Server) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise not_mlflow(server) from None
+        raise not_understood(server) from None
 
 
 def _experiments(server: Server) -> dict[str, str]:

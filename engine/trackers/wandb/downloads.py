@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.folders import read_json, read_lines, read_yaml, written
-from isoplan.engine.trackers.nested import flat
 from isoplan.engine.trackers.records import json_objects
 from isoplan.engine.trackers.run import History, TrackedRun
 from isoplan.engine.trackers.wandb import values
 
 CONFIG, SUMMARY, METADATA, HISTORY = "config.yaml", "wandb-summary.json", "wandb-metadata.json", "history.jsonl"
-VERSION = "wandb_version"
-"""Entry of ``config.yaml`` that is not a setting."""
 FILES = "files"
 """Name of the folder in which a run folder of W&B contains these files."""
 
@@ -48,8 +42,8 @@ def read_run(key: str, files: Sequence[Path]) -> TrackedRun:
     return TrackedRun(
         key,
         key,
-        created=_time(metadata.get("startedAt")) or min(map(written, files)),
-        config=values.plain_config({name: _value(one) for name, one in config.items() if name != VERSION}),
+        created=values.time(metadata.get("startedAt")) or min(map(written, files)),
+        config=values.stored_config(config),
         summary=values.plain_summary(read_json(known[SUMMARY])) if SUMMARY in known else {},
         histories=_histories(logs[0]) if logs else {},
     )
@@ -59,32 +53,14 @@ def _is_history(name: str) -> bool:
     return name == HISTORY or name.endswith(f"-{HISTORY}")
 
 
-def _value(entry: Any) -> Any:
-    """Return the value of a setting. W&B stores it with a description, under the key ``value``."""
-    return entry["value"] if isinstance(entry, Mapping) and "value" in entry else entry
-
-
 def _histories(file: Path) -> dict[str, History]:
     """Return the metrics of a history: a JSON object per line, with the step as ``_step`` or ``step``.
 
     A damaged line is left out. Raises PlannerError if all lines are damaged.
     """
-    points: values.Points = {}
-    media, rows = set[str](), 0
-    for line in json_objects(read_lines(file)):
-        row = flat(line)
-        step = row.pop("_step" if "_step" in row else "step", None)
-        if isinstance(step, float):
-            values.add(points, step, ((name, value) for name, value in row.items() if isinstance(value, float)))
-            media |= values.media_of(row)
-            rows += 1
-    if not rows and any(map(str.strip, read_lines(file))):
-        raise PlannerError(f"{file} contains no JSON objects with _step: it is not a history of W&B. Remove it.")
-    return values.histories(points, media)
-
-
-def _time(text: Any) -> datetime | None:
-    """Return a time in ISO format as UTC, or None if there is none."""
-    with suppress(ValueError, TypeError, OverflowError):
-        return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
-    return None
+    found = values.row_histories(json_objects(read_lines(file)))
+    if not found and any(map(str.strip, read_lines(file))):
+        raise PlannerError(
+            f"{file} contains no JSON objects with _step and a metric: it is not a history of W&B. Remove it."
+        )
+    return found

@@ -8,21 +8,26 @@ from pathlib import Path
 from isoplan.engine.trackers.folders import contains, mark, run_id, walk
 from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.source import Source
-from isoplan.engine.trackers.wandb import downloads, runs
+from isoplan.engine.trackers.wandb import downloads, runs, service
 
 
 def recognises(place: str) -> bool:
-    """Return whether ``place`` is a file of a run, or contains a run."""
-    return (_is_log(place) and Path(place).is_file()) or contains(place, _holds)
+    """Return whether ``place`` is a file of a run, contains a run, or is the address of a project."""
+    return service.recognises(place) or (_is_log(place) and Path(place).is_file()) or contains(place, _holds)
 
 
 def marks(place: str) -> Mapping[str, str]:
     """Return the runs in ``place``, in the order of the names of their folders, which begin with the time."""
+    if service.recognises(place):
+        return service.marks(place)
     return {key: mark(files) for key, files in _files(place).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
     """Yield the runs ``ids``."""
+    if service.recognises(place):
+        yield from service.read(place, ids)
+        return
     found = _files(place)
     for key in ids:
         if files := found.get(key):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -59,3 +61,33 @@ def plain_summary(summary: Mapping[str, Any]) -> dict[str, Scalar]:
 def plain_config(config: Mapping[str, Any]) -> dict[str, Scalar]:
     """Return nested settings as one level, without the entry of W&B itself."""
     return flat({name: value for name, value in config.items() if name.partition(".")[0] != "_wandb"})
+
+
+def stored_config(config: Mapping[str, Any]) -> dict[str, Scalar]:
+    """Return settings as W&B stores them: with a description, and the value under the key ``value``."""
+    values = {
+        name: one["value"] if isinstance(one, Mapping) and "value" in one else one
+        for name, one in config.items()
+        if name != "wandb_version"
+    }
+    return plain_config(values)
+
+
+def row_histories(rows: Iterable[Mapping[str, Any]]) -> dict[str, History]:
+    """Return the metrics of the rows of a history, with the step as ``_step`` or ``step``."""
+    points: Points = {}
+    media = set[str]()
+    for row in map(flat, rows):
+        step = row.pop("_step" if "_step" in row else "step", None)
+        if isinstance(step, float):
+            add(points, step, ((name, value) for name, value in row.items() if isinstance(value, float)))
+            media |= media_of(row)
+    return histories(points, media)
+
+
+def time(text: Any) -> datetime | None:
+    """Return a time in ISO format as UTC, or None if there is none. A time without a zone is UTC."""
+    with suppress(ValueError, TypeError, OverflowError):
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo is None else found.astimezone(UTC)).replace(tzinfo=None)
+    return None

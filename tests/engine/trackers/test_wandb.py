@@ -212,7 +212,8 @@ def test_downloaded_files(tmp_path: Path) -> None:
         import_runs(str(tmp_path))
     (folder.parent / "x-history.jsonl").unlink()
     with pytest.raises(
-        PlannerError, match=r"contains no JSON objects with _step: it is not a history of W&B\. Remove it\."
+        PlannerError,
+        match=r"contains no JSON objects with _step and a metric: it is not a history of W&B\. Remove it\.",
     ):
         import_runs(str(tmp_path))
 
