@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import struct
-import zlib
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +20,7 @@ from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.wandb import log, messages, source
 from tests.engine.trackers.conftest import MakeStore
 from tests.engine.trackers.known import KNOWN, check_known, check_law
+from tests.engine.trackers.wandb_files import field, item, log_file, record, varint
 
 
 @pytest.fixture(scope="module")
@@ -82,32 +82,32 @@ def test_a_resumed_run_is_one_run_and_the_only_changed_one(known_store: Path, ma
 def test_all_forms_of_values(tmp_path: Path) -> None:
     """Numbers of any form are metrics. Texts, lists, truth values and media are not, and removed settings are gone."""
     history = [
-        [_item("_step", "0"), _item("loss", "3e0"), _item("note", '"x"'), _item("ok", "true")],
+        [item("_step", "0"), item("loss", "3e0"), item("note", '"x"'), item("ok", "true")],
         [
-            _item("_step", "1"),
-            _item("loss", "NaN"),
-            _item(("image", "_type"), '"image-file"'),
-            _item(("image", "width"), "9"),
+            item("_step", "1"),
+            item("loss", "NaN"),
+            item(("image", "_type"), '"image-file"'),
+            item(("image", "width"), "9"),
         ],
         [
-            _field(1, _field(1, b"_step") + _varint(5 << 3) + _varint(4)),
-            _field(1, _field(1, b"n") + b"\x31" + struct.pack("<d", 2.5)),
+            field(1, field(1, b"_step") + varint(5 << 3) + varint(4)),
+            field(1, field(1, b"n") + b"\x31" + struct.pack("<d", 2.5)),
         ],
-        [_item("_step", "3"), _item("long", "[" + "1," * 200 + "1]"), _item("loss", "-Infinity"), _item("é" * 70, "4")],
-        [_item("loss", "7")],
+        [item("_step", "3"), item("long", "[" + "1," * 200 + "1]"), item("loss", "-Infinity"), item("é" * 70, "4")],
+        [item("loss", "7")],
     ]
-    run = _field(1, b"abc") + _field(8, "a/b é".encode()) + _field(4, _item("x", '{"y":1}') + _item("z", "2"))
-    start = _field(17, _varint(1 << 3) + _varint(1_700_000_000))
-    summary = _item(("image", "_type"), '"image-file"') + _item(("image", "width"), "9") + _item("best", "1.5")
-    gone = _field(2, _field(1, b"z"))
+    run = field(1, b"abc") + field(8, "a/b é".encode()) + field(4, item("x", '{"y":1}') + item("z", "2"))
+    start = field(17, varint(1 << 3) + varint(1_700_000_000))
+    summary = item(("image", "_type"), '"image-file"') + item(("image", "width"), "9") + item("best", "1.5")
+    gone = field(2, field(1, b"z"))
     found = _read(
         tmp_path,
         [
-            _record(17, run + start),
-            *(_record(2, b"".join(row)) for row in history),
-            _record(3, summary),
-            _record(5, gone + _item("_wandb", '{"a":1}')),
-            _record(18, _varint(1 << 3) + _varint(2**64 - 1)),
+            record(17, run + start),
+            *(record(2, b"".join(row)) for row in history),
+            record(3, summary),
+            record(5, gone + item("_wandb", '{"a":1}')),
+            record(18, varint(1 << 3) + varint(2**64 - 1)),
         ],
     )
     assert (found.id, found.name, found.state, found.created) == (
@@ -126,10 +126,10 @@ def test_all_forms_of_values(tmp_path: Path) -> None:
 def test_a_truncated_file_is_read_up_to_its_last_whole_record(tmp_path: Path) -> None:
     """At each length of a file of several blocks, the records are the first ones, without an error."""
     losses = [
-        _record(2, _item("_step", str(i)) + _item("loss", str(i)) + _item("text", f'"{"x" * 900}"')) for i in range(80)
+        record(2, item("_step", str(i)) + item("loss", str(i)) + item("text", f'"{"x" * 900}"')) for i in range(80)
     ]
     file = tmp_path / "run-abc.wandb"
-    whole = _log(losses)
+    whole = log_file(losses)
     assert len(whole) > 2 * log.BLOCK
     for length in [*range(20), *range(30_000, 36_000, 7), len(whole) - 1, len(whole)]:
         file.write_bytes(whole[:length])
@@ -143,10 +143,10 @@ def test_a_truncated_file_is_read_up_to_its_last_whole_record(tmp_path: Path) ->
 def test_after_a_damaged_block_the_next_block_is_read(tmp_path: Path) -> None:
     """A wrong check sum, a record of 4 GB, and a chunk without its beginning cost only what is damaged."""
     losses = [
-        _record(2, _item("_step", str(i)) + _item("loss", str(i)) + _item("text", f'"{"x" * 900}"')) for i in range(80)
+        record(2, item("_step", str(i)) + item("loss", str(i)) + item("text", f'"{"x" * 900}"')) for i in range(80)
     ]
-    huge = b"\x12" + _varint(2**32) + b"\x0a" + _varint(2**32)
-    content = bytearray(_log([huge, *losses]))
+    huge = b"\x12" + varint(2**32) + b"\x0a" + varint(2**32)
+    content = bytearray(log_file([huge, *losses]))
     content[100] ^= 1
     (tmp_path / "run-abc.wandb").write_bytes(content)
     values = store_run(tmp_path / "run-abc.wandb").histories["loss"].values
@@ -170,8 +170,8 @@ def test_random_records_are_left_out(tmp_path: Path) -> None:
     """Records of random bytes with right check sums end without an error and within a bounded time."""
     random = np.random.default_rng(0)
     noise = [random.bytes(int(random.integers(0, 300))) for _ in range(2000)]
-    wrapped = [_record(number, random.bytes(60)) for number in (2, 3, 5, 17, 18) for _ in range(200)]
-    last = _record(2, _item("_step", "5") + _item("loss", "2"))
+    wrapped = [record(number, random.bytes(60)) for number in (2, 3, 5, 17, 18) for _ in range(200)]
+    last = record(2, item("_step", "5") + item("loss", "2"))
     found = _read(tmp_path, [*noise, *wrapped, last])
     assert found.histories["loss"].values.tolist() == [2]
 
@@ -223,7 +223,7 @@ def test_files_next_to_a_log_are_no_second_run(tmp_path: Path) -> None:
     folder = tmp_path / "wandb/run-20250102_030405-abc"
     (folder / "files").mkdir(parents=True)
     (folder / "files/wandb-summary.json").write_text('{"loss": 9}')
-    (folder / "run-abc.wandb").write_bytes(_log([_record(2, _item("_step", "0") + _item("loss", "1"))]))
+    (folder / "run-abc.wandb").write_bytes(log_file([record(2, item("_step", "0") + item("loss", "1"))]))
     (tmp_path / "wandb/latest-run").symlink_to(folder)
     assert list(source.marks(str(tmp_path))) == ["wandb/abc"]
     assert list(source.marks(str(folder))) == ["abc"]
@@ -239,44 +239,5 @@ def store_run(file: Path) -> TrackedRun:
 
 def _read(folder: Path, records: Sequence[bytes]) -> TrackedRun:
     file = folder / "run-abc.wandb"
-    file.write_bytes(_log(records))
+    file.write_bytes(log_file(records))
     return store_run(file)
-
-
-def _log(records: Sequence[bytes]) -> bytes:
-    """Return a file with these records, in the format of LevelDB."""
-    content = bytearray(log.HEADER)
-    for record in records:
-        rest, begun = record, False
-        while rest or not begun:
-            left = log.BLOCK - len(content) % log.BLOCK
-            if left < 7:
-                content += bytes(left)
-                continue
-            part, rest = rest[: left - 7], rest[left - 7 :]
-            kind = (log.MIDDLE if rest else log.LAST) if begun else (log.FIRST if rest else log.FULL)
-            data = bytes((kind,)) + part
-            content += struct.pack("<IH", zlib.crc32(data), len(part)) + data
-            begun = True
-    return bytes(content)
-
-
-def _record(number: int, message: bytes) -> bytes:
-    return b"\x08\x07" + _field(number, message)
-
-
-def _item(key: str | tuple[str, ...], value: str) -> bytes:
-    keys = _field(1, key.encode()) if isinstance(key, str) else b"".join(_field(2, part.encode()) for part in key)
-    return _field(1, keys + _field(16, value.encode()))
-
-
-def _field(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    digits = bytearray()
-    while value > 127:
-        digits.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*digits, value])
