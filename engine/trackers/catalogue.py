@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers import huggingface, json_lines, json_results, lightning
+from isoplan.engine.trackers import huggingface, hydra, json_lines, json_results, lightning
 from isoplan.engine.trackers.mlflow import source as mlflow
 from isoplan.engine.trackers.optuna import source as optuna
 from isoplan.engine.trackers.source import Source, is_address
@@ -17,6 +17,7 @@ SOURCES: tuple[Source, ...] = (
     mlflow.SOURCE,
     optuna.SOURCE,
     huggingface.SOURCE,
+    hydra.SOURCE,
     lightning.SOURCE,
     json_lines.SOURCE,
     json_results.SOURCE,

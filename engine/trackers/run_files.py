@@ -112,7 +112,7 @@ def contains_losses(place: str, endings: frozenset[str]) -> bool:
 
 def _runs_in(place: str, path: Path, files: frozenset[str], endings: frozenset[str]) -> Iterator[tuple[str, RunFiles]]:
     """Yield the runs in the folder ``path`` with their ids."""
-    settings = sorted(name for name in files if _is_settings(name))
+    settings = sorted(name for name in files if is_settings(name))
     named = {name for name in files if _ending(name) in endings} - set(settings)
     own = _companions(named, files)
     metrics = sorted(named - {name for names in own.values() for name in names}, key=natural)
@@ -221,7 +221,8 @@ def _settings(file: Path) -> Described:
     return describe(found) if ending == ".json" and not _words(file.name) & CONFIGS else Described(flat(found))
 
 
-def _is_settings(name: str) -> bool:
+def is_settings(name: str) -> bool:
+    """Return whether a file has the name of settings, such as ``config.json``, ``hparams.yaml`` or ``params.txt``."""
     return _ending(name) in _SETTINGS_ENDINGS and bool(_words(name) & CONFIGS) and _words(name) <= _SETTINGS
 
 

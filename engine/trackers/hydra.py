@@ -1,0 +1,119 @@
+"""Jobs of Hydra: folders with ``.hydra/config.yaml`` and ``.hydra/overrides.yaml``, and metrics in other files.
+
+References between settings, such as ``${model.width}``, are replaced. Resolvers, such as ``${oc.env:HOME}``, are not
+executed: they stay text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from isoplan.engine.trackers.folders import first_folders, mark, read_yaml, run_id, walk, written, yaml_value
+from isoplan.engine.trackers.nested import MAX_LENGTH, flat
+from isoplan.engine.trackers.run import Scalar, TrackedRun
+from isoplan.engine.trackers.run_files import RunFiles, is_metrics_file, is_settings, read_run
+from isoplan.engine.trackers.source import Source
+from isoplan.engine.trackers.tables import as_text
+
+CONFIG, OVERRIDES = "config.yaml", "overrides.yaml"
+_FILES = frozenset({CONFIG, OVERRIDES, "hydra.yaml"})
+MAX_REFERENCES = 10
+"""Largest number of references one after another. Longer chains stay text."""
+MAX_NAME = 200
+"""Largest number of characters of the name of a run."""
+_REFERENCE = re.compile(r"(?<!\\)\$\{([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)\}")
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A job: the folder ``.hydra`` with its settings, and its files with metrics and with other settings."""
+
+    hydra: Path
+    files: RunFiles
+
+
+def recognises(place: str) -> bool:
+    """Return whether a folder in ``place`` contains the settings of a job."""
+    return any(files >= _FILES and path != Path(place) for path, files in first_folders(place))
+
+
+def marks(place: str) -> Mapping[str, str]:
+    """Return the jobs in ``place``."""
+    return {
+        key: mark((job.hydra / CONFIG, job.hydra / OVERRIDES, *job.files.settings, *job.files.metrics))
+        for key, job in _jobs(place).items()
+    }
+
+
+def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
+    """Yield the jobs ``ids``. The name of a job is its overrides. Its state is unknown: Hydra does not record it."""
+    jobs = _jobs(place)
+    for key in ids:
+        if (job := jobs.get(key)) is None:
+            continue
+        overrides = yaml_value(job.hydra / OVERRIDES)
+        words = (
+            [re.sub(r"\\(.)", r"\1", str(one)).lstrip("+") for one in overrides] if isinstance(overrides, list) else []
+        )
+        config = {name: value for name, value in flat(read_yaml(job.hydra / CONFIG)).items() if value != "???"}
+        found = read_run(job.files)
+        yield TrackedRun(
+            key,
+            ", ".join(words)[:MAX_NAME] or key,
+            created=written(job.hydra / OVERRIDES),
+            config={**found.config, **resolved(config)},
+            summary=found.summary,
+            histories=found.histories,
+        )
+
+
+def resolved(config: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return settings with the values to which they refer. A value stays as it is if it refers to itself.
+
+    >>> resolved({"width": 8.0, "name": "w${width}", "inner": "${width}", "home": "${oc.env:HOME}", "loop": "${loop}"})
+    {'width': 8.0, 'name': 'w8', 'inner': 8.0, 'home': '${oc.env:HOME}', 'loop': '${loop}'}
+    """
+    done = {name: value for name, value in config.items() if not _references(value, config)}
+    for _ in range(MAX_REFERENCES):
+        waiting = {name: value for name, value in config.items() if name not in done}
+        ready = {name: value for name, value in waiting.items() if _references(value, config) <= done.keys()}
+        if not ready:
+            break
+        done |= {name: _replaced(value, done) for name, value in ready.items()}
+    return {name: done.get(name, value) for name, value in config.items()}
+
+
+def _replaced(value: Scalar, config: Mapping[str, Scalar]) -> Scalar:
+    """Return a value with values in place of the references in it. A reference alone becomes a value of its type."""
+    if not isinstance(value, str):
+        return value
+    if whole := _REFERENCE.fullmatch(value):
+        return config.get(whole[1], value)
+    return _REFERENCE.sub(lambda one: as_text(config.get(one[1], one[0])), value)[:MAX_LENGTH]
+
+
+def _references(value: Scalar, config: Mapping[str, Scalar]) -> set[str]:
+    """Return the names of the settings to which a value refers."""
+    return set(_REFERENCE.findall(value)) & config.keys() if isinstance(value, str) else set()
+
+
+def _jobs(place: str) -> dict[str, _Job]:
+    """Return the jobs in ``place`` by run id. The files of a job may be in folders inside its own."""
+    folders = list(walk(place))
+    hydra = {path.parent: path for path, files in folders if files >= _FILES and path != Path(place)}
+    metrics: dict[Path, list[Path]] = {path: [] for path in hydra}
+    settings: dict[Path, list[Path]] = {path: [] for path in hydra}
+    for path, files in folders:
+        job = next((one for one in (path, *path.parents) if one in hydra), None)
+        if job is not None and path != hydra[job]:
+            settings[job] += [path / name for name in sorted(files) if is_settings(name)]
+            metrics[job] += [path / name for name in sorted(files) if is_metrics_file(name)]
+    ids = {path: run_id(place, path) for path in hydra}
+    return {ids[path]: _Job(hydra[path], RunFiles(ids[path], (*metrics[path],), (*settings[path],))) for path in hydra}
+
+
+SOURCE = Source("hydra", "Hydra", recognises, marks, read)
+"""The source of runs of Hydra."""
