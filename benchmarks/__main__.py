@@ -18,6 +18,7 @@ from isoplan.engine.errors import PlannerError
 
 NAMES = (
     "import_million",
+    "imports",
     "pages",
     "pages_million",
     "slider",

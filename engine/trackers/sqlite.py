@@ -13,6 +13,8 @@ BEGINNING = b"SQLite format 3\0"
 """First bytes of an SQLite database."""
 WAIT = 20
 """Seconds to wait for a process that writes to the database."""
+CACHE_KILOBYTES = 128 * 1024
+"""Memory for pages of a database: enough for a million logged values, because the values of one run are far apart."""
 
 
 @contextmanager
@@ -49,6 +51,7 @@ def _checked(address: str) -> sqlite3.Connection:
     try:
         database.text_factory = lambda raw: raw.decode(errors="replace")
         database.execute("PRAGMA trusted_schema = OFF")
+        database.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
         database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error:
         database.close()

@@ -1,0 +1,142 @@
+"""Import of a thousand runs with a thousand logged values each from a database of MLflow."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from benchmarks.report import Report, quantile
+from isoplan.engine.arrays import Floats
+from isoplan.engine.trackers.reading import import_runs
+
+T = TypeVar("T")
+RUNS, POINTS, REPEATS = 1000, 1000, 3
+# The tables of MLflow 3.17, with the columns, keys and indices that an import reads.
+TABLES = """
+    PRAGMA cache_size = -500000;
+    PRAGMA synchronous = OFF;
+    PRAGMA journal_mode = OFF;
+    CREATE TABLE experiments (experiment_id INTEGER PRIMARY KEY, name VARCHAR, lifecycle_stage VARCHAR);
+    CREATE TABLE runs (run_uuid VARCHAR PRIMARY KEY, name VARCHAR, status VARCHAR, start_time BIGINT, end_time BIGINT,
+        lifecycle_stage VARCHAR, experiment_id INTEGER);
+    CREATE TABLE params (key VARCHAR, value VARCHAR, run_uuid VARCHAR, PRIMARY KEY (key, run_uuid));
+    CREATE TABLE tags (key VARCHAR, value VARCHAR, run_uuid VARCHAR, PRIMARY KEY (key, run_uuid));
+    CREATE TABLE latest_metrics (key VARCHAR, value FLOAT, timestamp BIGINT, step BIGINT, is_nan BOOLEAN,
+        run_uuid VARCHAR, PRIMARY KEY (key, run_uuid));
+    CREATE TABLE metrics (key VARCHAR, value FLOAT, timestamp BIGINT, run_uuid VARCHAR, step BIGINT, is_nan BOOLEAN,
+        PRIMARY KEY (key, timestamp, step, run_uuid, value, is_nan));
+    INSERT INTO experiments VALUES (1, 'sweep', 'active');
+"""
+INDICES = """
+    CREATE INDEX index_params_run_uuid ON params (run_uuid);
+    CREATE INDEX index_tags_run_uuid ON tags (run_uuid);
+    CREATE INDEX index_metrics_run_uuid ON metrics (run_uuid);
+    CREATE INDEX index_metrics_run_uuid_key_step ON metrics (run_uuid, key, step);
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds, processor seconds, peak memory of the largest process in MB, and what one import has read."""
+
+    seconds: float
+    processor: float
+    megabytes: float
+    runs: int
+    points: int
+    marks: Mapping[str, str]
+
+
+def run() -> Report:
+    """Measure the import, a second import without new values, and the plain query of the same values."""
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name) / "mlflow.db"
+        # A process inherits the peak memory of its parent, so that this process must stay small.
+        _apart(write_database, file)
+        floor = [_apart(_query, file) for _ in range(REPEATS)]
+        first = [_apart(_import, file) for _ in range(REPEATS)]
+        again = [_apart(_import, file, first[0].marks) for _ in range(REPEATS)]
+    assert {(one.runs, one.points) for one in first} == {(RUNS, RUNS * POINTS)}
+    assert {(one.runs, one.points) for one in again} == {(0, 0)}
+    return Report(
+        f"Import of {RUNS:,} runs with {POINTS:,} values each",
+        "An SQLite database of MLflow with one metric. The import includes the start of the process that reads the "
+        "database, and the tables of runs and curves. The plain query fetches the same values as a list of tuples. The "
+        f"second import finds no new values. Median of {REPEATS} repeats. Goals: 10 s and 1,000 MB for the import, and "
+        "1 s for the second import.",
+        ("what", "seconds", "processor seconds", "peak memory"),
+        tuple(_row(*one) for one in (("sqlite3 fetchall", floor), ("import", first), ("second import", again))),
+    )
+
+
+def _row(what: str, measured: Sequence[Measured]) -> tuple[str, ...]:
+    seconds, processor = (
+        quantile(times, 0.5) for times in zip(*((m.seconds, m.processor) for m in measured), strict=True)
+    )
+    return what, f"{seconds:.2f}", f"{processor:.2f}", f"{max(m.megabytes for m in measured):,.0f} MB"
+
+
+def write_database(file: Path) -> None:
+    """Write a database of MLflow with ``RUNS`` runs, which log ``loss`` at the same time, in ``POINTS`` steps."""
+    random = np.random.default_rng(1)
+    ids = [f"{i:032x}" for i in range(RUNS)]
+    sizes = 10 ** random.uniform(6, 9, (RUNS, 2))
+    losses = (1.7 + sizes[:, :1] ** -0.3) * (1 + np.linspace(2, 0, POINTS))
+    with closing(sqlite3.connect(file)) as database, database:
+        database.executescript(TABLES)
+        runs = ((key, f"run {i}", "FINISHED", i, 10**6, "active", 1) for i, key in enumerate(ids))
+        database.executemany("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", runs)
+        for i, name in enumerate(("params", "tokens")):
+            values = ((name, str(sizes[j, i]), key) for j, key in enumerate(ids))
+            database.executemany("INSERT INTO params VALUES (?, ?, ?)", values)
+        database.executemany("INSERT INTO tags VALUES ('group', 'a', ?)", ((key,) for key in ids))
+        logged = (
+            ("loss", float(losses[i, step]), 1000 * step + i, key, step, 0)
+            for step in range(POINTS)
+            for i, key in enumerate(ids)
+        )
+        database.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", logged)
+        database.executescript(INDICES)
+
+
+def _apart(function: Callable[..., T], *arguments: object) -> T:
+    """Return the result of a function that runs in a new process."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def _query(file: Path) -> Measured:
+    start = _now()
+    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
+        rows = database.execute("SELECT run_uuid, key, step, timestamp, value, is_nan FROM metrics").fetchall()
+    return Measured(*(_now() - start), _megabytes(), RUNS, len(rows), {})
+
+
+def _import(file: Path, marks: Mapping[str, str] | None = None) -> Measured:
+    start = _now()
+    found = import_runs(str(file), known=marks)
+    passed = _now() - start
+    return Measured(*passed, _megabytes(), len(found.tables.rows), len(found.tables.points), found.marks)
+
+
+def _now() -> Floats:
+    """Return the time, and the processor time of this process and of its children, in seconds."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return np.array([time.perf_counter(), sum(usage.ru_utime + usage.ru_stime for usage in usages)])
+
+
+def _megabytes() -> float:
+    """Return the peak memory of this process or of its largest child, in MB."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return max(usage.ru_maxrss for usage in usages) / 1024
