@@ -120,14 +120,16 @@ def _query(file: Path) -> Measured:
     start = _now()
     with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
         rows = database.execute("SELECT run_uuid, key, step, timestamp, value, is_nan FROM metrics").fetchall()
-    return Measured(*(_now() - start), _megabytes(), RUNS, len(rows), {})
+    seconds, processor = _now() - start
+    return Measured(seconds, processor, _megabytes(), RUNS, len(rows), {})
 
 
 def _import(file: Path, marks: Mapping[str, str] | None = None) -> Measured:
     start = _now()
     found = import_runs(str(file), known=marks)
-    passed = _now() - start
-    return Measured(*passed, _megabytes(), len(found.tables.rows), len(found.tables.points), found.marks)
+    seconds, processor = _now() - start
+    rows, points = found.tables.rows, found.tables.points
+    return Measured(seconds, processor, _megabytes(), len(rows), len(points), found.marks)
 
 
 def _now() -> Floats:

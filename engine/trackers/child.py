@@ -2,16 +2,21 @@
 
 ``isoplan.engine.limited`` runs this file as a script: ``child.py SECONDS MEGABYTES PLACE NAME FOLDER``. NAME is a
 source, or empty. Standard input is a JSON object with the marks of runs that are known already. The script writes
-``rows.parquet`` and ``points.parquet`` to FOLDER, and prints a JSON object with the title of the source and the marks
-of all runs. Its error output contains lines ``read K of N``. For an error that the user can correct, the last line is
-the error message and the exit status is 1. For any other error, the exit status is 2.
+``rows.parquet`` and ``points.parquet`` to FOLDER, if there are runs to read, and prints a JSON object with the title of
+the source and the marks of all runs. Its error output contains lines ``read K of N``. For an error that the user can
+correct, the last line is the error message and the exit status is 1. For any other error, the exit status is 2.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isoplan.engine.trackers.run import TrackedRun
 
 EVERY = 20
 """Number of runs between two lines of progress."""
@@ -36,23 +41,30 @@ def main(arguments: list[str]) -> None:
 
 def write_tables(known: dict[str, str], place: str, name: str, folder: str) -> dict[str, object]:
     """Write the tables of the runs whose marks differ from ``known``, and return the JSON object to print."""
-    import pyarrow.parquet as pq
-
     from isoplan.engine.trackers.catalogue import find_source
-    from isoplan.engine.trackers.tables import as_tables
 
     source = find_source(place, name)
     marks = source.marks(place)
     wanted = [key for key, mark in marks.items() if known.get(key) != mark]
-    runs = []
-    for run in source.read(place, wanted):
-        runs.append(run)
-        if len(runs) % EVERY == 0:
-            print(f"read {len(runs)} of {len(wanted)}", file=sys.stderr, flush=True)
-    tables = as_tables(runs)
-    pq.write_table(tables.rows, Path(folder) / "rows.parquet")
-    pq.write_table(tables.points, Path(folder) / "points.parquet")
+    if wanted:
+        _write(source.read(place, wanted), len(wanted), Path(folder))
     return {"title": source.title, "marks": marks}
+
+
+def _write(runs: Iterator[TrackedRun], count: int, folder: Path) -> None:
+    """Write the tables of ``count`` runs. Without runs, the imports of this function would take half of the time."""
+    import pyarrow.parquet as pq
+
+    from isoplan.engine.trackers.tables import as_tables
+
+    read = []
+    for run in runs:
+        read.append(run)
+        if len(read) % EVERY == 0:
+            print(f"read {len(read)} of {count}", file=sys.stderr, flush=True)
+    tables = as_tables(read)
+    pq.write_table(tables.rows, folder / "rows.parquet")
+    pq.write_table(tables.points, folder / "points.parquet")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from isoplan.engine import limited
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.archives import is_archive, unpacked
 from isoplan.engine.trackers.catalogue import as_path
-from isoplan.engine.trackers.tables import RunTables
+from isoplan.engine.trackers.tables import RunTables, as_tables
 
 SECONDS, MEGABYTES = 600, 3000
 """Limits for reading a store: processor time in seconds, and address space in MB."""
@@ -74,5 +74,6 @@ def _read(place: str, shown: str, name: str, known: Mapping[str, str], follow: C
             text = str(error).replace(place, shown)
             raise PlannerError(text or f"{shown} cannot be read: it is damaged, or too large for memory.") from None
         result = json.loads(output)
-        rows, points = (pq.read_table(Path(folder) / f"{part}.parquet") for part in ("rows", "points"))
-    return Imported(result["title"], RunTables(rows, points), result["marks"])
+        files = [Path(folder) / f"{part}.parquet" for part in ("rows", "points")]
+        tables = RunTables(*map(pq.read_table, files)) if files[0].exists() else as_tables(())
+    return Imported(result["title"], tables, result["marks"])

@@ -76,7 +76,7 @@ def test_messages_name_the_place_and_the_way_out(store: Path, tmp_path: Path, mo
     (store / "version_8/hparams.yaml").write_text("a: [1, 2")
     with pytest.raises(PlannerError, match=r"version_8/hparams\.yaml is not valid YAML .*: correct it\."):
         import_runs(str(store))
-    monkeypatch.setattr(reading, "MEGABYTES", 80)
+    monkeypatch.setattr(reading, "MEGABYTES", 40)
     with pytest.raises(PlannerError, match="cannot be read: it is damaged, or too large for memory"):
         import_runs(str(store))
 
