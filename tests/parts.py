@@ -57,6 +57,7 @@ FIRST: tuple[str, ...] = (
     "trainers/backend/test_sweep.py", "trainers/backend/test_workers.py",
     "engine/trackers/test_archives.py", "engine/trackers/test_mlflow_damage.py",
     "engine/trackers/test_optuna_damage.py", "engine/trackers/test_reading.py",
+    "engine/trackers/test_tensorboard_damage.py",
 )
 # fmt: on
 

@@ -10,6 +10,7 @@ from isoplan.engine.trackers import huggingface, hydra, json_lines, json_results
 from isoplan.engine.trackers.mlflow import source as mlflow
 from isoplan.engine.trackers.optuna import source as optuna
 from isoplan.engine.trackers.source import Source, is_address
+from isoplan.engine.trackers.tensorboard import source as tensorboard
 from isoplan.engine.trackers.wandb import source as wandb
 
 SOURCES: tuple[Source, ...] = (
@@ -19,6 +20,7 @@ SOURCES: tuple[Source, ...] = (
     huggingface.SOURCE,
     hydra.SOURCE,
     lightning.SOURCE,
+    tensorboard.SOURCE,
     json_lines.SOURCE,
     json_results.SOURCE,
 )
