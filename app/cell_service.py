@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from isoplan.app import logged_rows
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database import cell_index as cells
 from isoplan.engine.store.database.cell_index import CellRow, Indexed
@@ -236,6 +237,8 @@ def _look_after(
             watch.seen, new = ingest(db, queue, watch.seen)
             if new:
                 log.info("1 cell became a row" if new == 1 else f"{new:,} cells became rows")
+        with _fault("Logged rows are not yet added to their tables", watch):
+            logged_rows.ingest(db, queue.root)
         with _fault("Cells wait", watch):
             if watch.runs_cells and watch.seen is not None:
                 _keep_running(queue, watch.seen, watch)

@@ -33,6 +33,7 @@ class Command:
 COMMANDS = {
     "app": Command("serve", "Open the pages in the browser."),
     "import": Command("tracked_runs", "Read the runs of an experiment tracker into a table."),
+    "append": Command("append", "Add rows to a run table of a workspace."),
     "columns": Command("columns", "Print the role of each column of a table, and the reason."),
     "laws": Command("laws", "List the laws that can be fitted."),
     "fit": Command("fit", "Fit a law to a table of runs."),

@@ -18,6 +18,7 @@ from isoplan.amplitudes import amplitude
 from isoplan.engine.errors import PlannerError
 from isoplan.files import load, save
 from isoplan.fits import compare, fit
+from isoplan.logs import log
 from isoplan.plans import plan
 from isoplan.questions import make_functions
 from isoplan.recipes import recipe
@@ -30,6 +31,7 @@ __all__ = [
     "compare",
     "fit",
     "load",
+    "log",
     "plan",
     "plot",
     "recipe",

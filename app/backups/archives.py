@@ -24,6 +24,7 @@ from isoplan.engine.store.database import archive
 from isoplan.engine.store.database.archive import FORMAT, FileSum, Manifest, Tell
 from isoplan.engine.store.database.backup import Contents, contents_of, differences
 from isoplan.engine.store.database.damage import FILE, LastBackup, note_backup
+from isoplan.trainers import logged_rows
 from isoplan.trainers.backend.store.files import sync_folder
 from isoplan.trainers.backend.store.record import CELLS, SWEEPS
 
@@ -56,10 +57,10 @@ def back_up(root: Path, file: Path, tell: Tell, put: Put) -> Backup:
     _check_place(root, file)
     part = file.with_name(f".{file.name}.{secrets.token_hex(6)}.part")
     with _file_errors(file.parent), tempfile.TemporaryDirectory(prefix=".isoplan-", dir=file.parent) as name:
-        scratch = Path(name)
+        scratch, logged = Path(name), logged_rows.files(root)
         try:
             with database_copy(root, scratch) as (database, contents):
-                _write(root, part, database, contents, tell)
+                _write(root, part, database, contents, logged, tell)
             manifest = _check(part, scratch, tell)
             size = part.stat().st_size
             put(part, file)
@@ -89,13 +90,13 @@ def _check_workspace(root: Path) -> None:
     """Raise PlannerError if ``root`` is not the folder of a workspace."""
     if not root.is_dir():
         raise PlannerError(f"There is no folder {root}: name the folder of a workspace with --workspace.")
-    parts = (FILE, CELLS, SWEEPS, "uploads", "programs.toml", "cluster.toml")
+    parts = (FILE, CELLS, SWEEPS, logged_rows.FOLDER, "uploads", "programs.toml", "cluster.toml")
     if not any((root / name).exists() for name in parts):
         raise PlannerError(f"{root} is not a workspace: name the folder of a workspace with --workspace.")
 
 
-def _write(root: Path, part: Path, database: Path, contents: Contents, tell: Tell) -> None:
-    seen, now = Seen(), moment(root)
+def _write(root: Path, part: Path, database: Path, contents: Contents, logged: dict[str, bytes], tell: Tell) -> None:
+    seen, now = Seen(), moment(root, logged)
 
     def describe(files: dict[str, FileSum]) -> Manifest:
         return Manifest(

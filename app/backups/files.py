@@ -17,6 +17,7 @@ from isoplan.engine.store.database import archive
 from isoplan.engine.store.database.archive import Entry
 from isoplan.engine.store.database.damage import BACKUP_FILE, FILE
 from isoplan.engine.store.database.database import OWNER_FILE
+from isoplan.trainers import logged_rows
 from isoplan.trainers.backend.cluster.settings import Address, read_settings
 from isoplan.trainers.backend.store.copies import cell_names, frozen, sweep_files
 from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS
@@ -24,8 +25,9 @@ from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS
 UPLOADS, PREPARED = "uploads", "prepared"
 OWN = (UPLOADS, BACKBONES)
 """Folders of a workspace that are copied even if they are symbolic links."""
-LEFT_OUT = frozenset({"logs", "jobs", OWNER_FILE, BACKUP_FILE, CELLS, SWEEPS})
-"""Names of files and folders that ``_others`` skips. Cells and sweeps are added to a backup separately."""
+LEFT_OUT = frozenset({"logs", "jobs", OWNER_FILE, BACKUP_FILE, CELLS, SWEEPS, logged_rows.FOLDER})
+"""Names of files and folders that ``_others`` skips. Cells, sweeps and logged rows are added to a backup separately.
+"""
 SECRET = 64 * 1024
 """Maximum size in bytes of a file that is searched for a private key."""
 _SECRETS = (".key", ".p12", ".pfx")
@@ -50,19 +52,24 @@ class Seen:
 
 @dataclass(frozen=True)
 class Moment:
-    """Names of the cells, and contents of the sweep files, at the start of a backup. Later cells are not copied."""
+    """Names of the cells, and contents of the sweep files, at the start of a backup. Later cells are not copied.
+
+    ``logged`` are the files of logged rows, read before the database was copied. The database records which of them it
+    contains, so no row is lost or doubled.
+    """
 
     cells: tuple[str, ...]
     sweeps: dict[str, bytes]
+    logged: dict[str, bytes]
 
 
-def moment(root: Path) -> Moment:
-    """Return the cells and sweeps that the workspace ``root`` has now.
+def moment(root: Path, logged: dict[str, bytes]) -> Moment:
+    """Return the cells and sweeps that the workspace ``root`` has now, and its files of ``logged`` rows.
 
     Cells are listed first. A sweep file is written before its cells, so the sweep of each listed cell is in the result.
     """
     names = tuple(cell_names(root))
-    return Moment(names, sweep_files(root))
+    return Moment(names, sweep_files(root), logged)
 
 
 def entries(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[Entry]:
@@ -81,7 +88,7 @@ def _all(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[Entry]
     yield Entry(FILE, partial(_opened, database))
     for name in now.cells:
         yield from _cell(root, name, seen)
-    for name, content in now.sweeps.items():
+    for name, content in (now.sweeps | now.logged).items():
         yield Entry(name, partial(_opened, content))
     key = _private_key(root)
     for place in _others(root, seen):
@@ -110,7 +117,7 @@ def _cell(root: Path, name: str, seen: Seen) -> Iterator[Entry]:
 
 
 def _others(root: Path, seen: Seen) -> Iterator[Path]:
-    """Yield every file of the workspace ``root`` except the database, the cells and the sweeps.
+    """Yield every file of the workspace ``root`` except the database, cells, sweeps and logged rows.
 
     Symbolic links, hidden files, and files that can be created again are left out.
     """

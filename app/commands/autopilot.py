@@ -86,7 +86,7 @@ def autopilot(
     from isoplan.app.autopilot import decisions as texts
     from isoplan.app.autopilot import work as works
     from isoplan.app.autopilot.stored_decisions import is_working, read_decisions, read_orders
-    from isoplan.app.workspace import default_folder
+    from isoplan.engine.store.folders import default_folder
 
     limit = read_cap(cap, hour_price) if cap or hour_price else None
     early = None if not stop_early else 0.0 if stop_early == "no" else read_share(stop_early, "Option --stop-early")

@@ -39,7 +39,7 @@ def backup(
 ) -> None:
     """Write a checked copy of a workspace to one file."""
     from isoplan.app.backups.archives import back_up, put_new, put_over, refuse_existing
-    from isoplan.app.workspace import existing_folder
+    from isoplan.engine.store.folders import existing_folder
 
     if str(file) == "-":
         raise PlannerError(
@@ -70,7 +70,7 @@ def restore(
 ) -> None:
     """Make a workspace from a backup."""
     from isoplan.app.backups.archives import restore_from
-    from isoplan.app.workspace import usual_folder
+    from isoplan.engine.store.folders import usual_folder
 
     root = (workspace or usual_folder()).expanduser().resolve()
     with _progress("Nothing was restored.") as tell, _on_disk(file.expanduser()) as (place, origin):

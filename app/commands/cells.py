@@ -38,7 +38,7 @@ def cells(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List, hold, resume, cancel, retry or delete cells."""
-    from isoplan.app.workspace import usual_folder
+    from isoplan.engine.store.folders import usual_folder
 
     root = workspace or usual_folder()
     queue = Queue(root)

@@ -84,7 +84,7 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Train the cells of a grid."""
-    from isoplan.app.workspace import default_folder
+    from isoplan.engine.store.folders import default_folder
 
     need_cluster()
     root = workspace or default_folder()

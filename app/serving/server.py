@@ -35,6 +35,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.solver import kernels
 from isoplan.engine.store.database.database import open_workspace
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES
+from isoplan.engine.store.folders import default_folder
 
 MAIN = Path(__file__).parents[1] / "main.py"
 FIRST_PORT, PORTS_TRIED = 8501, 50
@@ -138,7 +139,7 @@ def _lifespan(
     async def lifespan(_app: streamlit.App) -> AsyncIterator[None]:
         with ExitStack() as stack:
             try:
-                folder = start.folder or workspace.default_folder()
+                folder = start.folder or default_folder()
                 database = stack.enter_context(open_workspace(folder, url=settings.url))
                 logs.to_file(folder)
                 load_bundled(database)

@@ -20,7 +20,6 @@ from isoplan.engine.mixtures import COPIED
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import UNIQUE_OR_SEEN
-from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import condition, tables
 from isoplan.engine.store.tables.tables import TableInfo
@@ -82,7 +81,7 @@ def about(table: TableInfo, where: str, problem: str, found: Runs | None) -> Non
     with sentences(), st.container(horizontal=True, vertical_alignment="center"):
         st.badge(counted(table, where, found), color="blue")
         rows.clear_filter(problem)
-    if cell_index.family_of(table):
+    if growing.grows(table):
         growing.follow(db, table)
     if st.session_state.pop("known_table", "") == table.id:
         st.info(f"This file is already in the workspace, as {escape_markdown(table.name)}.", icon=":material/info:")

@@ -14,6 +14,7 @@ from isoplan.app.bundled import load_bundled
 from isoplan.app.serving import logs
 from isoplan.data.catalogue import BUNDLED, DEMOS, path
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.store import folders
 from isoplan.engine.store.database import database
 from isoplan.engine.store.tables import tables
 
@@ -30,34 +31,34 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_the_users_data_folder_comes_first(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (bare / "home").mkdir()
     monkeypatch.setenv("HOME", str(bare / "home"))
-    assert workspace.default_folder() == bare / "home" / ".isoplan"
+    assert folders.default_folder() == bare / "home" / ".isoplan"
     monkeypatch.setenv("XDG_DATA_HOME", str(bare / "data"))
-    assert workspace.default_folder() == bare / "data" / "isoplan"
+    assert folders.default_folder() == bare / "data" / "isoplan"
     monkeypatch.setenv("XDG_DATA_HOME", "relative")
-    assert workspace.default_folder() == bare / "home" / ".isoplan"
+    assert folders.default_folder() == bare / "home" / ".isoplan"
 
 
 def test_without_a_home_the_temporary_folder_is_the_users_alone(bare: Path) -> None:
-    folder = workspace.default_folder()
+    folder = folders.default_folder()
     assert folder.parent == bare
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert workspace.default_folder() == folder
+    assert folders.default_folder() == folder
 
 
 def test_a_home_that_is_missing_is_left_out(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(bare / "nowhere"))
-    assert workspace.default_folder().parent == bare
+    assert folders.default_folder().parent == bare
     monkeypatch.setenv("XDG_DATA_HOME", "/proc/nowhere")
-    assert workspace.default_folder().parent == bare
+    assert folders.default_folder().parent == bare
 
 
 def test_a_temporary_folder_of_another_user_is_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = workspace.default_folder()
+    own = folders.default_folder()
     somebody = own.stat().st_uid + 1
     own.rename(own.with_name(f"isoplan-{somebody}"))
     monkeypatch.setattr("os.getuid", lambda: somebody)
     with pytest.raises(PlannerError, match="belongs to another user: name a folder of yours with --workspace"):
-        workspace.default_folder()
+        folders.default_folder()
 
 
 def test_without_a_server_pages_get_a_sentence() -> None:

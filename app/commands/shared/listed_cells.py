@@ -114,7 +114,7 @@ def _read_table(file: Path, roles: list[str] | None, rule: ComputeRule) -> Candi
 
 def _read_grid(file: Path, workspace: Path | None, rule: ComputeRule) -> FamilyCells:
     from isoplan.app.candidate_cells import cells_of_grid
-    from isoplan.app.workspace import default_folder
+    from isoplan.engine.store.folders import default_folder
     from isoplan.trainers.backend.queue.cells import Queue
     from isoplan.trainers.families import find_family
     from isoplan.trainers.grid import open_grid

@@ -1,6 +1,7 @@
-"""Run tables that grow while Isoplan trains: number of unfinished cells, and a refit with all rows.
+"""Run tables that grow while models train: number of unfinished cells, and a refit with all rows.
 
 A cell is one training run. Each finished cell of a family of models becomes a row of the run table of this family.
+Other training scripts log rows into tables of logged rows.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.logged_tables import is_logged
 from isoplan.engine.store.tables.tables import TableInfo
 from isoplan.trainers.backend.queue.progress import describe_states
 
@@ -26,24 +28,33 @@ EVERY = 2.0
 CHOOSING = "choosing_in"
 
 
+def grows(table: TableInfo) -> bool:
+    """Return whether rows of ``table`` are cells that Isoplan trains, or rows that training scripts log."""
+    return bool(cell_index.family_of(table)) or is_logged(table)
+
+
 def follow(db: Database, table: TableInfo) -> None:
     """Show the number of unfinished cells (training runs) of ``table``; rerun the page when the table has new rows."""
-    _follow(db, table.id, table.source, table.rows)
+    _follow(db, table.id, cell_index.family_of(table), table.rows)
 
 
 @st.fragment(run_every=EVERY)
 def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
-    counts = cell_index.counts(db, family)
-    states = describe_states({state: count for state, count in counts.items() if state != "done"})
     new = tables.get(db, table_id).rows - drawn
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = f"Cells that are not finished: {states}." if states else "All cells of this table are finished."
-        st.caption(text, width="content")
+        st.caption(_unfinished(db, family) if family else "New rows appear when they are logged.", width="content")
         if new and (
             st.session_state.get(CHOOSING) != table_id
             or st.button(f"Show {plural(new, 'new row')}", icon=":material/refresh:")
         ):
             st.rerun()
+
+
+def _unfinished(db: Database, family: str) -> str:
+    """Return a sentence with the number of unfinished cells of ``family`` in each state."""
+    counts = cell_index.counts(db, family)
+    states = describe_states({state: count for state, count in counts.items() if state != "done"})
+    return f"Cells that are not finished: {states}." if states else "All cells of this table are finished."
 
 
 def choosing(table_id: str, rows: Sequence[int]) -> None:
@@ -60,7 +71,7 @@ def offer_refit(db: Database, fit: Fit) -> None:
         table = tables.get(db, snapshots.get(db, fit.data.snapshot).table_id) if fit.data.snapshot else None
     except PlannerError:
         return  # the fit was loaded from a file, without its runs
-    if table is not None and cell_index.family_of(table):
+    if table is not None and grows(table):
         _offer(db, fit)
 
 

@@ -77,6 +77,7 @@ def stored(root: Path) -> None:
 
 
 OLDER = {
+    6: "DROP TABLE logged",
     5: "DROP TABLE cells",
     4: "DROP TABLE answers",
     3: "DROP TABLE actuals",

@@ -16,7 +16,7 @@ import duckdb
 
 from isoplan.engine.errors import PlannerError
 
-SCHEMA = 6
+SCHEMA = 7
 
 ACTUALS = """CREATE TABLE actuals (
         id VARCHAR PRIMARY KEY, plan_hash VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL,
@@ -29,6 +29,8 @@ ANSWERS = """CREATE TABLE answers (
 CELLS = """CREATE TABLE cells (
         name VARCHAR PRIMARY KEY, family VARCHAR NOT NULL, state VARCHAR NOT NULL, number BIGINT NOT NULL,
         created VARCHAR NOT NULL, sweep VARCHAR NOT NULL, row_id BIGINT)"""
+
+LOGGED = "CREATE TABLE logged (name VARCHAR PRIMARY KEY)"
 
 LAYOUT = (
     "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
@@ -53,6 +55,7 @@ LAYOUT = (
     ACTUALS,
     ANSWERS,
     CELLS,
+    LOGGED,
 )
 
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -64,6 +67,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     3: (ACTUALS,),
     4: (ANSWERS,),
     5: (CELLS,),
+    6: (LOGGED,),
 }
 
 

@@ -8,26 +8,22 @@ gets a new column.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
 from isoplan.engine.schema import Direction, Metric, Role, Roles
-from isoplan.engine.store.columns.column import COLUMNS, Column, Kind
+from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import uses
-from isoplan.engine.store.columns.profile import KINDS, profile
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, first
-from isoplan.engine.store.files.text import MAX_COLUMNS
 from isoplan.engine.store.saved.saved_items import now
-from isoplan.engine.store.tables import catalog
+from isoplan.engine.store.tables import grown
 from isoplan.engine.store.tables.catalog import TableInfo
-from isoplan.engine.store.tables.loading import count, stored_types
+from isoplan.engine.store.tables.grown import Value, as_value
+from isoplan.engine.store.tables.loading import stored_types
 
 DELETED = "its cell was deleted"
 """Stored reason why the row of a deleted cell is withdrawn. If the cell is trained again, it gets another row."""
@@ -35,8 +31,6 @@ SIZES = ("N", "D", "U", "C")
 RUN, SEED, SWEEP = "run", "seed", "sweep"
 HOW_IT_RAN = (SEED, "threads", "deterministic")
 """Fields that every cell has and that are not hyperparameters."""
-Value = float | str | bool | datetime
-_TYPES = {kind: stored for stored, kind in KINDS.items()}
 _OURS = (RUN, SWEEP, *SIZES, "family", "version", "seconds", "begun", "host", "device", "attempts")
 _WHY = dict.fromkeys(_OURS, "How and where the cell ran.") | {
     RUN: "The name of the cell.",
@@ -83,7 +77,11 @@ class CellRow:
 
 def table_of(family: str) -> str:
     """Return the id of the run table of a family. The id is the same in every workspace."""
-    return hashlib.sha256(f"cells/{family}".encode()).hexdigest()[:12]
+    return _digest(family)[:12]
+
+
+def _digest(family: str) -> str:
+    return hashlib.sha256(f"cells/{family}".encode()).hexdigest()
 
 
 def family_of(table: TableInfo) -> str:
@@ -97,18 +95,17 @@ def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str
     Returns the row ids (cell name -> row id), and the number of new rows. ``rows`` contains cells of one family.
     """
     table = sql.data(table_of(family))
-    old, mapped = _stored(cursor, family)
+    old, mapped = grown.stored(cursor, table_of(family))
     known = present(cursor, family, [row.name for row in rows])
     fresh = [row for row in {row.name: row for row in rows}.values() if row.name not in known and row.usable]
     if not fresh:
         return known, 0
-    placed, columns = _placed(fresh, old)
-    if not first(cursor, "SELECT 1 FROM tables WHERE id = ?", [table_of(family)]):
-        _create(cursor, family)
+    placed, columns = grown.place([(_cells(row), _why(row)) for row in fresh], old)
+    about = f"Finished cells of {family}, trained in this workspace; a row is added when a cell is done."
+    grown.create(cursor, table_of(family), f"{family} cells", family, _digest(family), about)
     fields = dict.fromkeys(column for row in fresh for column in _fields(row).values())
     before = _varied(cursor, table, columns, fields)
-    start = count(cursor, table)
-    _insert(cursor, table, columns, placed, start)
+    start = grown.insert(cursor, table_of(family), columns, placed)
     varied = [name for name in _varied(cursor, table, columns, fields) if name not in before]
     roles = _roles(mapped, old, columns, fresh, varied)
     _describe(cursor, family, columns, roles)
@@ -120,7 +117,7 @@ def present(cursor: Cursor, family: str, names: Sequence[str]) -> dict[str, int]
 
     A row that was withdrawn because its cell was deleted does not count.
     """
-    position = next((i for i, c in enumerate(_stored(cursor, family)[0]) if c.name == RUN), None)
+    position = next((i for i, c in enumerate(grown.stored(cursor, table_of(family))[0]) if c.name == RUN), None)
     if position is None:
         return {}
     query = (
@@ -137,12 +134,6 @@ def withdraw(cursor: Cursor, family: str, names: Sequence[str]) -> None:
     cursor.execute(query, [table_of(family), rows])
     query = "INSERT INTO withdrawn SELECT ?, unnest(?::BIGINT[]), ?, ?"
     cursor.execute(query, [table_of(family), rows, DELETED, now()])
-
-
-def _stored(cursor: Cursor, family: str) -> tuple[tuple[Column, ...], Roles]:
-    """Return the columns and the mapping of the table of a family; both are empty if there is no table."""
-    row = first(cursor, "SELECT columns, roles FROM tables WHERE id = ?", [table_of(family)])
-    return (COLUMNS.validate_json(row[0]), Roles.model_validate_json(row[1])) if row else ((), Roles())
 
 
 def _fields(row: CellRow) -> dict[str, str]:
@@ -177,78 +168,13 @@ def _cells(row: CellRow) -> dict[str, Value]:
     found |= {name: row.fields.get(name) for name in HOW_IT_RAN}
     found |= {"seconds": row.seconds, "begun": row.begun, "host": row.host or None, "device": row.device or None}
     found |= {"attempts": row.attempts, "family": row.family, "version": row.version or None}
-    return {name: value for name, raw in found.items() if (value := _value(raw)) is not None}
+    return {name: value for name, raw in found.items() if (value := as_value(raw)) is not None}
 
 
-def _value(raw: Any) -> Value | None:
-    """Convert a value to the type that is stored; return None if the value is missing or not finite.
-
-    Numbers become floats. Texts, booleans and times are unchanged. Any other value becomes JSON text.
-    """
-    if raw is None or isinstance(raw, str | bool | datetime):
-        return raw
-    if isinstance(raw, int | float):
-        try:
-            number = float(raw)
-        except OverflowError:
-            return str(raw)
-        return number if math.isfinite(number) else None
-    return json.dumps(raw, sort_keys=True, default=str)
-
-
-def _kind(value: Value) -> Kind:
-    if isinstance(value, bool):
-        return "bool"
-    return "number" if isinstance(value, float) else "date" if isinstance(value, datetime) else "text"
-
-
-def _placed(rows: Iterable[CellRow], columns: Sequence[Column]) -> tuple[list[dict[str, Value]], tuple[Column, ...]]:
-    """Return the values of each row (column -> value), and all columns of the table. New columns are at the end.
-
-    The type of a stored column never changes. A value of another type is stored in an additional column, such as
-    ``x (text)``. If the table has ``MAX_COLUMNS`` columns, values that need a new column are left out.
-    """
-    known = {c.name: c for c in columns}
-    placed = []
-    for row in rows:
-        there: dict[str, Value] = {}
-        why = dict.fromkeys(_fields(row).values(), "A field of the cell.") | _WHY
-        for wanted, value in _cells(row).items():
-            kind = _kind(value)
-            name = wanted if wanted not in known or known[wanted].kind == kind else f"{wanted} ({kind})"
-            if name not in known and len(known) >= MAX_COLUMNS:
-                continue
-            known.setdefault(name, Column(name, kind, why=why.get(wanted, "Measured by the training.")))
-            there[name] = value
-        placed.append(there)
-    return placed, tuple(known.values())
-
-
-def _create(cursor: Cursor, family: str) -> None:
-    key = table_of(family)
-    cursor.execute(f"CREATE TABLE IF NOT EXISTS {sql.data(key)} (rid BIGINT)")
-    about = f"Finished cells of {family}, trained in this workspace; a row is added when a cell is done."
-    digest = hashlib.sha256(f"cells/{family}".encode()).hexdigest()
-    info = TableInfo(key, f"{family} cells", 0, digest, family, now(), False, False, about, ())
-    catalog.insert(cursor, info, (), Roles())
-
-
-def _insert(
-    cursor: Cursor, table: str, columns: Sequence[Column], placed: Sequence[dict[str, Value]], start: int
-) -> None:
-    import pandas as pd
-
-    for i in range(len(stored_types(cursor, table)), len(columns)):
-        cursor.execute(f"ALTER TABLE {table} ADD COLUMN c{i} {_TYPES[columns[i].kind]}")
-    fresh: dict[str, Any] = {"rid": np.arange(start, start + len(placed))}
-    for i, column in enumerate(columns):
-        values = pd.Series([row.get(column.name) for row in placed], dtype="object")
-        fresh[f"c{i}"] = pd.to_numeric(values).astype("float64") if column.kind == "number" else values
-    cursor.register("fresh", pd.DataFrame(fresh))
-    names = ", ".join(fresh)
-    casts = ", ".join(["rid", *(f"CAST(c{i} AS {_TYPES[c.kind]})" for i, c in enumerate(columns))])
-    cursor.execute(f"INSERT INTO {table} ({names}) SELECT {casts} FROM fresh")
-    cursor.unregister("fresh")
+def _why(row: CellRow) -> dict[str, str]:
+    """Return what the columns of a cell contain: column -> sentence."""
+    texts = dict.fromkeys(_metrics(row).values(), "Measured by the training.")
+    return texts | dict.fromkeys(_fields(row).values(), "A field of the cell.") | _WHY
 
 
 def _varied(cursor: Cursor, table: str, columns: Sequence[Column], fields: Iterable[str]) -> list[str]:
@@ -264,18 +190,12 @@ def _varied(cursor: Cursor, table: str, columns: Sequence[Column], fields: Itera
 
 def _describe(cursor: Cursor, family: str, columns: Sequence[Column], roles: Roles) -> None:
     """Recompute the profile of the table from its rows, and store it with the mapping ``roles``."""
-    key, table = table_of(family), sql.data(table_of(family))
     used = {name: role for role, name in uses(roles)}
-    profiled = profile(cursor, table, tuple(c.name for c in columns), stored_types(cursor, table))
     described = tuple(
-        # Training cells report numbers as numbers, not as text, so no conversion from text to numbers is proposed.
-        replace(c, conversion=None, unread=None, guess=used.get(c.name, Role.UNUSED), why=old.why)
-        for c, old in zip(profiled, columns, strict=True)
+        replace(c, guess=used.get(c.name, Role.UNUSED), why=old.why)
+        for c, old in zip(grown.profiled(cursor, table_of(family), columns), columns, strict=True)
     )
-    notes = [f"The table is full: columns beyond {MAX_COLUMNS:,} are left out."] if len(columns) >= MAX_COLUMNS else []
-    values = [count(cursor, table), COLUMNS.dump_json(described).decode(), roles.model_dump_json(), json.dumps(notes)]
-    query = "UPDATE tables SET nrows = ?, columns = ?, roles = ?, notes = ?, deleted = false WHERE id = ?"
-    cursor.execute(query, [*values, key])
+    grown.describe(cursor, table_of(family), described, roles)
 
 
 def _roles(
