@@ -1,4 +1,4 @@
-"""Import of a thousand runs with a thousand logged values each from a database of MLflow."""
+"""Import of a thousand runs with a thousand logged values each: a database of MLflow, and files of W&B."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import numpy as np
 from benchmarks.report import Report, quantile
 from isoplan.engine.arrays import Floats
 from isoplan.engine.trackers.reading import import_runs
+from tests.engine.trackers.wandb_files import field, item, log_file, record, varint
 
 T = TypeVar("T")
 RUNS, POINTS, REPEATS = 1000, 1000, 3
@@ -59,24 +60,27 @@ class Measured:
 
 
 def run() -> Report:
-    """Measure the import, a second import without new values, and the plain query of the same values."""
-    with tempfile.TemporaryDirectory() as name:
-        file = Path(name) / "mlflow.db"
-        # A process inherits the peak memory of its parent, so that this process must stay small.
-        _apart(write_database, file)
-        floor = [_apart(_query, file) for _ in range(REPEATS)]
-        first = [_apart(_import, file) for _ in range(REPEATS)]
-        again = [_apart(_import, file, first[0].marks) for _ in range(REPEATS)]
-    assert {(one.runs, one.points) for one in first} == {(RUNS, RUNS * POINTS)}
-    assert {(one.runs, one.points) for one in again} == {(0, 0)}
+    """Measure the import of each store, a second import without new values, and the plain query of the database."""
+    rows = []
+    for title, write, read in (("MLflow", write_database, _query), ("W&B", write_files, None)):
+        with tempfile.TemporaryDirectory() as name:
+            # A process inherits the peak memory of its parent, so that this process must stay small.
+            store = _apart(write, Path(name))
+            if read is not None:
+                rows.append(_row("sqlite3 fetchall", [_apart(read, store) for _ in range(REPEATS)]))
+            first = [_apart(_import, store) for _ in range(REPEATS)]
+            again = [_apart(_import, store, first[0].marks) for _ in range(REPEATS)]
+        assert {(one.runs, one.points) for one in first} == {(RUNS, RUNS * POINTS)}
+        assert {(one.runs, one.points) for one in again} == {(0, 0)}
+        rows += [_row(f"{title}: import", first), _row(f"{title}: second import", again)]
     return Report(
         f"Import of {RUNS:,} runs with {POINTS:,} values each",
-        "An SQLite database of MLflow with one metric. The import includes the start of the process that reads the "
-        "database, and the tables of runs and curves. The plain query fetches the same values as a list of tuples. The "
-        f"second import finds no new values. Median of {REPEATS} repeats. Goals: 10 s and 1,000 MB for the import, and "
-        "1 s for the second import.",
+        "An SQLite database of MLflow, and files `run-ID.wandb` of W&B, with one metric. The import includes the start "
+        "of the process that reads the store, and the tables of runs and curves. The plain query fetches the values of "
+        f"the database as a list of tuples. The second import finds no new values. Median of {REPEATS} repeats. Goals "
+        "for MLflow: 10 s and 1,000 MB for the import, and 1 s for the second import.",
         ("what", "seconds", "processor seconds", "peak memory"),
-        tuple(_row(*one) for one in (("sqlite3 fetchall", floor), ("import", first), ("second import", again))),
+        tuple(rows),
     )
 
 
@@ -87,8 +91,9 @@ def _row(what: str, measured: Sequence[Measured]) -> tuple[str, ...]:
     return what, f"{seconds:.2f}", f"{processor:.2f}", f"{max(m.megabytes for m in measured):,.0f} MB"
 
 
-def write_database(file: Path) -> None:
+def write_database(folder: Path) -> Path:
     """Write a database of MLflow with ``RUNS`` runs, which log ``loss`` at the same time, in ``POINTS`` steps."""
+    file = folder / "mlflow.db"
     random = np.random.default_rng(1)
     ids = [f"{i:032x}" for i in range(RUNS)]
     sizes = 10 ** random.uniform(6, 9, (RUNS, 2))
@@ -108,6 +113,28 @@ def write_database(file: Path) -> None:
         )
         database.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", logged)
         database.executescript(INDICES)
+    return file
+
+
+def write_files(folder: Path) -> Path:
+    """Write files of W&B with ``RUNS`` runs, which log ``loss`` in ``POINTS`` steps, as W&B writes its records."""
+    random = np.random.default_rng(1)
+    for i, (params, tokens) in enumerate(10 ** random.uniform(6, 9, (RUNS, 2))):
+        config = field(4, item("params", str(params)) + item("tokens", str(tokens)))
+        records = [record(17, field(1, b"id") + config + field(8, f"run {i}".encode()))]
+        for step, loss in enumerate((1.7 + params**-0.3) * np.linspace(3, 1, POINTS)):
+            values = {"loss": loss, "_step": step, "_runtime": step / 7, "_timestamp": 1.7e9 + step / 7}
+            row = b"".join(item((name,), str(value)) for name, value in values.items())
+            seconds = str(step // 7)
+            records += [
+                record(3, row),
+                record(2, row + field(2, varint(1 << 3) + varint(step))),
+                record(3, item(("_wandb", "runtime"), seconds) + item("_runtime", seconds)),
+            ]
+        run = folder / f"wandb/offline-run-20250101_{i:06d}-id{i}"
+        run.mkdir(parents=True)
+        (run / f"run-id{i}.wandb").write_bytes(log_file([*records, record(18, b"")]))
+    return folder
 
 
 def _apart(function: Callable[..., T], *arguments: object) -> T:
