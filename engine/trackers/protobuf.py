@@ -15,14 +15,14 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     """
     at = 0
     while at < len(message):
-        tag, at = (message[at], at + 1) if message[at] < 128 else _integer(message, at)
+        tag, at = (message[at], at + 1) if message[at] < 128 else integer(message, at)
         kind = tag & 7
         if kind == 0:
-            value, at = _integer(message, at)
+            value, at = integer(message, at)
             yield tag >> 3, value
             continue
         if kind == 2:
-            size, at = _integer(message, at)
+            size, at = integer(message, at)
         else:
             size = _FIXED_SIZES.get(kind, len(message))
         if size > len(message) - at:
@@ -36,8 +36,8 @@ def text(value: int | bytes) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else ""
 
 
-def _integer(message: bytes, at: int) -> tuple[int, int]:
-    """Return the integer at position ``at``, and the position after it."""
+def integer(message: bytes, at: int) -> tuple[int, int]:
+    """Return the integer at position ``at``, and the position after it. Raises ValueError or IndexError."""
     value = 0
     for shift in range(0, 70, 7):
         byte = message[at]

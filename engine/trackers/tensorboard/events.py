@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.protobuf import fields, text
+from isoplan.engine.trackers.protobuf import fields, integer, text
 
 MAX_RECORD_BYTES = 1024**2
 """Largest size of a record that is read. Larger records, such as images and graphs, are skipped."""
@@ -24,6 +24,10 @@ BUFFER = 64 * 1024
 """Bytes that are read from an event file at once."""
 _HEADER, _LENGTH = struct.Struct("<QI"), 8
 _TIME, _STEP, _SUMMARY = 1, 2, 5
+_TIME_TAG, _STEP_TAG, _SIMPLE_TAG = 9, 16, 21
+"""First bytes of these fields in a message."""
+_USUAL = 20
+"""Smallest size of an event with a scalar."""
 _TAG, _SIMPLE, _TENSOR, _METADATA = 1, 2, 8, 9
 _CONTENT, _FLOATS, _DOUBLES = 4, 5, 6
 _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
@@ -53,7 +57,7 @@ def events(file: Path) -> Iterator[Event]:
     scalars: set[bytes] = set()
     for data, check in _records(file):
         try:
-            event = _event(data, scalars)
+            event = _usual_event(data) or _event(data, scalars)
         except (ValueError, IndexError, struct.error):
             return
         if (event.values or len(data) < SMALL) and checksum(data) != check:
@@ -87,12 +91,42 @@ def _records(file: Path) -> Iterator[tuple[bytes, int]]:
         raise PlannerError(f"{file} cannot be read ({reason}): check it.") from None
 
 
+def _usual_event(data: bytes) -> Event | None:
+    """Return an event that is a time, a step and one simple scalar, or None if it has another form.
+
+    Most events of large files have this form, and this function reads them several times faster than ``_event``.
+    """
+    if len(data) < _USUAL or data[0] != _TIME_TAG:
+        return None
+    step, at = integer(data, 10) if data[9] == _STEP_TAG else (0, 9)
+    if (tag := _usual_tag(data[at:-4])) is None:
+        return None
+    (time,), (number,) = _DOUBLE.unpack_from(data, 1), _FLOAT.unpack_from(data, len(data) - 4)
+    return Event(time, _signed(step), [Value(tag, number, b"")])
+
+
+@lru_cache(maxsize=4096)
+def _usual_tag(beginning: bytes) -> str | None:
+    """Return the tag if ``beginning`` is the beginning of a summary that ends with the number of one simple scalar."""
+    try:
+        time, step, values = _event(beginning + _FLOAT.pack(1.0), set())
+    except (ValueError, IndexError, struct.error):
+        return None
+    usual = (time, step, len(values)) == (0, 0, 1) and beginning[-1] == _SIMPLE_TAG and values[0].number == 1.0
+    return values[0].tag if usual else None
+
+
+def _signed(integer: int) -> int:
+    """Return a stored integer with its sign."""
+    return integer - 2**64 if integer >= 2**63 else integer
+
+
 def _event(data: bytes, scalars: set[bytes]) -> Event:
     """Decode an event. ``scalars`` are the tags whose tensors are scalars: only the first value of a tag states it."""
     time, step, values = 0.0, 0, list[Value]()
     for number, value in fields(data):
         if number == _STEP and isinstance(value, int):
-            step = value - 2**64 if value >= 2**63 else value
+            step = _signed(value)
         elif isinstance(value, bytes):
             if number == _TIME:
                 (time,) = _DOUBLE.unpack(value)
