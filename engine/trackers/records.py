@@ -8,7 +8,6 @@ import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ RESULTS = frozenset({"metrics", "results", "result", "summary", "scalars", "fina
 CONFIGS = frozenset({"config", "configs", "configuration", "cfg", "args", "arguments", "hparams", "hyperparameters"})
 CONFIGS |= {"hyperparams", "params", "parameters", "settings", "options", "flags"}
 """Names of objects that contain settings. The names of the settings do not repeat them."""
-_SPLITS = ("split", "phase", "mode", "stage", "subset")
+_SPLITS = frozenset({"split", "phase", "mode", "stage", "subset"})
 _SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "dev"})
 _SETTINGS = frozenset(
     {"weight", "weights", "coef", "coefficient", "coeff", "factor", "scale", "lambda", "target", "init"}
@@ -119,7 +118,10 @@ def numbers(record: Mapping[str, Any]) -> dict[str, float]:
     }
     if nested:
         found = {_without_container(name): value for name, value in found.items() if not _is_setting(name)}
-    part = next((one for key in _SPLITS if isinstance(one := record.get(key), str) and one.lower() in _SPLIT_NAMES), "")
+    if _SPLITS.isdisjoint(record):
+        return found
+    texts = (record[key] for key in sorted(_SPLITS & record.keys()) if isinstance(record[key], str))
+    part = next((text for text in texts if text.lower() in _SPLIT_NAMES), "")
     return {f"{part}_{name}" if is_metric(name) else name: value for name, value in found.items()} if part else found
 
 
@@ -171,10 +173,18 @@ def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         text = line.strip()
         if not text.endswith("}"):
             continue
-        for start in sorted({text.find("{"), text.find('{"')} - {-1}):
-            with suppress(ValueError, RecursionError):
-                yield json.loads(text[start:])
-                break
+        start = text.find("{")
+        starts = (start,) if text.startswith('{"', start) else (start, text.find('{"'))
+        found = next((one for at in starts if (one := _parsed(text[at:])) is not None), None)
+        if found is not None:
+            yield found
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _metric_words(name: str) -> frozenset[str]:
