@@ -24,11 +24,14 @@ def import_(
     curves: Annotated[
         Path | None, typer.Option("--curves", help="File for the training curves: .parquet or .csv.", dir_okay=False)
     ] = None,
+    workspace: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Add new and changed runs to a table of this workspace.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Read the runs of an experiment tracker into a table.
 
-    Without -o, the command shows the runs and writes nothing.
+    Without -o or --workspace, the command shows the runs and writes nothing.
     """
     from isoplan.engine.trackers.export import check_target, write_table
     from isoplan.engine.trackers.reading import import_runs
@@ -37,6 +40,11 @@ def import_(
     for option, file in (("-o", output), ("--curves", curves)):
         if file is not None:
             check_target(file, option)
+    if workspace is not None:
+        if output is not None or curves is not None:
+            raise PlannerError("--workspace: the runs and curves are stored there. Leave out -o and --curves.")
+        _renew(workspace, place, source)
+        return
     with progress(f"Reading {place}", 1) as tell:
         found = import_runs(place, source, follow=lambda done, whole: tell(done / max(whole, 1)))
     rows, points = found.tables.rows, found.tables.points
@@ -60,6 +68,17 @@ def import_(
         note([f"{' and '.join(written).replace(' and Curves', ' and curves')}."])
     elif len(rows):
         note(["Nothing is written. Write the runs with -o runs.parquet, and the curves with --curves curves.parquet."])
+
+
+def _renew(root: Path, place: str, source: str) -> None:
+    """Add the new and changed runs at ``place`` to their table in the workspace ``root``."""
+    from isoplan.engine.store.database.database import open_workspace
+    from isoplan.engine.store.tables.imported_tables import renew
+
+    with open_workspace(root) as db, progress(f"Reading {place}", 1) as tell:
+        table, many = renew(db, place, source, lambda done, whole: tell(done / max(whole, 1)))
+    changed = f"{many:,} new or changed run{'s' * (many != 1)}" if many else "no new run"
+    say(f"Table {table.name} in {root}: {changed}.")
 
 
 def _listed(names: list[str]) -> str:

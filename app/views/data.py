@@ -10,6 +10,7 @@ from isoplan.app import workspace
 from isoplan.app.views.fits.fitting import REQUESTED
 from isoplan.app.views.tables import combining, growing, questions, rows, runs, upload
 from isoplan.app.views.tables.mapping import ask_readings, edit_mapping, show_roles
+from isoplan.app.views.tables.tracked import offer_renewal
 from isoplan.app.views.tables.upload import add_table
 from isoplan.app.views.widgets.cache import runs_of
 from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences, show_warnings
@@ -81,6 +82,7 @@ def about(table: TableInfo, where: str, problem: str, found: Runs | None) -> Non
     with sentences(), st.container(horizontal=True, vertical_alignment="center"):
         st.badge(counted(table, where, found), color="blue")
         rows.clear_filter(problem)
+        offer_renewal(db, table)
     if growing.grows(table):
         growing.follow(db, table)
     if st.session_state.pop("known_table", "") == table.id:

@@ -2,8 +2,8 @@
 
 ``isoplan.engine.limited`` runs this file as a script: ``child.py SECONDS MEGABYTES PLACE NAME FOLDER``. NAME is a
 source, or empty. Standard input is a JSON object with the marks of runs that are known already. The script writes
-``rows.parquet`` and ``points.parquet`` to FOLDER, if there are runs to read, and prints a JSON object with the title of
-the source and the marks of all runs. Its error output contains lines ``read K of N``. For an error that the user can
+``rows.parquet`` and ``points.parquet`` to FOLDER, if there are runs to read, and prints a JSON object with the source,
+its title and the marks of all runs. Its error output contains lines ``read K of N``. For an error that the user can
 correct, the last line is the error message and the exit status is 1. For any other error, the exit status is 2.
 """
 
@@ -48,7 +48,7 @@ def write_tables(known: dict[str, str], place: str, name: str, folder: str) -> d
     wanted = [key for key, mark in marks.items() if known.get(key) != mark]
     if wanted:
         _write(source.read(place, wanted), len(wanted), Path(folder))
-    return {"title": source.title, "marks": marks}
+    return {"source": source.name, "title": source.title, "marks": marks}
 
 
 def _write(runs: Iterator[TrackedRun], count: int, folder: Path) -> None:

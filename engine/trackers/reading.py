@@ -16,6 +16,7 @@ from isoplan.engine import limited
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.archives import is_archive, unpacked
 from isoplan.engine.trackers.catalogue import as_path
+from isoplan.engine.trackers.source import is_address
 from isoplan.engine.trackers.tables import RunTables, as_tables
 
 SECONDS, MEGABYTES = 600, 3000
@@ -26,11 +27,12 @@ _PROGRESS = re.compile(r"read (\d+) of (\d+)")
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """The new or changed runs of a store: the ``title`` of its source, and its tables.
+    """The new or changed runs of a store: the name and the title of its source, and its tables.
 
     ``marks`` contains a mark for each run of the store, by the id of the run. A mark changes when the run changes.
     """
 
+    source: str
     title: str
     tables: RunTables
     marks: Mapping[str, str]
@@ -44,14 +46,19 @@ def import_runs(
 ) -> Imported:
     """Read the runs of the store at ``place``: a folder, a file, an archive (zip or tar), or the address of a server.
 
-    A file also has the form ``sqlite:///runs.db``.
-    ``name`` is the name of a source; if it is empty, the source is recognised. Runs with a mark in ``known`` (run id to
-    mark) are read only if their mark has changed. ``follow`` is called with the numbers of runs that are read and to
-    read; if it raises an error, the import ends with this error. Raises PlannerError if the store cannot be read.
+    A file can have the form ``sqlite:///runs.db``. ``name`` is the name of a source; if it is empty, the source is
+    recognised. Runs with a mark in ``known`` (run id to mark) are read only if their mark has changed. ``follow`` is
+    called with the numbers of runs that are read and to read; if it raises an error, the import ends with this error.
+    Raises PlannerError if the store cannot be read.
     """
-    path = as_path(place)
+    path = place if is_address(place) else str(Path(as_path(place)).expanduser())
     with unpacked(Path(path)) if is_archive(path) else nullcontext(path) as inside:
         return _read(str(inside), path, name, known or {}, follow)
+
+
+def full_place(place: str) -> str:
+    """Return the address of a server unchanged, and a path as an absolute path."""
+    return place if is_address(place) else str(Path(as_path(place)).expanduser().resolve())
 
 
 def _read(place: str, shown: str, name: str, known: Mapping[str, str], follow: Callable[[int, int], None]) -> Imported:
@@ -76,4 +83,4 @@ def _read(place: str, shown: str, name: str, known: Mapping[str, str], follow: C
         result = json.loads(output)
         files = [Path(folder) / f"{part}.parquet" for part in ("rows", "points")]
         tables = RunTables(*map(pq.read_table, files)) if files[0].exists() else as_tables(())
-    return Imported(result["title"], tables, result["marks"])
+    return Imported(result["source"], result["title"], tables, result["marks"])

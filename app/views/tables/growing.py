@@ -19,6 +19,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.imported_tables import is_imported
 from isoplan.engine.store.tables.logged_tables import is_logged
 from isoplan.engine.store.tables.tables import TableInfo
 from isoplan.trainers.backend.queue.progress import describe_states
@@ -71,7 +72,7 @@ def offer_refit(db: Database, fit: Fit) -> None:
         table = tables.get(db, snapshots.get(db, fit.data.snapshot).table_id) if fit.data.snapshot else None
     except PlannerError:
         return  # the fit was loaded from a file, without its runs
-    if table is not None and grows(table):
+    if table is not None and (grows(table) or is_imported(table)):
         _offer(db, fit)
 
 

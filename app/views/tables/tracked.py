@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +14,12 @@ from isoplan.app.views.widgets.parts import escape_markdown, plural, progress_ba
 from isoplan.app.views.widgets.state import open_table
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES
-from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.imported_tables import bring_in, is_imported, read_record, renew
+from isoplan.engine.store.tables.tables import TableInfo
 from isoplan.engine.trackers.catalogue import SOURCES
-from isoplan.engine.trackers.export import as_parquet, selected
-from isoplan.engine.trackers.reading import Imported, import_runs
+from isoplan.engine.trackers.export import selected
+from isoplan.engine.trackers.reading import Imported, full_place, import_runs
+from isoplan.engine.trackers.source import is_address
 from isoplan.engine.trackers.tables import ALWAYS, count_states
 
 FOUND = "tracked_runs"
@@ -27,15 +29,10 @@ SHOWN = 100
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The runs that were found at a place, and the name of the table that they become."""
+    """The runs that were found at a place: a full path, an address, or the name of an uploaded archive."""
 
     place: str
     imported: Imported
-
-    @property
-    def name(self) -> str:
-        """Name of the table: the title of the source and the last part of the place."""
-        return f"{self.imported.title} {Path(self.place).name or self.place}"
 
 
 def add_tracked(db: Database, key: str) -> None:
@@ -63,7 +60,7 @@ def add_tracked(db: Database, key: str) -> None:
             else:
                 with progress_bar("Reading runs") as follow:
                     found = import_runs(at, source, follow=lambda done, whole: follow(done / max(whole, 1)))
-                st.session_state[FOUND] = Found(place, found)
+                st.session_state[FOUND] = Found(place if sent is not None else full_place(place), found)
     if (held := st.session_state.get(FOUND)) is not None:
         _offer(db, key, held)
 
@@ -96,16 +93,31 @@ def _offer(db: Database, key: str, found: Found) -> None:
     st.dataframe(chosen.slice(0, SHOWN).to_pandas(), height=210, hide_index=True)
     if st.button(f"Add {plural(len(rows), 'run')}", type="primary", key=f"add_tracked_{key}"):
         with sentences(), st.spinner("Adding the runs"):
-            _add(db, found, lambda: as_parquet(chosen))
+            _add(db, found, kept)
 
 
-def _add(db: Database, found: Found, content: Callable[[], bytes]) -> None:
-    """Add the runs as a table and their curves as a curve table, and open the table."""
-    origin = f"{found.imported.title}: {found.place}"
-    table = tables.add(db, content(), found.name, provenance=origin)
-    points = found.imported.tables.points
-    if len(points):
-        tables.add(db, as_parquet(points), f"{found.name} curves", provenance=origin, curves_of=table.id)
+def _add(db: Database, found: Found, kept: Collection[str]) -> None:
+    """Add the runs and their curves to the table of the place, and open the table."""
+    left_out = [name for name in found.imported.tables.rows.column_names if name not in (*ALWAYS, *kept)]
+    table = bring_in(db, found.place, found.imported, left_out)
     del st.session_state[FOUND]
     open_table(table.id)
     st.rerun()
+
+
+def offer_renewal(db: Database, table: TableInfo) -> None:
+    """Show a button that imports the new and changed runs of an imported ``table``.
+
+    There is no button if the place is an uploaded archive, or if the server is shared: its users cannot read its files.
+    """
+    record = read_record(db, table.id) if is_imported(table) else None
+    if record is None or workspace.settings().shared:
+        return
+    if not is_address(record.place) and not Path(record.place).exists():
+        return
+    if st.button("Refresh", icon=":material/refresh:", key=f"renew_{table.id}", help=f"Read {record.place} again."):
+        with sentences(), progress_bar("Reading runs") as follow:
+            _, many = renew(db, record.place, record.source, lambda done, whole: follow(done / max(whole, 1)))
+            st.toast(f"{plural(many, 'new or changed run')}." if many else "No run is new or changed.")
+        if many:
+            st.rerun()

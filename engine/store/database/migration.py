@@ -32,6 +32,8 @@ CELLS = """CREATE TABLE cells (
 
 LOGGED = "CREATE TABLE logged (name VARCHAR PRIMARY KEY)"
 
+IMPORTS = "CREATE TABLE imports (table_id VARCHAR PRIMARY KEY, record VARCHAR NOT NULL)"
+
 LAYOUT = (
     "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
     """CREATE TABLE tables (
@@ -56,6 +58,7 @@ LAYOUT = (
     ANSWERS,
     CELLS,
     LOGGED,
+    IMPORTS,
 )
 
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -67,7 +70,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     3: (ACTUALS,),
     4: (ANSWERS,),
     5: (CELLS,),
-    6: (LOGGED,),
+    6: (LOGGED, IMPORTS),
 }
 
 

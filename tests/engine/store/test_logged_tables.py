@@ -9,7 +9,8 @@ import pytest
 from isoplan.engine.schema import Roles
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
-from isoplan.engine.store.tables.logged_tables import REPLACED, Entry, is_logged, table_of, take_in
+from isoplan.engine.store.tables.logged_tables import Entry, is_logged, table_of, take_in
+from isoplan.engine.store.tables.updated_runs import REPLACED
 
 KEY = table_of("my runs")
 FRAME = ["run", "N", "D", "loss"]

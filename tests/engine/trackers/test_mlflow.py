@@ -67,7 +67,7 @@ def only_known(imported: Imported) -> Imported:
     names = set(rows["run"].to_pylist())
     points = points.filter([name in names for name in points["run"].to_pylist()]).drop_columns(["loss", "bad"])
     rows = rows.drop_columns(["summary.loss", "summary.bad"])
-    return Imported(imported.title, type(imported.tables)(rows, points), imported.marks)
+    return Imported("mlflow", imported.title, type(imported.tables)(rows, points), imported.marks)
 
 
 @pytest.mark.parametrize("kind", KINDS)
