@@ -1,10 +1,11 @@
-"""Import of a thousand runs with a thousand logged values each: a database of MLflow, and files of W&B."""
+"""Import of a million logged values: a database of MLflow, files of W&B, and event files of TensorBoard."""
 
 from __future__ import annotations
 
 import multiprocessing
 import resource
 import sqlite3
+import struct
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +20,12 @@ import numpy as np
 from benchmarks.report import Report, quantile
 from isoplan.engine.arrays import Floats
 from isoplan.engine.trackers.reading import import_runs
+from isoplan.engine.trackers.tensorboard.events import checksum
 from tests.engine.trackers.wandb_files import field, item, log_file, record, varint
 
 T = TypeVar("T")
 RUNS, POINTS, REPEATS = 1000, 1000, 3
+FILES, EVENTS = 10_000, 100
 # The tables of MLflow 3.17, with the columns, keys and indices that an import reads.
 TABLES = """
     PRAGMA cache_size = -500000;
@@ -62,7 +65,12 @@ class Measured:
 def run() -> Report:
     """Measure the import of each store, a second import without new values, and the plain query of the database."""
     rows = []
-    for title, write, read in (("MLflow", write_database, _query), ("W&B", write_files, None)):
+    stores = (
+        ("MLflow", write_database, _query, RUNS, POINTS),
+        ("W&B", write_files, None, RUNS, POINTS),
+        ("TensorBoard", write_event_files, None, FILES, EVENTS),
+    )
+    for title, write, read, runs, points in stores:
         with tempfile.TemporaryDirectory() as name:
             # A process inherits the peak memory of its parent, so that this process must stay small.
             store = _apart(write, Path(name))
@@ -70,15 +78,16 @@ def run() -> Report:
                 rows.append(_row("sqlite3 fetchall", [_apart(read, store) for _ in range(REPEATS)]))
             first = [_apart(_import, store) for _ in range(REPEATS)]
             again = [_apart(_import, store, first[0].marks) for _ in range(REPEATS)]
-        assert {(one.runs, one.points) for one in first} == {(RUNS, RUNS * POINTS)}
+        assert {(one.runs, one.points) for one in first} == {(runs, runs * points)}
         assert {(one.runs, one.points) for one in again} == {(0, 0)}
         rows += [_row(f"{title}: import", first), _row(f"{title}: second import", again)]
     return Report(
-        f"Import of {RUNS:,} runs with {POINTS:,} values each",
-        "An SQLite database of MLflow, and files `run-ID.wandb` of W&B, with one metric. The import includes the start "
-        "of the process that reads the store, and the tables of runs and curves. The plain query fetches the values of "
-        f"the database as a list of tuples. The second import finds no new values. Median of {REPEATS} repeats. Goals "
-        "for MLflow: 10 s and 1,000 MB for the import, and 1 s for the second import.",
+        "Import of a million logged values",
+        f"{RUNS:,} runs with {POINTS:,} values of one metric in an SQLite database of MLflow and in files of W&B, and "
+        f"{FILES:,} event files of TensorBoard with {EVENTS:,} values. The import includes the start of the process "
+        "that reads the store, and the tables of runs and curves. The plain query fetches the values of the database "
+        f"as a list of tuples. The second import finds no new values. Median of {REPEATS} repeats. Goals: 10 s for "
+        "MLflow, 60 s for TensorBoard, 1 s for the second import, and 1,000 MB.",
         ("what", "seconds", "processor seconds", "peak memory"),
         tuple(rows),
     )
@@ -135,6 +144,28 @@ def write_files(folder: Path) -> Path:
         run.mkdir(parents=True)
         (run / f"run-id{i}.wandb").write_bytes(log_file([*records, record(18, b"")]))
     return folder
+
+
+def write_event_files(folder: Path) -> Path:
+    """Write ``FILES`` event files of TensorBoard in folders of their own, with ``EVENTS`` values of ``val/loss``."""
+    for i in range(FILES):
+        run = folder / f"sweep {i // 100}" / f"run {i}"
+        run.mkdir(parents=True)
+        records = (_event_record(_event(1.7e9 + step, step, 3 - i / FILES - step / EVENTS)) for step in range(EVENTS))
+        (run / f"events.out.tfevents.{1_700_000_000 + i}.host.1.0").write_bytes(b"".join(records))
+    return folder
+
+
+def _event(seconds: float, step: int, loss: float) -> bytes:
+    """Return an event in the format of protobuf. The step is below 128."""
+    value = b"\x0a\x08val/loss\x15" + struct.pack("<f", loss)
+    summary = bytes([0x0A, len(value)]) + value
+    return b"\x09" + struct.pack("<d", seconds) + bytes([0x10, step, 0x2A, len(summary)]) + summary
+
+
+def _event_record(data: bytes) -> bytes:
+    length = struct.pack("<Q", len(data))
+    return length + struct.pack("<I", checksum(length)) + data + struct.pack("<I", checksum(data))
 
 
 def _apart(function: Callable[..., T], *arguments: object) -> T:
