@@ -49,3 +49,16 @@ def test_databases_are_opened_for_reading_only(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:4096] + b"x" * 4096)
     with pytest.raises(PlannerError, match="cannot be read"), opened(file) as reading:
         reading.execute("SELECT * FROM trials")
+
+
+def test_databases_whose_log_cannot_be_made(tmp_path: Path) -> None:
+    """A database in WAL mode is read without its log if the log is empty, as in a folder that is read-only."""
+    file = tmp_path / "runs.db"
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE trials (number)")
+    (tmp_path / "runs.db-shm").mkdir()
+    assert has_tables(file, "trials")
+    (tmp_path / "runs.db-wal").write_bytes(b"x" * 100)
+    with pytest.raises(PlannerError, match=r"runs\.db cannot be read \("), opened(file):
+        pass
