@@ -14,6 +14,7 @@ import numpy as np
 from isoplan.engine.trackers.mlflow.values import (
     NAME_TAG,
     STATES,
+    SYSTEM_METRICS,
     SYSTEM_TAGS,
     created,
     history,
@@ -98,8 +99,8 @@ def _histories(connection: sqlite3.Connection, run: str) -> dict[str, History]:
     rows = connection.execute(
         "SELECT CAST(key AS TEXT), CAST(step AS REAL), CAST(timestamp AS REAL),"
         " CASE WHEN is_nan THEN NULL ELSE CAST(value AS REAL) END"
-        " FROM metrics WHERE run_uuid = ? ORDER BY key",
-        (run,),
+        " FROM metrics WHERE run_uuid = ? AND key NOT LIKE ? ORDER BY key",
+        (run, f"{SYSTEM_METRICS}%"),
     ).fetchall()
     if not rows:
         return {}

@@ -17,7 +17,16 @@ import numpy as np
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.folders import mark, read_text, read_yaml, walk
-from isoplan.engine.trackers.mlflow.values import NAME_TAG, STATES, created, history, imported_tag, labels, settings
+from isoplan.engine.trackers.mlflow.values import (
+    NAME_TAG,
+    STATES,
+    SYSTEM_METRICS,
+    created,
+    history,
+    imported_tag,
+    labels,
+    settings,
+)
 from isoplan.engine.trackers.run import History, TrackedRun
 
 META = "meta.yaml"
@@ -128,7 +137,11 @@ def _run(key: str, path: Path, experiment: str) -> TrackedRun:
         _created(meta.get("start_time")),
         settings((name, _text(path / "params" / name)) for name in _keys(path / "params")),
         tags=labels(experiment, tags.items()),
-        histories={name: _history(path / "metrics" / name) for name in _keys(path / "metrics")},
+        histories={
+            name: _history(path / "metrics" / name)
+            for name in _keys(path / "metrics")
+            if not name.startswith(SYSTEM_METRICS)
+        },
     )
 
 

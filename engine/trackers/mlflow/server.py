@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from isoplan.engine.trackers.mlflow.rest import API, pages, server_at
-from isoplan.engine.trackers.mlflow.values import NAME_TAG, STATES, created, history, labels, mark, settings
+from isoplan.engine.trackers.mlflow.values import (
+    NAME_TAG,
+    STATES,
+    SYSTEM_METRICS,
+    created,
+    history,
+    labels,
+    mark,
+    settings,
+)
 from isoplan.engine.trackers.run import History, TrackedRun
 from isoplan.engine.trackers.servers import Missing, Server, ask, not_understood
 from isoplan.engine.trackers.source import is_address
@@ -87,7 +96,7 @@ def _logged(server: Server, runs: Mapping[str, Any]) -> Logged:
     """Return the logged values of runs, in as few requests as possible."""
     logged: Logged = {key: {} for key in runs}
     metrics = dict.fromkeys(str(one["key"]) for run in runs.values() for one in _pairs(run, "metrics"))
-    for metric in metrics:
+    for metric in (name for name in metrics if not name.startswith(SYSTEM_METRICS)):
         waiting = sorted(
             key for key, run in runs.items() if any(one["key"] == metric for one in _pairs(run, "metrics"))
         )

@@ -24,6 +24,8 @@ STATES: Mapping[str, State] = {
 """The state of a run by its status in MLflow."""
 SYSTEM_TAGS = ("mlflow.source.name", "mlflow.source.git.commit", "mlflow.parentRunId")
 """Tags of MLflow itself that are imported. The other tags that begin with ``mlflow.`` are left out."""
+SYSTEM_METRICS = "system/"
+"""Beginning of the names of metrics of the machine, such as ``system/gpu_0_power_usage_watts``. They are left out."""
 NAME_TAG = "mlflow.runName"
 """Tag with the name of a run, in stores that do not record it elsewhere."""
 

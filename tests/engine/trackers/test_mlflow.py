@@ -10,6 +10,7 @@ import subprocess
 import sysconfig
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -18,6 +19,7 @@ import pytest
 
 from isoplan.engine.trackers.mlflow import server
 from isoplan.engine.trackers.reading import Imported, import_runs
+from isoplan.engine.trackers.tables import RunTables
 from tests import progress
 from tests.engine.trackers.conftest import PYTHON, STORES, MakeStore
 from tests.engine.trackers.known import KNOWN, check_known, check_law
@@ -67,7 +69,7 @@ def only_known(imported: Imported) -> Imported:
     names = set(rows["run"].to_pylist())
     points = points.filter([name in names for name in points["run"].to_pylist()]).drop_columns(["loss", "bad"])
     rows = rows.drop_columns(["summary.loss", "summary.bad"])
-    return Imported("mlflow", imported.title, type(imported.tables)(rows, points), imported.marks)
+    return replace(imported, tables=RunTables(rows, points))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -88,7 +90,7 @@ def test_known_runs(stores: dict[str, str], kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_unusual_runs(stores: dict[str, str], kind: str) -> None:
-    """Deleted runs and experiments are left out. The last of several values at one step counts."""
+    """Deleted runs and metrics of the machine are left out. The last of several values at one step counts."""
     tables = import_runs(stores[kind]).tables
     assert len(tables.rows) == len(KNOWN) + 2
     killed, empty = tables.rows.slice(len(KNOWN)).to_pylist()
@@ -96,6 +98,7 @@ def test_unusual_runs(stores: dict[str, str], kind: str) -> None:
     assert (killed["status"], killed["tags.experiment"]) == ("killed", "other")
     assert (killed["config.flag"], killed["config.text"], killed["config.n"]) == (True, "a\nb", 1000.0)
     assert (killed["summary.loss"], killed["summary.bad"]) == (2.0, -np.inf)
+    assert not [name for name in tables.rows.column_names if "cpu" in name]
     assert (empty["status"], empty["config.n"], empty["summary.loss"]) == ("finished", None, None)
     points = tables.points.to_pandas()
     points = points[points["run"] == killed["run"]]

@@ -54,6 +54,7 @@ if words == ["extra"]:
     other = client.create_experiment("other", artifact_location=f"{folder}/artifacts")
     metrics = [
         *(("loss", value, time, step) for value, time, step in ((3, 5, 7), (2, 9, 7), (4, 1, 7), (9, 1, 0))),
+        ("system/cpu_utilization_percentage", 50, 1, 1),
         *(("bad", value, 1, step) for step, value in enumerate((1.0, float("nan"), float("inf"), -float("inf")))),
     ]
     write(other, "same name", "killed", {"flag": "True", "text": "a\nb", "n": "1e3"}, metrics)
