@@ -45,6 +45,7 @@ COMMANDS = {
     "plans": Command("plans", "Compare saved plans under one scenario of prices."),
     "actual": Command("actual", "Compare actual results with the plans that predicted them."),
     "report": Command("report", "Write a saved answer as an HTML file or as a PDF."),
+    "export": Command("export", "Write planned cells for W&B, Optuna or Slurm, or as CSV."),
     "train": Command("train", "Train the cells of a grid."),
     "autopilot": Command("autopilot", "Train cells of a grid until an answer is known well enough."),
     "cells": Command("cells", "List, hold, resume, cancel, retry or delete cells."),

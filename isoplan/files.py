@@ -8,6 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoplan.engine.cell_files import ENDINGS as FORMATS
+from isoplan.engine.cell_files import chosen_cells, write_cells
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.questions.declaration import find_questions
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 ENDINGS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".py": "python"}
 REPORTS = (".html", ".pdf")
+CELLS = tuple(ending for ending in FORMATS if ending not in ENDINGS)
+"""Endings of files with the chosen cells of "Next cells" for other tools."""
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".duckdb", ".jsonl")
 OTHERS = {
     "recipes": "recipe",
@@ -83,7 +87,8 @@ def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str], *,
     """Write a fit, a plan or another answer to a file, as the terminal prints it, or as a report.
 
     A fit is written as JSON. For other answers, the suffix of ``path`` determines the format: .json, .csv, .md, .tex or
-    .py, or .html and .pdf for a report. A .py script reads its fits from files ``fit-HASH.json`` in its own folder.
+    .py, or .html and .pdf for a report. The cells of "Next cells" are written as a W&B sweep (.yaml) or as a Slurm job
+    array (.sh). A .py script reads its fits from files ``fit-HASH.json`` in its own folder.
     ``fit`` is the fit of the answer, or several fits. A report lists these fits as sources, and uses the fit of a plan
     to draw the plan. Raises PlannerError for another suffix, for an answer that cannot be saved, or for a path that
     cannot be written.
@@ -125,6 +130,8 @@ def _as_text(answer: object, ending: str) -> str:
             )
         return _as_json(to_json(answer) if isinstance(answer, Fit) else groups_to_json(answer))
     document = _document_of(answer)
+    if ending in CELLS:
+        return write_cells(chosen_cells(document.body), FORMATS[ending])
     if ending not in ENDINGS:
         raise PlannerError(f"Path: no format has the ending {ending!r}. Use {', '.join((*ENDINGS, *REPORTS))}.")
     return _write(document, ending)

@@ -77,6 +77,7 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
             check_runs(behind, rule)
         used = read_used(rule, n_p, behind)
         curves = None if file is None else _read_curves(file, texts["map_curves"], behind, used or fit.compute)
+        out = None if question.cells is None else listed_cells.read_out(texts)
         cells = None if question.cells is None else listed_cells.read_listed(texts, used or fit.compute)
         candidates = None if cells is None else cells.candidates
         given = replace(given, rule=used, fits=fits, files=files, group=group, curves=curves, candidates=candidates)
@@ -86,8 +87,8 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
             say(answer.text)
         else:
             say_as(asked, answer.text, answer.file, answer.warnings)
-        if cells is not None:
-            cells.write(answer.rows)
+        if out is not None:
+            out.write(answer, cells)
 
     command.__name__, command.__doc__ = question.command_name, question.summary
     return command

@@ -10,14 +10,17 @@ import streamlit as st
 
 from isoplan.app.candidate_cells import FamilyCells, cells_of_family
 from isoplan.app.cell_service import queue_of
+from isoplan.app.planned_cells import of_answer, of_grid
 from isoplan.app.views.planning.nearer_cells import family_of_table
 from isoplan.app.views.training import costs, permission, standing
 from isoplan.app.views.widgets.cache import HASHED
 from isoplan.app.views.widgets.inputs import words
 from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
 from isoplan.app.views.widgets.state import choose_named
+from isoplan.engine.cell_files import FILES, TITLES, write_cells
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.design.candidates import Candidates, candidates_of, left_out
+from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.planning.questions.declaration import CellsInput
 from isoplan.engine.schema import Role, Roles, Runs
 from isoplan.engine.store.columns.column import Column
@@ -139,6 +142,20 @@ def _parse(text: str, kind: str) -> Value:
     if kind == "boolean":
         return text.lower() in ("true", "1")
     return int(float(text)) if kind == "integer" else float(text) if kind == "number" else text
+
+
+def download(answer: Answer, cells: ListedCells | None) -> None:
+    """Show a menu that downloads the chosen cells as files of other tools, and as a grid if Isoplan trains them."""
+    grid = cells.of_family.chosen(answer.rows) if cells is not None and cells.of_family and answer.rows else None
+    family = cells.family if cells is not None else None
+    planned = of_answer(answer) if grid is None or family is None else of_grid(grid, family)
+    if not planned.cells or (cells is not None and not answer.rows):
+        return
+    with st.popover("Download cells", icon=":material/download:"):
+        for form, title in TITLES.items():
+            st.download_button(title, write_cells(planned, form), FILES[form], key=f"cells_{form}", on_click="ignore")
+        if grid is not None:
+            st.download_button("Isoplan grid", write_grid(grid), "grid.toml", key="cells_grid", on_click="ignore")
 
 
 def offer(db: Database, cells: ListedCells, rows: Sequence[int]) -> None:

@@ -40,6 +40,8 @@ def show_answer(
             st.markdown(f"**{_shown(answer.conclusion)}**")
         if cells is not None:
             listed_cells.offer(db, cells, answer.rows)
+        if question.cells is not None:
+            listed_cells.download(answer, cells)
     for i, part in enumerate(answer.parts):
         if not part.folded:
             _part(part, f"{question.name}_{i}")

@@ -164,6 +164,20 @@ def read_cells(
         return table.read(table.roles.of_cells(compute or ComputeRule(), names))
 
 
+def read_rows(path: Path | TableBytes) -> list[dict[str, bool | float | str]]:
+    """Return the rows of a table file as they are: column -> value, without missing values.
+
+    Raises PlannerError if the file cannot be read.
+    """
+    sent, name = table_bytes(path)
+    with memory() as db:
+        info = tables.add(db, sent, name)
+        frame = tables.frame(db, info.id, limit=info.rows).iloc[:, 1:]
+        records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    kinds = (bool, int, float, str)
+    return [{str(n): x if isinstance(x, kinds) else str(x) for n, x in row.items() if x is not None} for row in records]
+
+
 def read_curves(
     path: Path | TableBytes, runs: Runs, mapping: Mapping[str, str] | None = None, extra: tuple[str, ...] = ()
 ) -> Curves:
