@@ -42,11 +42,6 @@ def find_source(place: str, name: str = "") -> Source:
         found = next((source for source in SOURCES if source.name == name), None)
         if found is None:
             raise PlannerError(f"--as {name}: there is no such source. Use one of {_listed(SOURCES)}.")
-    if "://" in place and not is_address(place):
-        raise PlannerError(
-            f"{place.partition('://')[0]}://: Isoplan does not read database servers. Name a file or a folder. For "
-            "MLflow, name the http address of the server. For Optuna, copy the studies with optuna.copy_study."
-        )
     if not is_address(place) and not Path(place).exists():
         raise PlannerError(f"There is no file or folder {place}: check the path.")
     found = found if name else next((source for source in SOURCES if source.recognises(place)), None)
@@ -63,8 +58,17 @@ def find_source(place: str, name: str = "") -> Source:
 
 
 def as_path(place: str) -> str:
-    """Return the path in a storage address of a file, such as ``sqlite:///runs.db``. Other places do not change."""
-    return re.sub(r"^(sqlite(\+\w+)?:///|file://(?=/))", "", place)
+    """Return the path in a storage address of a file, such as ``sqlite:///runs.db``. Paths do not change.
+
+    Raises PlannerError for the address of a database server. The error does not repeat it: it can contain a password.
+    """
+    path = re.sub(r"^(sqlite(\+\w+)?:///|file://(?=/))", "", place)
+    if "://" in path:
+        raise PlannerError(
+            f"{path.partition('://')[0]}://: Isoplan does not read database servers. Name a file or a folder. For "
+            "MLflow, name the http address of the server. For Optuna, copy the studies with optuna.copy_study."
+        )
+    return path
 
 
 def _listed(sources: tuple[Source, ...]) -> str:

@@ -19,7 +19,6 @@ def test_storage_addresses_of_files() -> None:
     assert as_path("sqlite:///a b/runs.db") == "a b/runs.db"
     assert as_path("sqlite+pysqlite:////data/runs.db") == "/data/runs.db"
     assert as_path("file:///data/mlruns") == "/data/mlruns"
-    assert as_path("http://localhost:5000") == "http://localhost:5000"
 
 
 def test_database_server() -> None:
