@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from isoplan.app.views.planning.listed_cells import fixed_fields
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.data.catalogue import TRAINED, path
+from isoplan.engine.cell_files import TITLES
 from isoplan.engine.fitting import FitSpec, fit, fit_groups
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.quantities import as_typed
@@ -83,6 +84,13 @@ def test_cells_of_another_table_are_offered_and_keep_their_rows(db: Database, la
     assert set(table["Row"]) <= {"0", "1", "2", "3"}
     assert "Rows of the table that are not used as candidates: 1 with N at or below zero." in written(at)
     assert not [button for button in at.button if button.label.startswith("Train ")]
+
+
+def test_the_chosen_cells_are_downloaded_as_files_of_other_tools(law: Fit, open_page: Open) -> None:
+    titles = [*TITLES.values(), "Isoplan grid"]
+    for source, shown in (("trained", titles), ("grid", titles[:-1])):
+        at = open_page("plan", fit=law.hash, candidates=source, **FAR)
+        assert [one.label for one in at.get("download_button") if "-cells_" in one.proto.id] == shown
 
 
 def test_a_spend_in_hours_and_listed_costs(db: Database, law: Fit, open_page: Open) -> None:

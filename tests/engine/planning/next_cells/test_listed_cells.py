@@ -115,6 +115,12 @@ def test_the_chosen_cells_of_a_grid_are_written_as_a_grid(file: Path, tmp_path: 
     every = cells(read_grid(grid, tmp_path), family)
     assert [every[one["row"]] for one in printed["next_cells"]] == chosen
     assert all(cell.model_dump()["batch"] == 64 for cell in chosen)
+    listed = tmp_path / "chosen.csv"
+    run("next", file, *options, "--out", listed)
+    fields = pd.read_csv(listed)
+    assert [dict(cell) for cell in fields.to_dict("records")] == [
+        {field: getattr(cell, field) for field in fields} for cell in chosen
+    ]
     shown, first = run("next", file, *options).out, chosen[0].model_dump()
     assert f"width {first['width']}, samples {as_typed(first['samples'])}" in shown
 
