@@ -21,6 +21,8 @@ from isoplan.engine.costs import ComputeRule
 
 Direction = Literal["min", "max"]
 RowsOfRun = Literal["all", "last", "best"]
+LayoutOption = Literal["auto", "plain"]
+"""Choice of the user: "plain" reads the rows of a file unchanged, and "auto" reads the layout that they show."""
 
 
 class Role(StrEnum):

@@ -28,6 +28,7 @@ def columns(
     rows: options.RowsOfEachRun = None,
     sheet: options.Sheet = None,
     inner: options.Inner = None,
+    layout: options.Layout = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print the role of each column of a table, and the reason."""
@@ -39,7 +40,9 @@ def columns(
     derived = read_derived(derive or ())
     roles = reading.read_map(mapping or [])
     agreed = tuple(convert or ())
-    with open_table(table, roles, agreed=agreed, derived=derived, rows=rows, sheet=sheet, inner=inner) as opened:
+    with open_table(
+        table, roles, agreed=agreed, derived=derived, rows=rows, sheet=sheet, inner=inner, layout=layout
+    ) as opened:
         found = column_uses(opened.columns, opened.roles)
         proposed = proposals(opened.columns, opened.roles)
         notes = (*opened.notes, *choice_notes(opened.columns, opened.roles))

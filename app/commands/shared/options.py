@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from isoplan.engine.fitting.types.spec import IntervalName, ObjectiveName
-from isoplan.engine.schema import RowsOfRun
+from isoplan.engine.schema import LayoutOption, RowsOfRun
 
 if TYPE_CHECKING:
     from isoplan.engine.planning.scenario.fields import Field
@@ -146,6 +146,10 @@ RowsOfEachRun = Annotated[
     typer.Option("--rows", help="If a run has several rows: use the last, the best, or all of them."),
 ]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file.")]
+Layout = Annotated[
+    LayoutOption,
+    typer.Option(help="Read the rows unchanged (plain), although they look like a pivot table, for example."),
+]
 Inner = Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")]
 CurveFile = Annotated[
     Path | None, typer.Option("--curves", help="Training curves, for the laws envelope, critical-batch and threshold.")
@@ -225,7 +229,8 @@ def with_reading(before: str) -> Callable[[Command], Command]:
     """Return a decorator that adds the options of ``read_table`` to a command, in front of its option ``before``."""
     annotations = {"convert": Convert, "derive": Derive, "rows": RowsOfEachRun, "sheet": Sheet, "inner": Inner}
     others = (parameter(name, annotation, None) for name, annotation in annotations.items())
-    return with_parameters([parameter("repeats", RepeatsKept, "all"), *others], before)
+    layout = parameter("layout", Layout, "auto")
+    return with_parameters([parameter("repeats", RepeatsKept, "all"), *others, layout], before)
 
 
 def as_texts(values: dict[str, Any]) -> dict[str, str]:

@@ -77,7 +77,8 @@ def stored(root: Path) -> None:
 
 
 OLDER = {
-    6: "DROP TABLE logged",
+    7: "ALTER TABLE tables DROP COLUMN layout",
+    6: "DROP TABLE logged; DROP TABLE imports",
     5: "DROP TABLE cells",
     4: "DROP TABLE answers",
     3: "DROP TABLE actuals",

@@ -194,6 +194,12 @@ SUMMARIES |= {
     "mittel",
 }
 SUMMARIES |= {"durchschnitt", "somme", "moyenne", "suma", "totale", "somma", "media", "promedio"}
+_AROUND = " :*=()Σ∑"
+
+
+def is_summary(cell: str) -> bool:
+    """Return whether a cell names a summary of rows, such as "Total" or "Mean:"."""
+    return cell.lower().strip(_AROUND) in SUMMARIES
 
 
 def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.bool_], str]:
@@ -207,7 +213,7 @@ def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.b
     mask = np.zeros(n, dtype=bool)
     if names is None:
         return mask, ""
-    sums = np.isin(np.char.strip(np.char.lower(names), " :*=()Σ∑"), list(SUMMARIES))
+    sums = np.isin(np.char.strip(np.char.lower(names), _AROUND), list(SUMMARIES))
     count = n - int(np.flatnonzero(~sums)[-1]) - 1 if not sums.all() else n
     last = [str(name) for name in names[n - count :]]
     if not 0 < count < n - 1 or count < sums.sum() or len(set(last)) < count:

@@ -16,7 +16,7 @@ import duckdb
 
 from isoplan.engine.errors import PlannerError
 
-SCHEMA = 7
+SCHEMA = 8
 
 ACTUALS = """CREATE TABLE actuals (
         id VARCHAR PRIMARY KEY, plan_hash VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL,
@@ -40,7 +40,7 @@ LAYOUT = (
         id VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, nrows BIGINT NOT NULL, sha256 VARCHAR NOT NULL,
         source VARCHAR NOT NULL, created TIMESTAMP NOT NULL, read_only BOOLEAN NOT NULL, deleted BOOLEAN NOT NULL,
         provenance VARCHAR NOT NULL, notes VARCHAR NOT NULL, columns VARCHAR NOT NULL, roles VARCHAR NOT NULL,
-        kind VARCHAR DEFAULT 'runs', runs_id VARCHAR DEFAULT '')""",
+        kind VARCHAR DEFAULT 'runs', runs_id VARCHAR DEFAULT '', layout VARCHAR DEFAULT '')""",
     """CREATE TABLE withdrawn (
         table_id VARCHAR NOT NULL, row_id BIGINT NOT NULL, reason VARCHAR NOT NULL, moment TIMESTAMP NOT NULL)""",
     """CREATE TABLE snapshots (
@@ -71,6 +71,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     4: (ANSWERS,),
     5: (CELLS,),
     6: (LOGGED, IMPORTS),
+    7: ("ALTER TABLE tables ADD COLUMN IF NOT EXISTS layout VARCHAR DEFAULT ''",),
 }
 
 

@@ -146,16 +146,19 @@ def _sheets(file: str) -> list[str]:
 
 
 def _copy_sheet(file: str, part: str, target: str, rows: int, columns: int) -> list[str]:
-    """Write one sheet as CSV to ``target``. The first row that is not empty is the header.
+    """Write the rows of one sheet as CSV to ``target``, from the first row that is not empty. A later empty row has one
+    empty cell.
 
-    Returns an empty list, because the names of the columns are in the CSV file.
+    Returns a list that is empty if no row is empty or wider than the first one. Otherwise it contains the end of a
+    sentence that states which row is wider than the header, or "".
     """
     _refuse_rows_out_of_order(part)
+    irregular: dict[str, str] = {}
     with _workbook(file) as book, Path(target).open("w", encoding="utf-8", newline="") as out:
         sheet = book[part]
         sheet.reset_dimensions()  # the dimensions that the file states may be wrong
-        csv.writer(out).writerows(_cells(sheet.iter_rows(values_only=True), part, rows, columns))
-    return []
+        csv.writer(out).writerows(_cells(sheet.iter_rows(values_only=True), part, rows, columns, irregular))
+    return [irregular.get("wide", "")] if irregular else []
 
 
 def _refuse_rows_out_of_order(part: str) -> None:
@@ -179,8 +182,15 @@ def _refuse_rows_out_of_order(part: str) -> None:
     WorkSheetParser.parse_row = parse_row
 
 
-def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int) -> Iterator[list[object]]:
-    width = filled = 0
+def _cells(
+    sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int, irregular: dict[str, str]
+) -> Iterator[list[object]]:
+    """Yield the rows of a sheet.
+
+    ``irregular`` gets the key "empty" if a row between others is empty, and the key "wide", with the end of a sentence
+    on the first such row, if a row is wider than the first one.
+    """
+    width = filled = empty = 0
     for number, row in enumerate(sheet, 1):
         if number > SHEET_ROWS:
             raise Refused(
@@ -188,17 +198,23 @@ def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int)
             )
         used = max((i for i, cell in enumerate(row, 1) if cell is not None), default=0)
         if used == 0:
+            empty += width > 0
             continue
-        if width == 0:
-            width = used
-            if width > columns:
-                raise Refused(f"has {width:,} columns and the limit is {columns:,}: keep those that describe a run.")
+        if width == 0 and used > columns:
+            raise Refused(f"has {used:,} columns and the limit is {columns:,}: keep those that describe a run.")
+        width = width or used
         if used > width:
-            raise Refused(f"has a row {number} in sheet {part} that is wider than its header: name every column.")
+            wide = f"has a row {number} in sheet {part} that is wider than its header: name every column."
+            irregular.setdefault("wide", wide)
+            if used > columns:
+                raise Refused(irregular["wide"])
+        if empty:
+            irregular["empty"], empty = "", 0
+            yield [None]
         filled += 1
         if filled > rows + 1:
             raise Refused(_long(rows))
-        yield [*row[:width], *[None] * (width - len(row))]
+        yield [*row[: max(used, width)], *[None] * (width - len(row))]
 
 
 @contextmanager

@@ -5,16 +5,20 @@ The formats are text, JSON lines, Parquet, Excel and DuckDB.
 
 from __future__ import annotations
 
+import csv
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
 from isoplan.engine import limited
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import LayoutOption
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, first
+from isoplan.engine.store.files.layouts import catalogue as layouts
 from isoplan.engine.store.files.text import MAX_COLUMNS, MAX_ROWS, Relation, check_width, relation, tidy, utf8
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES, Upload
 
@@ -60,22 +64,43 @@ def choose(upload: Upload, asked: str | None, option: str) -> str:
     return asked
 
 
-def open_relation(cursor: Cursor, upload: Upload, part: str, scratch: Path) -> Relation:
+def open_relation(cursor: Cursor, upload: Upload, part: str, scratch: Path, layout: LayoutOption = "auto") -> Relation:
     """Return the relation (an SQL query) that reads an uploaded file.
 
-    ``scratch`` is a folder for intermediate copies. This folder must exist while the relation is used.
+    A table in a layout such as a pivot table is read as one row per run, unless ``layout`` is "plain". ``scratch`` is a
+    folder for intermediate copies. This folder must exist while the relation is used.
     """
-    if upload.format == "json":
-        return _json(cursor, upload, scratch)
     if upload.format == "csv":
-        return relation(upload.path, upload.name, scratch)
+        path, notes = utf8(upload.path, upload.name, scratch)
+        found = None if layout == "plain" else layouts.relation_of_text(path, upload.name, scratch)
+        found = relation(path, upload.name) if found is None else found
+        return replace(found, notes=(*notes, *found.notes))
+    if upload.format == "excel":
+        return _sheet(upload, part, scratch, layout)
+    plain = _json(cursor, upload, scratch) if upload.format == "json" else _parquet(upload, part, scratch)
+    found = None if layout == "plain" else layouts.relation_of_records(cursor, plain, upload.name, scratch)
+    return plain if found is None else found
+
+
+def _sheet(upload: Upload, part: str, scratch: Path, layout: LayoutOption) -> Relation:
     copy = scratch / "part"
-    names = _copied(upload, part, copy)
-    if upload.format != "excel":
-        return _parquet(copy, names)
+    irregular = _copied(upload, part, copy)
     if copy.stat().st_size == 0:
         raise PlannerError(f"Sheet {part} of {upload.name} is empty: choose a sheet with a header and rows.")
-    return relation(copy, upload.name, scratch)
+    found = None if layout == "plain" else layouts.relation_of_text(copy, upload.name, scratch)
+    if found is not None:
+        return found
+    if any(irregular):
+        raise PlannerError(f"{upload.name} {irregular[0]}")
+    if irregular:
+        copy = _without_empty_rows(copy, scratch / "rows")
+    return relation(copy, upload.name)
+
+
+def _without_empty_rows(path: Path, target: Path) -> Path:
+    with path.open(encoding="utf-8", newline="") as file, target.open("w", encoding="utf-8", newline="") as out:
+        csv.writer(out).writerows(row for row in csv.reader(file) if any(row))
+    return target
 
 
 def _json(cursor: Cursor, upload: Upload, scratch: Path) -> Relation:
@@ -117,9 +142,10 @@ def _pointer(key: str) -> str:
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
-def _parquet(copy: Path, names: list[str]) -> Relation:
-    """Return the relation for a Parquet file that the child process wrote; ``names`` are the original column names."""
-    unique, notes = tidy(names)
+def _parquet(upload: Upload, part: str, scratch: Path) -> Relation:
+    """Return the relation for a table of a DuckDB file or a Parquet file, which the child process copies to Parquet."""
+    copy = scratch / "part"
+    unique, notes = tidy(_copied(upload, part, copy))
     return Relation(f"SELECT * FROM read_parquet({sql.path(copy)})", unique, notes)
 
 
@@ -147,7 +173,10 @@ def _list(upload: Upload) -> tuple[str, ...]:
 
 
 def _copied(upload: Upload, part: str, target: Path) -> list[str]:
-    """Write one part of a file to ``target`` in the child process, and return the names of its columns."""
+    """Write one part of a file to ``target`` in the child process.
+
+    Returns the names of its columns, or for a sheet a list as described in ``reader.py``.
+    """
     _check_whole(upload)
     return _child(upload, "copy", part, str(target.resolve()), str(MAX_ROWS), str(MAX_COLUMNS))
 

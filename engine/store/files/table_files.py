@@ -15,7 +15,7 @@ from typing import Literal
 
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.schema import SINGLE_ROLES, Curves, Metric, Role, Roles, RowsOfRun, Runs
+from isoplan.engine.schema import SINGLE_ROLES, Curves, LayoutOption, Metric, Role, Roles, RowsOfRun, Runs
 from isoplan.engine.store.columns.column import AS_IS, Column, Conversion, read_conversion, text_kind
 from isoplan.engine.store.columns.guess import (
     Guess,
@@ -66,6 +66,7 @@ def read_runs(
     rows: RowsOfRun | None = None,
     sheet: str | None = None,
     inner: str | None = None,
+    layout: LayoutOption = "auto",
     extra: tuple[str, ...] = (),
     offered: tuple[str, ...] = (),
 ) -> Runs:
@@ -78,12 +79,22 @@ def read_runs(
     to formulas. ``rows`` selects one row of each run that has several rows. If ``rows`` is None and the run names and
     steps show that the rows are points of training curves, the last row of each run is selected. Columns in ``extra``
     become hyperparameters, unless they already have a role. Columns in ``offered`` also become hyperparameters if the
-    table has them and they are numeric. ``repeats``, ``each`` and ``pooled`` are fields of ``Roles``. The ``source`` of
+    table has them and they are numeric. A table in a layout such as a pivot table is read as one row per run, unless
+    ``layout`` is "plain". ``repeats``, ``each`` and ``pooled`` are fields of ``Roles``. The ``source`` of
     the runs is the path. Raises PlannerError for an unreadable file, an unknown role or column, or an invalid condition
     ``where``.
     """
     with open_table(
-        path, mapping, where, agreed=agreed, derived=derived, rows=rows, pooled=pooled, sheet=sheet, inner=inner
+        path,
+        mapping,
+        where,
+        agreed=agreed,
+        derived=derived,
+        rows=rows,
+        pooled=pooled,
+        sheet=sheet,
+        inner=inner,
+        layout=layout,
     ) as table:
         numbers = (
             c.name for c in table.columns if c.name in offered and c.name not in set(Role) and c.kind == "number"
@@ -134,11 +145,12 @@ def open_table(
     pooled: tuple[str, ...] = (),
     sheet: str | None = None,
     inner: str | None = None,
+    layout: LayoutOption = "auto",
 ) -> Iterator[OpenTable]:
     """Open a table file for the block; the arguments and errors are those of ``read_runs``."""
     sent, name = table_bytes(path)
     with memory() as db:
-        info = tables.add(db, sent, name, sheet=sheet, inner=inner)
+        info = tables.add(db, sent, name, sheet=sheet, inner=inner, layout=layout)
         known = catalog.columns(db, info.id)
 
         def read(roles: Roles) -> Runs:

@@ -8,6 +8,7 @@ import io
 import mmap
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ MOST_BLANK = 10_000
 """Maximum number of blank lines before the header of a file."""
 _CHUNK = 4 * 1024**2
 _DELIMITERS = ("\t", ";", ",", "|")
-_SEPARATOR_LINE = re.compile(r'"?sep=([\t;,|])"?[\r\n]*', re.IGNORECASE)
+SEPARATOR_LINE = re.compile(r'"?sep=([\t;,|])"?[\r\n]*', re.IGNORECASE)
 """Pattern of an extra first line that states the delimiter to Excel, such as ``sep=;``."""
 _ENCODINGS = {
     "utf-8-sig": "UTF-8",
@@ -45,7 +46,7 @@ class Relation:
 
     ``semicolons`` is true if ";" separates the cells, which often means that the comma is the decimal mark. ``commas``
     is true if the file has decimal commas. ``doubtful`` are the indices of columns in which a point may be a thousands
-    separator.
+    separator. ``layouts`` are the titles of the layouts in which the table was in the file, such as "a pivot table".
     """
 
     query: str
@@ -54,15 +55,14 @@ class Relation:
     semicolons: bool = False
     commas: bool = False
     doubtful: frozenset[int] = frozenset()
+    layouts: tuple[str, ...] = ()
 
 
-def relation(path: Path, name: str, scratch: Path) -> Relation:
-    """Return the relation (an SQL query) that reads a delimited text file. All columns are text.
+def relation(path: Path, name: str) -> Relation:
+    """Return the relation (an SQL query) that reads a delimited text file in UTF-8. All columns are text.
 
-    A file that is not in UTF-8 is copied to ``scratch`` and converted. Raises PlannerError if the file is not text, has
-    no header with names, or has too many columns.
+    Raises PlannerError if the file has no header with names, or has too many columns.
     """
-    path, notes = utf8(path, name, scratch)
     header, delimiter, lines = _header(path, name)
     names, renamed = tidy(header)
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
@@ -72,7 +72,7 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
         f"SELECT {cells} FROM read_csv({sql.path(path)}, auto_detect = false, header = true, {lines}, "
         f"delim = {sql.text(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, nullstr = [{nulls}])"
     )
-    return Relation(query, names, (*notes, *renamed), delimiter == ";")
+    return Relation(query, names, renamed, delimiter == ";")
 
 
 def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
@@ -183,12 +183,12 @@ def _header(path: Path, name: str) -> tuple[list[str], str, str]:
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         blank, line = 0, file.readline(_CHUNK)
-        separator = _SEPARATOR_LINE.fullmatch(line)
-        while line and (not line.strip() or _SEPARATOR_LINE.fullmatch(line)):
+        separator = SEPARATOR_LINE.fullmatch(line)
+        while line and (not line.strip() or SEPARATOR_LINE.fullmatch(line)):
             if blank == MOST_BLANK:
                 raise PlannerError(f"{name} begins with more than {MOST_BLANK:,} blank lines: delete them.")
             blank, line = blank + 1, file.readline(_CHUNK)
-            separator = separator or _SEPARATOR_LINE.fullmatch(line)
+            separator = separator or SEPARATOR_LINE.fullmatch(line)
         if not line:
             raise PlannerError(f"{name} contains only blank lines: choose a file with a header and at least one row.")
         delimiter = separator[1] if separator else _delimiter(line)
@@ -224,6 +224,24 @@ def _delimiter(line: str) -> str:
     bare = "".join(line.split('"')[0::2])
     best = max(_DELIMITERS, key=bare.count)
     return best if best in bare else ","
+
+
+def delimiter_of(lines: Sequence[str]) -> str:
+    """Return the delimiter of the lines of a file whose first line may be a title.
+
+    It is the delimiter of the first line if it occurs equally often in most lines. Otherwise it is the delimiter that
+    occurs most often in most lines.
+    """
+    bare = ["".join(line.split('"')[0::2]) for line in lines if line.strip()]
+
+    def usual(delimiter: str) -> int:
+        counts = [line.count(delimiter) for line in bare]
+        return max(set(counts), key=counts.count, default=0)
+
+    first = _delimiter(lines[0]) if lines else ","
+    if bare and bare[0].count(first) == usual(first) > 0:
+        return first
+    return max((first, *_DELIMITERS), key=usual)
 
 
 def _check_spaces(header: str, rest: str, delimiter: str, name: str) -> None:

@@ -20,7 +20,7 @@ from isoplan.engine.store.database.database import Cursor, Database, first
 if TYPE_CHECKING:
     import pandas as pd
 
-INFO = "id, name, nrows, sha256, source, created, read_only, deleted, provenance, notes, kind, runs_id"
+INFO = "id, name, nrows, sha256, source, created, read_only, deleted, provenance, notes, kind, runs_id, layout"
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,9 @@ class TableInfo:
     """An entry in the list of stored tables.
 
     If ``kind`` is "runs", the table has one row per run. If it is "curves", the table has one row per point of training
-    curves, and the runs of these curves are in the table ``runs_id``. ``known`` is true if an import found this table
+    curves, and the runs of these curves are in the table ``runs_id``. ``layout`` is "plain" if the user chose to read
+    the rows of the file unchanged. Otherwise it names the layout in which the table was in the file, such as "a pivot
+    table"; it is empty for a table with one row per run. ``known`` is true if an import found this table
     already stored, because a file with the same bytes was imported before.
     """
 
@@ -44,6 +46,7 @@ class TableInfo:
     notes: tuple[str, ...]
     kind: TableKind = "runs"
     runs_id: str = ""
+    layout: str = ""
     known: bool = False
 
 
@@ -83,7 +86,7 @@ def insert(cursor: Cursor, info: TableInfo, columns: Sequence[Column], roles: Ro
     """Add a table with its columns and its mapping to the list of tables."""
     fields = vars(info) | {"nrows": info.rows, "notes": json.dumps(info.notes)}
     stored = [*(fields[name] for name in INFO.split(", ")), COLUMNS.dump_json(tuple(columns)).decode()]
-    query = f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})"
+    query = f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 15)})"
     cursor.execute(query, [*stored, roles.model_dump_json()])
 
 

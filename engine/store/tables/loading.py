@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import LayoutOption
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.guess import with_guesses
 from isoplan.engine.store.columns.profile import profile
@@ -28,14 +29,25 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Loaded:
-    """Result of an import: the number of rows, the columns with their suggested roles, and notes for the user."""
+    """Result of an import: the number of rows, the columns with their suggested roles, and notes for the user.
+
+    ``layouts`` are the titles of the layouts in which the table was in the file, such as "a pivot table".
+    """
 
     rows: int
     columns: tuple[Column, ...]
     notes: tuple[str, ...]
+    layouts: tuple[str, ...] = ()
 
 
-def load(db: Database, upload: Upload, part: str, table: str, register: Callable[[Cursor, Loaded], None]) -> None:
+def load(
+    db: Database,
+    upload: Upload,
+    part: str,
+    table: str,
+    register: Callable[[Cursor, Loaded], None],
+    layout: LayoutOption = "auto",
+) -> None:
     """Store an uploaded file as the data table ``table``.
 
     The columns of the data table are ``rid`` (0, 1, ... in the order of the file), ``c0``, ``c1``, ... The first rows
@@ -46,7 +58,7 @@ def load(db: Database, upload: Upload, part: str, table: str, register: Callable
     try:
         with tempfile.TemporaryDirectory(dir=db.folder) as scratch:
             with db.read() as cursor:
-                relation = open_relation(cursor, upload, part, Path(scratch))
+                relation = open_relation(cursor, upload, part, Path(scratch), layout)
                 if upload.format == "csv":  # In other formats, numbers are not text.
                     relation = find_decimal_marks(cursor, relation)
                 fields = _fields(cursor, relation, _SAMPLE_ROWS)
@@ -97,7 +109,7 @@ def _store(
         )
     kinds = tuple(field.kind for field in fields)
     columns = with_guesses(profile(cursor, table, relation.names, kinds, relation.semicolons, relation.commas))
-    register(cursor, Loaded(rows, columns, relation.notes))
+    register(cursor, Loaded(rows, columns, relation.notes, relation.layouts))
 
 
 def count(cursor: Cursor, table: str) -> int:

@@ -13,11 +13,12 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.schema import Roles, RowsOfRun
+from isoplan.engine.schema import LayoutOption, Roles, RowsOfRun
 from isoplan.engine.store.columns.column import TableKind
 from isoplan.engine.store.columns.guess import guess_curve_roles, guess_roles
 from isoplan.engine.store.columns.histories import with_history
@@ -59,13 +60,15 @@ def add(
     read_only: bool = False,
     provenance: str = "",
     curves_of: str = "",
+    layout: LayoutOption = "auto",
 ) -> TableInfo:
     """Import a table under the name ``name`` and return it.
 
     ``source`` is a file, or the bytes of an upload or of a paste. If the same bytes were imported before, the existing
     table is returned. ``curves_of`` is empty for a table of runs. For a file of training curves, it is the id of the
     run table to which the curves belong. ``sheet`` selects a sheet of an Excel file, and ``inner`` a base table of a
-    DuckDB file. Raises PlannerError if the file cannot be read as a table or exceeds ``MAX_UPLOAD_BYTES`` or
+    DuckDB file. A table in a layout such as a pivot table is read as one row per run, unless ``layout`` is "plain".
+    Raises PlannerError if the file cannot be read as a table or exceeds ``MAX_UPLOAD_BYTES`` or
     ``MAX_COLUMNS``. Also raises PlannerError if the file contains several tables and none is selected, or if the disk
     of the workspace is full.
     """
@@ -73,15 +76,17 @@ def add(
     with received(source, name, db.folder) as upload:
         option = "--sheet" if upload.format == "excel" else "--inner"
         part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
-        table_id = _id(upload.sha256, part)
+        table_id = _id(upload.sha256, part, layout)
         if table_id == curves_of:  # The run table and its curves are the same file, so the curves need another id.
-            table_id = _id(upload.sha256, f"{part}/curves")
+            table_id = _id(upload.sha256, part, layout, "/curves")
         if (known := _known(db, table_id)) is not None:
             return known if known.runs_id == curves_of else tie(db, known, curves_of)
         label = f"{Path(name).name} · {part}" if part else Path(name).name
         details = (upload.sha256, name, now(), read_only, False, provenance, ())
-        fresh = TableInfo(table_id, label, 0, *details, _kind(curves_of), curves_of)
-        load(db, upload, part, sql.data(table_id), lambda cursor, loaded: _register(cursor, fresh, loaded))
+        fresh = TableInfo(
+            table_id, label, 0, *details, _kind(curves_of), curves_of, "plain" if layout == "plain" else ""
+        )
+        load(db, upload, part, sql.data(table_id), partial(_register, info=fresh), layout)
     return get(db, table_id)
 
 
@@ -99,17 +104,44 @@ def curves_within(db: Database, table_id: str) -> TableInfo:
     Raises PlannerError if the workspace does not have the bytes of the file.
     """
     info = get(db, table_id)
-    kept = db.folder / "uploads" / info.sha256 if db.folder else None
-    if kept is None or not kept.is_file():
-        raise PlannerError(
-            f"The original file of {info.name} is not in this workspace. Upload the file again, in the box "
-            "Add training curves."
-        )
-    part = info.name.partition(" · ")[2] or None
-    table = add(db, kept, info.source, sheet=part, inner=part, curves_of=table_id)
+    kept = _original(db, info, "Upload the file again, in the box Add training curves.")
+    part, layout = _part(kept, info), _layout(info)
+    table = add(db, kept, info.source, sheet=part, inner=part, curves_of=table_id, layout=layout)
     known = columns(db, table.id)
     set_roles(db, table.id, like(known, guess_curve_roles(known), roles(db, table_id)))
     return table
+
+
+def reread(db: Database, table_id: str, layout: LayoutOption) -> TableInfo:
+    """Import the file of a table again with another ``layout``, mark the table as deleted, and return the new table.
+
+    Raises PlannerError if the workspace does not have the bytes of the file, or if the file cannot be read.
+    """
+    info = _changeable(db, table_id)
+    kept = _original(db, info, "Upload the file again.")
+    part = _part(kept, info)
+    table = add(db, kept, info.source, sheet=part, inner=part, curves_of=info.runs_id, layout=layout)
+    delete(db, table_id)
+    return table if table.name == info.name else rename(db, table.id, info.name)
+
+
+def _original(db: Database, info: TableInfo, todo: str) -> Path:
+    """Return the path of the file that was imported as a table; raises PlannerError with ``todo`` if it is missing."""
+    kept = db.folder / "uploads" / info.sha256 if db.folder else None
+    if kept is None or not kept.is_file():
+        raise PlannerError(f"The original file of {info.name} is not in this workspace. {todo}")
+    return kept
+
+
+def _part(file: Path, info: TableInfo) -> str | None:
+    """Return the sheet or base table of ``file`` that was imported as a table; None for a file without such parts."""
+    found = parts(file, info.source)
+    ids = {_id(info.sha256, part, _layout(info), ending): part for part in found for ending in ("", "/curves")}
+    return ids.get(info.id)
+
+
+def _layout(info: TableInfo) -> LayoutOption:
+    return "plain" if info.layout == "plain" else "auto"
 
 
 def all(db: Database, deleted: bool = False) -> list[TableInfo]:
@@ -144,8 +176,9 @@ def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
     return replace(get(db, table.id), known=table.known)
 
 
-def _id(sha256: str, part: str) -> str:
-    return hashlib.sha256(f"{sha256}/{part}".encode()).hexdigest()[:12]
+def _id(sha256: str, part: str, layout: LayoutOption, ending: str = "") -> str:
+    plain = "/plain" if layout == "plain" else ""
+    return hashlib.sha256(f"{sha256}/{part}{plain}{ending}".encode()).hexdigest()[:12]
 
 
 def _kind(runs_id: str) -> TableKind:
@@ -260,11 +293,12 @@ def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, wh
     return rows_frame(db, table_id, chosen, limit, offset)
 
 
-def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
+def _register(cursor: Cursor, loaded: Loaded, info: TableInfo) -> None:
     mapping = _GUESS[info.kind](loaded.columns)
     if info.kind == "runs":
         mapping = with_history(cursor, sql.data(info.id), loaded.columns, mapping)
-    insert(cursor, replace(info, rows=loaded.rows, notes=loaded.notes), loaded.columns, mapping)
+    layout = info.layout or ", ".join(loaded.layouts)
+    insert(cursor, replace(info, rows=loaded.rows, notes=loaded.notes, layout=layout), loaded.columns, mapping)
 
 
 def _known(db: Database, table_id: str) -> TableInfo | None:

@@ -35,7 +35,7 @@ def csv_of(frame: pd.DataFrame, **options: Any) -> bytes:
     return bytes(frame.to_csv(index=False, **options).encode())
 
 
-def sheet_of(rows: Sequence[Sequence[object]], merged: Sequence[str] = ()) -> bytes:
+def sheet_of(rows: Sequence[Sequence[Any]], merged: Sequence[str] = ()) -> bytes:
     """Return an Excel file with one sheet; ``merged`` are the ranges of merged cells."""
     book, buffer = openpyxl.Workbook(), io.BytesIO()
     for row in rows:

@@ -59,7 +59,7 @@ def test_a_workspace_of_the_layout_before_gets_results(tmp_path: Path) -> None:
         plan = planned(db)
 
         def age(cursor: object) -> None:
-            for later in ("actuals", "answers", "cells", "logged"):
+            for later in ("actuals", "answers", "cells", "logged", "imports"):
                 cursor.execute(f"DROP TABLE {later}")  # type: ignore[attr-defined]
             cursor.execute("UPDATE meta SET value = '3' WHERE key = 'schema'")  # type: ignore[attr-defined]
 

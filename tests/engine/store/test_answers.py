@@ -57,7 +57,7 @@ def test_a_workspace_of_the_layout_before_gets_answers(tmp_path: Path) -> None:
     with open_workspace(tmp_path) as db:
 
         def age(cursor: object) -> None:
-            for later in ("answers", "cells", "logged"):
+            for later in ("answers", "cells", "logged", "imports"):
                 cursor.execute(f"DROP TABLE {later}")  # type: ignore[attr-defined]
             cursor.execute("UPDATE meta SET value = '4' WHERE key = 'schema'")  # type: ignore[attr-defined]
 

@@ -167,7 +167,7 @@ def test_an_older_layout_is_copied_as_it_is_and_a_newer_one_refused(
         newer.setattr(migration, "SCHEMA", migration.SCHEMA + 1)
         assert copy_closed(tmp_path / "space", copied / FILE).layout == migration.SCHEMA - 1
     with duckdb.connect(str(tmp_path / "space" / FILE)) as connection:
-        connection.execute("UPDATE meta SET value = '7'")
+        connection.execute(f"UPDATE meta SET value = '{migration.SCHEMA + 1}'")
     with pytest.raises(PlannerError, match="was written by a newer Isoplan"):
         copy_closed(tmp_path / "space", tmp_path / "other.duckdb")
     assert not (tmp_path / "other.duckdb").exists()

@@ -217,7 +217,7 @@ def test_a_metric_too_many_is_left_out_and_the_table_says_so(db: Database) -> No
 
 def test_the_cells_of_a_workspace_of_the_layout_before_are_indexed(tmp_path: Path) -> None:
     with open_workspace(tmp_path) as db:
-        db.write(lambda cursor: cursor.execute("DROP TABLE cells; DROP TABLE logged").fetchall())
+        db.write(lambda cursor: cursor.execute("DROP TABLE cells; DROP TABLE logged; DROP TABLE imports").fetchall())
         db.write(lambda cursor: cursor.execute("UPDATE meta SET value = '5' WHERE key = 'schema'").fetchall())
     with open_workspace(tmp_path) as db:
         assert grow(db, cell(0)) == 1

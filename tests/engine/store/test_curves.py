@@ -149,7 +149,7 @@ def test_a_workspace_of_the_first_layout_gets_curves(tmp_path: Path) -> None:
         def age(cursor: object) -> None:
             for table, column in (("tables", "kind"), ("tables", "runs_id"), ("fits", "note")):
                 cursor.execute(f"ALTER TABLE {table} DROP COLUMN {column}")  # type: ignore[attr-defined]
-            for later in ("actuals", "answers", "cells"):
+            for later in ("actuals", "answers", "cells", "logged", "imports"):
                 cursor.execute(f"DROP TABLE {later}")  # type: ignore[attr-defined]
             cursor.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")  # type: ignore[attr-defined]
 

@@ -168,6 +168,8 @@ def test_an_older_layout_is_migrated_and_a_copy_is_kept(tmp_path: Path, monkeypa
 
 # SQL that converts a database of layout n + 1 to layout n, for each n.
 EARLIER = {
+    7: ("ALTER TABLE tables DROP COLUMN layout",),
+    6: ("DROP TABLE logged", "DROP TABLE imports"),
     5: ("DROP TABLE cells",),
     4: ("DROP TABLE answers",),
     3: ("DROP TABLE actuals",),

@@ -29,15 +29,6 @@ REFUSED = {
 """Tables that are refused, and a part of the sentence that states what each table looks like."""
 QUESTIONS = (11, 12, 13, 14, 15, 19, 21, 22, 23, 26, 29, 30)
 """Tables that are read correctly after the user accepts what the message proposes."""
-MISSING = {
-    2: "dictionaries in cells are not read",
-    5: "the message does not state what the table looks like",
-    6: "long tables are not read",
-    7: "the message does not state what the table looks like",
-    8: "the message does not state what the table looks like",
-    10: "pivot tables are not read",
-    24: "rows above the header are not skipped",
-}
 OUTCOMES = dict.fromkeys(THIRTY, AT_ONCE) | dict.fromkeys(QUESTIONS, ASKED) | REFUSED
 _PROPOSED = re.compile(r"\((--.+?) in the terminal\)")
 
@@ -84,15 +75,7 @@ def outcome(number: int) -> str:
     return AT_ONCE
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        pytest.param(
-            i, id=table.name, marks=[pytest.mark.xfail(strict=True, reason=MISSING[i])] if i in MISSING else []
-        )
-        for i, table in THIRTY.items()
-    ],
-)
+@pytest.mark.parametrize("number", THIRTY, ids=[table.name for table in THIRTY.values()])
 def test_each_table_has_its_outcome(number: int) -> None:
     expected, found = OUTCOMES[number], outcome(number)
     assert found == expected if expected in (AT_ONCE, ASKED) else expected in found

@@ -1,0 +1,126 @@
+"""Pivot tables: N down and D across (or the reverse), and the loss in the cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from isoplan.engine.schema import Role
+from isoplan.engine.store.columns.names import words
+from isoplan.engine.store.columns.unit_names import is_bits
+from isoplan.engine.store.files.layouts.grid import Grid, Layout, is_number, is_text, refuse, roles_of
+
+SIZES = (Role.N, Role.D, Role.C)
+LARGEST = 1e4
+"""A cell of a loss, a perplexity or a rejection is below this number. Sizes are usually above it."""
+_SEPARATOR = re.compile(r"\s*(?:\\|/|\||↓|→|×|\bvs\.?\b|\bby\b|,|;)\s*")
+_NAMED = re.compile(r"(?P<name>[^\d=:]*?)\s*[=:_ ]?\s*(?P<number>[+-]?\d.*)")
+
+
+def read_pivot(grid: Grid) -> tuple[Grid, str] | None:
+    """Return a pivot table as one row per cell.
+
+    The header contains numbers (also as "D = 3e8"), the first column contains numbers, and its first cell names the
+    quantities down and across, as in "N \\ D". A row of text above the header may name the quantity across.
+    """
+    grid, label = _without_label(grid)
+    across = [_value(cell) for cell in grid.header[1:]]
+    down = [_value(cell) for cell in grid.column(0)]
+    cells = [cell for row in grid.body for cell in row[1:]]
+    if len(down) < 2 or len(across) < 2 or _value(grid.header[0]) is not None:
+        return None
+    if not all(across) or not all(down) or not all(cell == "" or _is_loss(cell) for cell in cells):
+        return None
+    if len(set(across)) < len(across) or (not grid.partial and len(set(down)) < len(down)) or not any(cells):
+        return None
+    if not _one_name(grid.column(0)) or not _one_name(grid.header[1:]):
+        return None
+    rows, columns = _axes(grid, label)
+    value = next((text for text in grid.above if _names_metric(text)), "loss")
+    made = [[rows, columns, value]]
+    for row, size in zip(grid.body, down, strict=True):
+        made += [[str(size), str(other), cell] for other, cell in zip(across, row[1:], strict=True) if cell != ""]
+    return grid.with_rows(made), f"{rows} is down, {columns} is across, and the cells are the {value}"
+
+
+def _without_label(grid: Grid) -> tuple[Grid, str]:
+    """Return the grid without a row above the header that only names the quantity across, and this name."""
+    named = [cell for cell in grid.header if cell]
+    if len(named) == 1 and is_text(named[0]) and len(grid.rows) > 2 and any(map(is_number, grid.rows[1])):
+        return replace(grid, rows=grid.rows[1:]), named[0]
+    return grid, ""
+
+
+def _value(cell: str) -> str | None:
+    """Return the number in a cell such as "3e8" or "D = 3e8"; None if the cell contains no number."""
+    if is_number(cell):
+        return cell
+    found = _NAMED.fullmatch(cell)
+    if found is None:
+        return None
+    first, _, _unit = found["number"].partition(" ")
+    return first if is_number(first) else None
+
+
+def _is_loss(cell: str) -> bool:
+    if not is_number(cell):
+        return False
+    try:
+        return not abs(float(cell)) >= LARGEST
+    except ValueError:  # such as a decimal comma
+        return True
+
+
+def _axes(grid: Grid, label: str) -> tuple[str, str]:
+    """Return the names of the quantities down and across.
+
+    Raises PlannerError if the names in the table do not show which one is N.
+    """
+    corner = grid.header[0]
+    parts = [part for part in _SEPARATOR.split(corner) if part]
+    down = [_name(cell) for cell in grid.column(0)]
+    across = [_name(cell) for cell in grid.header[1:]]
+    rows = (parts[0] if parts else "") or _common(down)
+    columns = label or (parts[1] if len(parts) == 2 else "") or _common(across)
+    one, other = _size(rows), _size(columns)
+    if one and other and one != other:
+        return rows, columns
+    if one in (Role.N, Role.D) and not columns:
+        return rows, "D" if one is Role.N else "N"
+    if other in (Role.N, Role.D) and (not rows or not one):
+        return ("D" if other is Role.N else "N"), columns
+    raise refuse(
+        grid,
+        "a pivot table (numbers in the header and in the first column)",
+        r'Write what is down and what is across into its first cell, as in "N \ D".',
+    )
+
+
+def _name(cell: str) -> str:
+    found = None if is_number(cell) else _NAMED.fullmatch(cell)
+    if found is None:
+        return ""
+    _, _, unit = found["number"].partition(" ")
+    return (found["name"] or unit).strip()
+
+
+def _one_name(cells: Sequence[str]) -> bool:
+    """Return whether the cells are plain numbers, or all name the same size, as in "D = 3e8" and "D = 1e9"."""
+    names = {_name(cell) for cell in cells} - {""}
+    return not names or (len(names) == 1 and _size(next(iter(names))) is not None)
+
+
+def _common(names: Sequence[str]) -> str:
+    return names[0] if names and len(set(names)) == 1 else ""
+
+
+def _size(name: str) -> Role | None:
+    return next((role for role in SIZES if name and role in roles_of([name])), None)
+
+
+def _names_metric(text: str) -> bool:
+    return len(text) <= 60 and (bool(words(text) & {"ppl", "perplexity"}) or is_bits(text))
+
+
+PIVOT = Layout("a pivot table", read_pivot)

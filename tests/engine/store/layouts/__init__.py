@@ -1,0 +1,1 @@
+"""Tests of the layouts of tables that are not one row per run."""
