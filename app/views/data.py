@@ -8,7 +8,7 @@ import streamlit as st
 
 from isoplan.app import workspace
 from isoplan.app.views.fits.fitting import REQUESTED
-from isoplan.app.views.tables import combining, growing, questions, rows, runs, upload
+from isoplan.app.views.tables import combining, growing, layouts, questions, rows, runs, upload
 from isoplan.app.views.tables.mapping import ask_readings, edit_mapping, show_roles
 from isoplan.app.views.tables.tracked import offer_renewal
 from isoplan.app.views.tables.upload import add_table
@@ -55,6 +55,7 @@ def show(table: TableInfo, columns: Sequence[Column], where: str, found: tuple[s
         texts = [*table.notes, *(found[1].notes if found else ())]
         kept = [text for text in texts if not any(part in text for part in asked_below)]
         show_warnings([FitWarning(ABOUT_RUNS, text) for text in kept])
+        layouts.choose(db, table)
         unread = ask_readings(db, table, columns)
         mixed = questions.ask(db, table, found[1]) if found else 0
         go_on(table, where, unread, mixed, len(found[1]) if found else 0)
