@@ -52,6 +52,7 @@ def test_the_surface_has_these_names() -> None:
             "compare",
             "fit",
             "load",
+            "log",
             "next_cells",
             "next_values",
             "plan",

@@ -42,22 +42,10 @@ COUNTED = tuple(f"{prefix}{word}" for word in ("samples", "tokens", "examples") 
 """Names of columns that count either the samples of the dataset or the samples that a run sees. These two numbers
 differ if runs make several epochs.
 """
-NOT_QUALITY = {
-    "std",
-    "se",
-    "sem",
-    "sd",
-    "sigma",
-    "init",
-    "initial",
-    "weight",
-    "scale",
-    "min",
-    "bar",
-    "lo",
-    "hi",
-    "coef",
-}
+NOT_QUALITY = frozenset(
+    {"std", "se", "sem", "sd", "sigma", "init", "initial", "weight", "scale", "min", "bar", "lo", "hi", "coef"}
+)
+"""Words that show that a column is not a metric."""
 _LOGARITHMS = (*FUNCTIONS, LOGARITHM)
 SETTING_WORDS = {
     "lr",

@@ -90,7 +90,7 @@ def test_the_chosen_cells_are_downloaded_as_files_of_other_tools(law: Fit, open_
     titles = [*TITLES.values(), "Isoplan grid"]
     for source, shown in (("trained", titles), ("grid", titles[:-1])):
         at = open_page("plan", fit=law.hash, candidates=source, **FAR)
-        assert [one.label for one in at.get("download_button") if "-cells_" in one.proto.id] == shown
+        assert [one.proto.label for one in at.get("download_button") if "-cells_" in one.proto.id] == shown
 
 
 def test_a_spend_in_hours_and_listed_costs(db: Database, law: Fit, open_page: Open) -> None:
