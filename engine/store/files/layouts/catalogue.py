@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -146,14 +146,15 @@ def _first_rows(path: Path) -> tuple[str, Cells]:
     delimiter, skipped = _delimiter(start)
     head = start[skipped:].splitlines(keepends=True)[:_HEAD_ROWS]
     last = end.rstrip().splitlines()[-3:] if end.count("\n") > 3 else []
-    rows = [*list(_parsed(head, delimiter))[:-1], *_parsed(last, delimiter)]
+    rows = [*list(_parsed(head, delimiter, strict=False))[:-1], *_parsed(last, delimiter, strict=False)]
     if len(rows) * max(map(len, rows), default=0) > MAX_CELLS:
         raise _TooLarge
     return delimiter, rows
 
 
-def _parsed(lines: object, delimiter: str) -> Iterator[list[str]]:
-    for row in csv.reader(lines, delimiter=delimiter):  # type: ignore[arg-type]
+def _parsed(lines: Iterable[str], delimiter: str, strict: bool = True) -> Iterator[list[str]]:
+    """Yield the cells of each row. With ``strict``, a quotation mark that is not closed raises csv.Error."""
+    for row in csv.reader(lines, delimiter=delimiter, strict=strict):
         yield [cell.strip() for cell in row]
 
 

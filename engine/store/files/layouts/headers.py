@@ -144,8 +144,10 @@ def read_merged(grid: Grid) -> tuple[Grid, str] | None:
 
 def _is_merged(cells: Sequence[str]) -> bool:
     starts = [i for i, cell in enumerate(cells) if cell]
+    if len(starts) < 2:
+        return False
     sizes = [b - a for a, b in zip(starts, [*starts[1:], len(cells)], strict=True)]
-    return len(starts) > 1 and starts[0] == 0 and min(sizes) > 1
+    return starts[0] == 0 and min(sizes) > 1
 
 
 GROUPS = Layout("a table with several header rows", read_groups)

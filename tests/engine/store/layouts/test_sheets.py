@@ -119,6 +119,7 @@ def test_two_different_tables_of_runs_are_refused() -> None:
         [["run", *NAMES], ["r0", "failed", "failed", "failed"], *([f"r{i}", *row] for i, row in enumerate(BODY))],
         [NAMES, *HALVES[0], [], *HALVES[1]],
         [NAMES, [], *BODY],
+        [["", *NAMES], *(["", *row] for row in BODY)],
     ],
 )
 def test_other_tables_are_read_unchanged(rows: Rows) -> None:
@@ -134,3 +135,8 @@ def test_other_tables_are_read_unchanged(rows: Rows) -> None:
 )
 def test_tables_with_one_row_per_run_have_no_layout(number: int) -> None:
     assert note_of(read(THIRTY[number].content(), THIRTY[number].name)) == ""
+
+
+def test_a_quotation_mark_that_is_not_closed_is_refused_as_before() -> None:
+    text = "run,N,D,loss\n" + "".join(f"r{i},{n},{d},{x}\n" for i, (n, d, x) in enumerate(BODY))
+    assert "Line" in refusal(text.replace("r5,", '"r5,').encode())
