@@ -104,7 +104,7 @@ def _nested(rng: np.random.Generator) -> Cases:
     }.items():
         yield _file(f"beside a nested {name}", _lines([{**r, "extra": extra} for r in records]), reads(rows))
     tracked = [{"config": {"N": r["N"], "D": r["D"]}, "summary": {"loss": r["loss"]}} for r in records]
-    yield _file("tracked runs", _lines(tracked), refuses("N"))
+    yield _file("tracked runs", _lines(tracked), reads(rows, "each key"))
     yield _file("N in an object", _lines([{**r, "N": {"total": r["N"]}} for r in records]), refuses("N"))
     yield _file("loss in a list", _lines([{**r, "loss": [r["loss"]]} for r in records]), refuses("loss"))
     mixed = [{**r, "loss": [1]} if i == 7 else r for i, r in enumerate(records)]
