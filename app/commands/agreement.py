@@ -64,7 +64,8 @@ def agreement(
     """Check whether loss and metrics rank the runs in the same order."""
     if table is None:
         typed = {"by": by, "metric": metric, "pair": pair, "map": mapping, "where": where} | texts
-        given = next((name for name, value in typed.items() if value and (name, value) != ("repeats", "all")), "")
+        defaults = {"repeats": "all", "layout": "auto"}
+        given = next((name for name, value in typed.items() if value and value != defaults.get(name)), "")
         if given:
             raise PlannerError(f"--{given} requires a table. Name the file.")
         from isoplan.data.recommender import published_agreement
