@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from isoplan.engine.trackers.folders import first_folders, mark, read_yaml, run_id, walk, written, yaml_value
+from isoplan.engine.trackers.folders import digest, first_folders, mark, read_yaml, run_id, walk, written, yaml_value
 from isoplan.engine.trackers.nested import MAX_LENGTH, flat
 from isoplan.engine.trackers.run import Scalar, TrackedRun
 from isoplan.engine.trackers.run_files import RunFiles, is_metrics_file, is_settings, read_run
 from isoplan.engine.trackers.source import Source
 from isoplan.engine.trackers.tables import as_text
+from isoplan.engine.trackers.tensorboard import source as tensorboard
+from isoplan.engine.trackers.wandb import source as wandb
 
 CONFIG, OVERRIDES = "config.yaml", "overrides.yaml"
 _FILES = frozenset({CONFIG, OVERRIDES, "hydra.yaml"})
@@ -27,12 +29,23 @@ MAX_NAME = 200
 _REFERENCE = re.compile(r"(?<!\\)\$\{([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)\}")
 
 
+INNER = (tensorboard.SOURCE, wandb.SOURCE)
+"""Sources that read the metrics of a job without files of metrics, if its folder contains exactly one run."""
+
+
 @dataclass(frozen=True)
 class _Job:
     """A job: the folder ``.hydra`` with its settings, and its files with metrics and with other settings."""
 
     hydra: Path
     files: RunFiles
+
+    @property
+    def logged(self) -> dict[Source, Mapping[str, str]]:
+        """Marks of the runs in the folder of the job by the source that reads them; empty if the job has metrics."""
+        place = str(self.hydra.parent)
+        found = [source for source in INNER if not self.files.metrics and source.recognises(place)]
+        return {source: source.marks(place) for source in found}
 
 
 def recognises(place: str) -> bool:
@@ -42,10 +55,7 @@ def recognises(place: str) -> bool:
 
 def marks(place: str) -> Mapping[str, str]:
     """Return the jobs in ``place``."""
-    return {
-        key: mark((job.hydra / CONFIG, job.hydra / OVERRIDES, *job.files.settings, *job.files.metrics))
-        for key, job in _jobs(place).items()
-    }
+    return {key: _mark(job) for key, job in _jobs(place).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
@@ -59,7 +69,7 @@ def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
             [re.sub(r"\\(.)", r"\1", str(one)).lstrip("+") for one in overrides] if isinstance(overrides, list) else []
         )
         config = {name: value for name, value in flat(read_yaml(job.hydra / CONFIG)).items() if value != "???"}
-        found = read_run(job.files)
+        found = _read_logged(job) or read_run(job.files)
         yield TrackedRun(
             key,
             ", ".join(words)[:MAX_NAME] or key,
@@ -68,6 +78,17 @@ def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
             summary=found.summary,
             histories=found.histories,
         )
+
+
+def _mark(job: _Job) -> str:
+    files = mark((job.hydra / CONFIG, job.hydra / OVERRIDES, *job.files.settings, *job.files.metrics))
+    return digest([files, *map(sorted, (marks.items() for marks in job.logged.values()))])
+
+
+def _read_logged(job: _Job) -> TrackedRun | None:
+    """Return the run that TensorBoard or W&B logged in the folder of a job, if there is exactly one."""
+    logged = {source: marks for source, marks in job.logged.items() if len(marks) == 1}
+    return next((run for source, ids in logged.items() for run in source.read(str(job.hydra.parent), list(ids))), None)
 
 
 def resolved(config: Mapping[str, Scalar]) -> dict[str, Scalar]:

@@ -13,6 +13,8 @@ from isoplan.engine.trackers.hydra import SOURCE, resolved
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import Scalar, TrackedRun
 from tests.engine.trackers.conftest import MakeStore
+from tests.engine.trackers.event_files import event, scalar
+from tests.engine.trackers.event_files import write as write_events
 from tests.engine.trackers.known import KNOWN, check_known, check_law
 
 
@@ -58,6 +60,22 @@ def write_job(folder: Path, config: str, overrides: str = "[]") -> None:
 def runs(place: Path) -> dict[str, TrackedRun]:
     """Return the runs in ``place`` by run id."""
     return {run.id: run for run in SOURCE.read(str(place), list(SOURCE.marks(str(place))))}
+
+
+def test_metrics_in_event_files(tmp_path: Path) -> None:
+    """The settings are those of Hydra, and the losses are those that TensorBoard logged in the folder of the job."""
+    write_job(tmp_path / "0", "size: 8\n", "['size=8']")
+    write_job(tmp_path / "1", "size: 9\n", "['size=9']")
+    losses = [event(step, scalar("val_loss", 4.0 - step)) for step in range(4)]
+    write_events(tmp_path / "0/tb", *losses[:3])
+    before = SOURCE.marks(str(tmp_path))
+    found = runs(tmp_path)
+    assert found["0"].name == "size=8"
+    assert found["0"].config == {"size": 8.0}
+    assert found["0"].histories["val_loss"].values.tolist() == [4.0, 3.0, 2.0]
+    assert found["1"].histories == {}
+    write_events(tmp_path / "0/tb", *losses)
+    assert {key for key, mark in SOURCE.marks(str(tmp_path)).items() if mark != before[key]} == {"0"}
 
 
 def test_files_of_a_job(tmp_path: Path) -> None:
