@@ -15,6 +15,7 @@ from isoplan.engine.mixtures import OUT
 from isoplan.engine.schema import Role
 from isoplan.engine.store.columns import categories, derive, guess, names
 from isoplan.engine.store.columns.column import OPEN, Column, read_conversion
+from isoplan.engine.store.columns.named_formulas import NAMED
 from isoplan.engine.store.columns.unit_names import named_unit
 from isoplan.engine.store.tables import runs
 
@@ -140,7 +141,13 @@ def _formulas() -> str:
     )
     text = "Isoplan proposes D = steps * batch size (* sequence length), steps * tokens of one step, or epochs * size."
     head = ("factor", "known names")
-    return "\n".join(["### Factors of D", "", text, "", *table(head, [(w, _listed(n)) for w, n in lines])])
+    named = [(f"`{one.call}`", f"`{one.formula.replace('{', '').replace('}', '')}`", one.about) for one in NAMED]
+    example = (
+        '`--derive "N = transformer(d_model, n_layers, 50257)"` names a formula. An input is a column or a number.'
+    )
+    factors = table(head, [(what, _listed(known)) for what, known in lines])
+    calls = table(("name", "formula", "result"), named)
+    return "\n".join(["### Factors of D", "", text, "", *factors, "", "### Named formulas", "", example, "", *calls])
 
 
 def _listed(known: Iterable[str]) -> str:

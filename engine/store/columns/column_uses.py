@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from isoplan.engine.formula import parse_formula
 from isoplan.engine.schema import Role, Roles
 from isoplan.engine.store.columns.column import TEXT_FORMATS, Column, read_conversion, text_kind
+from isoplan.engine.store.columns.derive import read_formula
 from isoplan.engine.store.columns.guess import suggestion, with_guesses
 from isoplan.engine.store.columns.mapping import formula_columns, uses
 from isoplan.engine.store.columns.names import seconds_column, seconds_each
@@ -97,7 +97,7 @@ def _waiting(columns: Sequence[Column], roles: Roles) -> Mapping[str, str]:
 def _formulas(roles: Roles) -> Mapping[str, str]:
     """Return a sentence for each column in a formula of a mapping, with the formula: column -> sentence."""
     found = {name: f"C = {roles.compute.formula}" for name in formula_columns(roles)}
-    found |= {n: f"{role} = {text}" for role, text in roles.derived.items() for n in parse_formula(text).names}
+    found |= {n: f"{role} = {text}" for role, text in roles.derived.items() for n in read_formula(text).names}
     return {name: f"It is used in the formula {text}." for name, text in found.items()}
 
 

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.formula import cut, parse_formula, short
+from isoplan.engine.formula import Formula, cut, parse_formula, short
 from isoplan.engine.schema import NUMERIC_ROLES, Role, Roles
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.guess import STEPS, doubtful_samples, quoted
+from isoplan.engine.store.columns.named_formulas import expanded
 from isoplan.engine.store.columns.names import ERRORS, SMALLER, counts_data_set, plain, untracked, words
 from isoplan.engine.store.columns.unit_names import is_percent
 
@@ -67,7 +68,7 @@ def check_derived(columns: Sequence[Column], roles: Roles) -> None:
             )
         if (column := roles.column(Role(role))) is not None:
             raise PlannerError(f"{role}: both column {column!r} and a formula give this role. Keep one of them.")
-        formula = parse_formula(text)
+        formula = read_formula(text)
         if not formula.names:
             raise PlannerError(f"{role}: the formula {short(text)} reads no column. Name a column in it.")
         for name in sorted(formula.names):
@@ -83,9 +84,14 @@ def check_derived(columns: Sequence[Column], roles: Roles) -> None:
                 )
 
 
+def read_formula(text: str) -> Formula:
+    """Parse a formula, which can be the call of a named formula."""
+    return parse_formula(expanded(text))
+
+
 def inputs(roles: Roles) -> tuple[str, ...]:
     """Return the names of the columns that occur in the formulas of a mapping."""
-    return tuple(sorted({name for text in roles.derived.values() for name in parse_formula(text).names}))
+    return tuple(sorted({name for text in roles.derived.values() for name in read_formula(text).names}))
 
 
 def compute(roles: Roles, columns: Mapping[str, ArrayLike], ids: Ints) -> dict[str, Floats]:
@@ -93,7 +99,7 @@ def compute(roles: Roles, columns: Mapping[str, ArrayLike], ids: Ints) -> dict[s
 
     Raises PlannerError if a formula has no finite value in a row. The message names the row.
     """
-    return {role: parse_formula(text)(columns, ids) + 0.0 * ids for role, text in roles.derived.items()}
+    return {role: read_formula(text)(columns, ids) + 0.0 * ids for role, text in roles.derived.items()}
 
 
 def proposals(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
