@@ -5,6 +5,8 @@ source, or empty. Standard input is a JSON object with the marks of runs that ar
 ``rows.parquet`` and ``points.parquet`` to FOLDER, if there are runs to read, and prints a JSON object with the source,
 its title and the marks of all runs. Its error output contains lines ``read K of N``. For an error that the user can
 correct, the last line is the error message and the exit status is 1. For any other error, the exit status is 2.
+
+An archive is unpacked in FOLDER, which the caller removes also if this process is killed.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 EVERY = 20
 """Number of runs between two lines of progress."""
+MAX_MESSAGE = 2000
+"""Largest number of characters of an error message."""
 
 
 def main(arguments: list[str]) -> None:
@@ -29,18 +34,35 @@ def main(arguments: list[str]) -> None:
 
     limit(int(arguments[0]), int(arguments[1]))
     try:
-        result = write_tables(json.load(sys.stdin), *arguments[2:])
+        result = json.dumps(write_tables(json.load(sys.stdin), *arguments[2:]))
     except PlannerError as error:
-        print(" ".join(str(error).split()), file=sys.stderr)
+        print(_one_line(str(error)), file=sys.stderr)
         raise SystemExit(1) from None
     except Exception as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        print(_one_line(f"{type(error).__name__}: {error}"), file=sys.stderr)
         raise SystemExit(2) from None
-    print(json.dumps(result))
+    print(result)
+
+
+def _one_line(text: str) -> str:
+    """Return a message as one line without control characters, which names in the store can contain."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text[:MAX_MESSAGE]).split())
 
 
 def write_tables(known: dict[str, str], place: str, name: str, folder: str) -> dict[str, object]:
     """Write the tables of the runs whose marks differ from ``known``, and return the JSON object to print."""
+    from isoplan.engine.errors import PlannerError
+    from isoplan.engine.trackers.archives import is_archive, unpacked
+
+    with unpacked(Path(place), Path(folder)) if is_archive(place) else nullcontext(place) as inside:
+        try:
+            return _write_store(known, str(inside), name, folder)
+        except PlannerError as error:
+            raise PlannerError(str(error).replace(str(inside), place)) from None
+
+
+def _write_store(known: dict[str, str], place: str, name: str, folder: str) -> dict[str, object]:
+    """Write the tables as ``write_tables`` does. The place is no archive."""
     from isoplan.engine.trackers.catalogue import find_source
 
     source = find_source(place, name)

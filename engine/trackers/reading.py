@@ -6,7 +6,6 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pyarrow.parquet as pq
 
 from isoplan.engine import limited
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.archives import is_archive, unpacked
 from isoplan.engine.trackers.catalogue import as_path
 from isoplan.engine.trackers.source import is_address
 from isoplan.engine.trackers.tables import RunTables, as_tables
@@ -52,8 +50,7 @@ def import_runs(
     Raises PlannerError if the store cannot be read.
     """
     path = place if is_address(place) else str(Path(as_path(place)).expanduser())
-    with unpacked(Path(path)) if is_archive(path) else nullcontext(path) as inside:
-        return _read(str(inside), path, name, known or {}, follow)
+    return _read(path, name, known or {}, follow)
 
 
 def full_place(place: str) -> str:
@@ -61,8 +58,8 @@ def full_place(place: str) -> str:
     return place if is_address(place) else str(Path(as_path(place)).expanduser().resolve())
 
 
-def _read(place: str, shown: str, name: str, known: Mapping[str, str], follow: Callable[[int, int], None]) -> Imported:
-    """Read the store at ``place``, which error messages call ``shown``."""
+def _read(place: str, name: str, known: Mapping[str, str], follow: Callable[[int, int], None]) -> Imported:
+    """Read the store at ``place``."""
 
     def hear(line: str) -> None:
         if found := _PROGRESS.fullmatch(line):
@@ -75,11 +72,12 @@ def _read(place: str, shown: str, name: str, known: Mapping[str, str], follow: C
             output = limited.run(CHILD, words, given=given, seconds=SECONDS, megabytes=MEGABYTES, follow=hear)
         except limited.Exceeded:
             raise PlannerError(
-                f"{shown} takes more than {SECONDS} s to read: import a part of it, for example one experiment."
+                f"{place} takes more than {SECONDS} s to read: import a part of it, for example one experiment."
             ) from None
         except limited.Failed as error:
-            text = str(error).replace(place, shown)
-            raise PlannerError(text or f"{shown} cannot be read: it is damaged, or too large for memory.") from None
+            raise PlannerError(
+                str(error) or f"{place} cannot be read: it is damaged, or too large for memory."
+            ) from None
         result = json.loads(output)
         files = [Path(folder) / f"{part}.parquet" for part in ("rows", "points")]
         tables = RunTables(*map(pq.read_table, files)) if files[0].exists() else as_tables(())

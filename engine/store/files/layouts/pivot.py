@@ -14,8 +14,10 @@ from isoplan.engine.store.files.layouts.grid import Grid, Layout, is_number, is_
 SIZES = (Role.N, Role.D, Role.C)
 LARGEST = 1e4
 """A cell of a loss, a perplexity or a rejection is below this number. Sizes are usually above it."""
-_SEPARATOR = re.compile(r"\s*(?:\\|/|\||↓|→|×|\bvs\.?\b|\bby\b|,|;)\s*")
-_NAMED = re.compile(r"(?P<name>[^\d=:]*?)\s*[=:_ ]?\s*(?P<number>[+-]?\d.*)")
+_SEPARATOR = re.compile(r"\\|/|\||↓|→|×|\bvs\.?\b|\bby\b|,|;")
+_NAMED = re.compile(r"(?P<name>[^\d=:]*?)(?:\s*[=:_])?\s*(?P<number>[+-]?\d.*)")
+LONGEST = 100
+"""Maximum number of characters of a cell such as "D = 3e8"."""
 
 
 def read_pivot(grid: Grid) -> tuple[Grid, str] | None:
@@ -56,11 +58,15 @@ def _value(cell: str) -> str | None:
     """Return the number in a cell such as "3e8" or "D = 3e8"; None if the cell contains no number."""
     if is_number(cell):
         return cell
-    found = _NAMED.fullmatch(cell)
+    found = _named(cell)
     if found is None:
         return None
     first, _, _unit = found["number"].partition(" ")
     return first if is_number(first) else None
+
+
+def _named(cell: str) -> re.Match[str] | None:
+    return _NAMED.fullmatch(cell) if len(cell) <= LONGEST else None
 
 
 def _is_loss(cell: str) -> bool:
@@ -78,7 +84,7 @@ def _axes(grid: Grid, label: str) -> tuple[str, str]:
     Raises PlannerError if the names in the table do not show which one is N.
     """
     corner = grid.header[0]
-    parts = [part for part in _SEPARATOR.split(corner) if part]
+    parts = [part.strip() for part in _SEPARATOR.split(corner) if part.strip()]
     down = [_name(cell) for cell in grid.column(0)]
     across = [_name(cell) for cell in grid.header[1:]]
     rows = (parts[0] if parts else "") or _common(down)
@@ -98,7 +104,7 @@ def _axes(grid: Grid, label: str) -> tuple[str, str]:
 
 
 def _name(cell: str) -> str:
-    found = None if is_number(cell) else _NAMED.fullmatch(cell)
+    found = None if is_number(cell) else _named(cell)
     if found is None:
         return ""
     _, _, unit = found["number"].partition(" ")

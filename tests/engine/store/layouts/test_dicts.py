@@ -6,12 +6,16 @@ import io
 import json
 import math
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.files.layouts.dicts import as_dictionary
+from isoplan.engine.store.files.layouts.grid import Grid, is_number
+from isoplan.engine.store.files.layouts.pivot import read_pivot
 from tests.engine.store.layouts.conftest import check, note_of, read
 from tests.engine.store.odd_tables import THIRTY, csv_of
 from tests.engine.store.usual.conftest import RUNS
@@ -63,3 +67,17 @@ def test_an_unreadable_cell_stays_empty() -> None:
     runs = read(table)
     assert "1 cell is not readable and stays empty" in note_of(runs)
     check(runs, RUNS.iloc[1:])  # a run without N is not fitted
+
+
+def test_the_time_of_a_long_cell_is_proportional_to_its_length() -> None:
+    """Patterns that try all divisions of a long cell would need hours for one cell."""
+    start = time.process_time()
+    assert not is_number("1" + " " * 50_000 + "!")
+    assert not is_number("1x10" + " " * 50_000 + "!")
+    assert as_dictionary("{'" + "\\'" * 49_000 + "\\\n}") is None
+    table = "a" + " " * 50_000 + "b,1e9," + "a" + " " * 50_000 + "b\n1e6,3.1,3.0\n1e7,2.9,2.8\n"
+    with suppress(PlannerError):
+        read_pivot(Grid([line.split(",") for line in table.splitlines()], "a.csv"))
+    corner = Grid([["N" + " " * 50_000 + "\\ D", "1e9", "1e10"], ["1e6", "3.1", "3.0"], ["1e7", "2.9", "2.8"]], "a.csv")
+    assert read_pivot(corner) is not None
+    assert time.process_time() - start < 5
