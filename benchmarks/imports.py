@@ -72,7 +72,7 @@ def run() -> Report:
     )
     for title, write, read, runs, points in stores:
         with tempfile.TemporaryDirectory() as name:
-            # A process inherits the peak memory of its parent, so that this process must stay small.
+            # A process inherits the peak memory of its parent, so this process must stay small.
             store = _apart(write, Path(name))
             if read is not None:
                 rows.append(_row("sqlite3 fetchall", [_apart(read, store) for _ in range(REPEATS)]))

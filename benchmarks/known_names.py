@@ -70,8 +70,8 @@ def _roles() -> str:
 def _words() -> str:
     """Return the rules for words in names, as a table."""
     lines = (
-        ("a loss on held-out data, with a word of a loss", names.HELD_OUT),
-        ("not a size, although the name has a word of a size", names.NOT_A_SIZE),
+        ("a loss on held-out data, together with a word for a loss", names.HELD_OUT),
+        ("not a size, although the name contains a word for a size", names.NOT_A_SIZE),
         ("a metric; larger is better", names.LARGER),
         ("a metric; smaller is better", names.SMALLER),
         ("not a metric", guess.NOT_QUALITY),
