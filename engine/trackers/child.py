@@ -74,7 +74,10 @@ def _write_store(known: dict[str, str], place: str, name: str, folder: str) -> d
 
 
 def _write(runs: Iterator[TrackedRun], count: int, folder: Path) -> None:
-    """Write the tables of ``count`` runs. Without runs, the imports of this function would take half of the time."""
+    """Write the tables of ``count`` runs.
+
+    The imports are here because they would take half of the time of a call that finds no new runs.
+    """
     import pyarrow.parquet as pq
 
     from isoplan.engine.trackers.tables import as_tables

@@ -23,7 +23,10 @@ def check_target(file: Path, option: str) -> None:
 
 
 def write_table(table: pa.Table, file: Path) -> None:
-    """Write a table as Parquet or CSV, by the ending of ``file``. An existing file is replaced when all is written."""
+    """Write a table as Parquet or CSV, depending on the ending of ``file``.
+
+    An existing file is replaced after the new one is complete. Raises PlannerError if the file cannot be written.
+    """
     import pyarrow.csv
     import pyarrow.parquet
 

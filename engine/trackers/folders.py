@@ -8,12 +8,13 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.source import MAX_DEPTH, MAX_FILES
+from isoplan.engine.trackers.times import from_seconds
 
 MAX_SETTINGS_BYTES = 4 * 1024**2
 """Largest size of a file with settings."""
@@ -26,7 +27,7 @@ MAX_ALIASES = 20
 
 
 def walk(place: str) -> Iterator[tuple[Path, frozenset[str]]]:
-    """Yield each folder in ``place``, itself included, with the names of its files.
+    """Yield ``place`` and each folder in it, with the names of its files.
 
     Symbolic links are not followed, and files that are not regular, such as pipes, are left out. Folders are sorted by
     name, and numbers in names by value. Raises PlannerError if there are more than ``MAX_FILES`` files, or more than
@@ -46,7 +47,7 @@ def walk(place: str) -> Iterator[tuple[Path, frozenset[str]]]:
 
 
 def is_regular(file: Path) -> bool:
-    """Return whether a file is neither a link nor a pipe or device, from which reading may not end."""
+    """Return whether a file is no link, pipe or device. Reading from a pipe or device may never end."""
     with suppress(OSError):
         return stat.S_ISREG(file.lstat().st_mode)
     return False
@@ -109,9 +110,9 @@ def digest(content: object) -> str:
     return hashlib.sha256(repr(content).encode(errors="replace")).hexdigest()[:16]
 
 
-def written(file: Path) -> datetime:
+def written(file: Path) -> datetime | None:
     """Return the time (UTC, without a zone) at which ``file`` was last written."""
-    return datetime.fromtimestamp(file.stat().st_mtime, UTC).replace(tzinfo=None)
+    return from_seconds(file.stat().st_mtime)
 
 
 def read_text(file: Path, most: int = MAX_SETTINGS_BYTES) -> str:
@@ -122,7 +123,9 @@ def read_text(file: Path, most: int = MAX_SETTINGS_BYTES) -> str:
     except OSError as error:
         raise PlannerError(f"{file} cannot be read ({error.strerror}): check its permissions.") from None
     if len(content) > most:
-        raise PlannerError(f"{file} has more than {most / 1024**2:g} MB: it is not a file of this tracker.")
+        raise PlannerError(
+            f"{file} has more than {most / 1024**2:g} MB: make it smaller, or import a folder without it."
+        )
     return content.decode("utf-8-sig", errors="replace")
 
 
@@ -165,7 +168,7 @@ def yaml_value(file: Path) -> Any:
 def _plain_loader() -> type:
     """Return a safe YAML loader that reads a value with a tag, such as ``!!python/tuple``, as plain data.
 
-    It refuses files with more than ``MAX_ALIASES`` aliases, because few aliases can repeat a value very often.
+    It refuses files with more than ``MAX_ALIASES`` aliases: nested aliases can multiply a value many times.
     """
     import yaml
 
@@ -200,4 +203,4 @@ def json_value(file: Path, most: int = MAX_SETTINGS_BYTES) -> Any:
     try:
         return json.loads(read_text(file, most))
     except (ValueError, RecursionError):
-        raise PlannerError(f"{file} is not valid JSON: write it again.") from None
+        raise PlannerError(f"{file} is not valid JSON: correct it, or import a folder without it.") from None

@@ -39,7 +39,7 @@ def marks(place: str) -> Mapping[str, str]:
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``. A run is finished if it has reached its largest number of steps. Else it is unknown."""
+    """Yield the runs ``ids``. The state of a run is finished if it has reached ``max_steps``, and otherwise unknown."""
     runs = _runs(place)
     for key in ids:
         if (run := runs.get(key)) is not None:
@@ -57,7 +57,7 @@ def _runs(place: str) -> dict[str, _Run]:
 
 
 def _files(run: _Run) -> Iterator[Path]:
-    """Yield the files of a run, except for settings that its checkpoints repeat."""
+    """Yield the files of a run, without the copies of the settings in its checkpoints."""
     yield from (folder / STATE for folder in run.states)
     yield from (run.path / name for name in (RESULTS, *SETTINGS))
 
@@ -86,9 +86,10 @@ def _read(key: str, run: _Run) -> TrackedRun:
 
 
 def _state(run: _Run) -> tuple[Path, Mapping[str, Any]]:
-    """Return the last state of a run and its folder: that of the newest checkpoint, or that of the run if it is later.
+    """Return the last state of a run, and the folder that contains this state.
 
-    A run that is stopped while it writes a checkpoint leaves a damaged state. The state before it is used then.
+    The state is that of the newest checkpoint, or that in the folder of the run if its step is not smaller. If a run is
+    stopped while it writes a checkpoint, the state of this checkpoint is damaged: the checkpoint before it is used.
     """
     found, errors = list[tuple[Path, Mapping[str, Any]]](), list[PlannerError]()
     for folder in reversed(run.states):
@@ -97,7 +98,9 @@ def _state(run: _Run) -> tuple[Path, Mapping[str, Any]]:
         try:
             state = read_json(folder / STATE, MAX_LOG_BYTES)
             if not isinstance(state.get("log_history"), list):
-                raise PlannerError(f"{folder / STATE} has no log_history: it is not a state of the Trainer.")
+                raise PlannerError(
+                    f"{folder / STATE} has no log_history, so it is not a state of the Trainer. Remove it."
+                )
             found.append((folder, state))
         except PlannerError as error:
             errors.append(error)

@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isoplan.engine.trackers.folders import digest, first_folders, mark, read_yaml, run_id, walk, written, yaml_value
-from isoplan.engine.trackers.nested import MAX_LENGTH, flat
+from isoplan.engine.trackers.nested import MAX_LENGTH, as_text, flat
 from isoplan.engine.trackers.run import Scalar, TrackedRun
 from isoplan.engine.trackers.run_files import RunFiles, is_metrics_file, is_settings, read_run
 from isoplan.engine.trackers.source import Source
-from isoplan.engine.trackers.tables import as_text
 from isoplan.engine.trackers.tensorboard import source as tensorboard
 from isoplan.engine.trackers.wandb import source as wandb
 
 CONFIG, OVERRIDES = "config.yaml", "overrides.yaml"
 _FILES = frozenset({CONFIG, OVERRIDES, "hydra.yaml"})
 MAX_REFERENCES = 10
-"""Largest number of references one after another. Longer chains stay text."""
+"""Largest length of a chain of references. Longer chains stay text."""
 MAX_NAME = 200
 """Largest number of characters of the name of a run."""
 _REFERENCE = re.compile(r"(?<!\\)\$\{([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)\}")
@@ -92,7 +91,7 @@ def _read_logged(job: _Job) -> TrackedRun | None:
 
 
 def resolved(config: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return settings with the values to which they refer. A value stays as it is if it refers to itself.
+    """Return settings in which references are replaced by values. A value that refers to itself is unchanged.
 
     >>> resolved({"width": 8.0, "name": "w${width}", "inner": "${width}", "home": "${oc.env:HOME}", "loop": "${loop}"})
     {'width': 8.0, 'name': 'w8', 'inner': 8.0, 'home': '${oc.env:HOME}', 'loop': '${loop}'}
@@ -108,7 +107,7 @@ def resolved(config: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def _replaced(value: Scalar, config: Mapping[str, Scalar]) -> Scalar:
-    """Return a value with values in place of the references in it. A reference alone becomes a value of its type."""
+    """Return a value in which references are replaced. A value that is one reference gets the type of its target."""
     if not isinstance(value, str):
         return value
     if whole := _REFERENCE.fullmatch(value):

@@ -36,7 +36,9 @@ def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
             file = path / METRICS
             logged = histories(csv_records(file))
             if not logged and not step_name(tuple(next(read_lines(file), "step").strip().split(","))):
-                raise PlannerError(f"{file} has no column step: it is not a file of Lightning's CSVLogger.")
+                raise PlannerError(
+                    f"{file} has no column step, so it is not a file of Lightning's CSVLogger. Remove it."
+                )
             yield TrackedRun(key, key, created=written(file), config=flat(settings), histories=logged)
 
 

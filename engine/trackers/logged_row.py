@@ -1,4 +1,4 @@
-"""A row that a training script logs: one JSON object, with nested settings as flat ones."""
+"""A row that a training script logs: one JSON object, whose nested settings become one level."""
 
 from __future__ import annotations
 

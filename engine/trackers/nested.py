@@ -1,4 +1,4 @@
-"""Nested settings as flat ones, and the values that a run table can contain."""
+"""Nested settings as one level of names, and the values that a run table can contain."""
 
 from __future__ import annotations
 
@@ -57,8 +57,14 @@ def as_float(value: float) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def as_text(value: Scalar) -> str:
+    """Return a value as text. A whole number below 1e15 has no decimal point."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return str(int(value)) if whole else str(value)
+
+
 def number(text: str) -> Scalar:
-    """Return a text as a number or a truth value if it is one. Another text is cut to ``MAX_LENGTH`` characters."""
+    """Return the number or truth value that a text denotes, or else the text, cut to ``MAX_LENGTH`` characters."""
     if text in ("True", "true", "False", "false"):
         return text in ("True", "true")
     try:

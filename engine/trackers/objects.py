@@ -105,7 +105,7 @@ def _is_number(value: object) -> bool:
 
 
 def _name(path: _Path) -> str:
-    """Return the name of a value, without the objects whose names say only what they contain."""
+    """Return the name of a value with those of its containers, without general ones such as ``config``."""
     return ".".join((*(one for one in path[:-1] if one.lower() not in CONFIGS | RESULTS | _CURVES), path[-1]))
 
 

@@ -1,4 +1,7 @@
-"""Import of the runs of a store: a child process with limits reads the store, so that a damaged one harms nothing."""
+"""Import of the runs of a store. A child process with limits of time and memory reads the store.
+
+A damaged store can therefore end only the child process.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,8 @@ def import_runs(
 
     A file can have the form ``sqlite:///runs.db``. ``name`` is the name of a source; if it is empty, the source is
     recognised. Runs with a mark in ``known`` (run id to mark) are read only if their mark has changed. ``follow`` is
-    called with the numbers of runs that are read and to read; if it raises an error, the import ends with this error.
+    called with the number of runs that have been read, and the number of all runs to read. If it raises an error, the
+    import ends with this error.
     Raises PlannerError if the store cannot be read.
     """
     path = place if is_address(place) else str(Path(as_path(place)).expanduser())
@@ -76,7 +80,7 @@ def _read(place: str, name: str, known: Mapping[str, str], follow: Callable[[int
             ) from None
         except limited.Failed as error:
             raise PlannerError(
-                str(error) or f"{place} cannot be read: it is damaged, or too large for memory."
+                str(error) or f"{place} cannot be read: it is damaged, or too large for memory. Import a part of it."
             ) from None
         result = json.loads(output)
         files = [Path(folder) / f"{part}.parquet" for part in ("rows", "points")]

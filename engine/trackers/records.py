@@ -14,24 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from isoplan.engine.arrays import Floats
 from isoplan.engine.store.columns.names import LARGER, SMALLER, loss_words
 from isoplan.engine.trackers.folders import read_lines
 from isoplan.engine.trackers.nested import as_float, flat
-from isoplan.engine.trackers.run import History
+from isoplan.engine.trackers.run import History, by_step
 
 COUNTERS = ("step", "steps", "global_step", "iteration", "iterations", "iter", "iters", "update", "updates")
 STEPS = (*COUNTERS, "tokens", "num_tokens", "tokens_seen", "samples_seen", "epoch", "epochs")
 """Names of the position of a record in its run, the preferred name first. Case and a prefix such as "_" or "train/" do
-not count. Those that are no counters of steps are metrics too.
+not count. A step whose name is not in ``COUNTERS``, such as "tokens", is also a metric.
 """
 MAX_METRICS = 500
 """Largest number of metrics of a run. Further metrics are left out."""
 RESULTS = frozenset({"metrics", "results", "result", "summary", "scalars", "final"})
-"""Names of objects that contain metrics. The names of the metrics do not repeat them."""
+"""Names of objects that contain metrics. The names of the metrics are stored without them."""
 CONFIGS = frozenset({"config", "configs", "configuration", "cfg", "args", "arguments", "hparams", "hyperparameters"})
 CONFIGS |= {"hyperparams", "params", "parameters", "settings", "options", "flags"}
-"""Names of objects that contain settings. The names of the settings do not repeat them."""
+"""Names of objects that contain settings. The names of the settings are stored without them."""
 _SPLITS = frozenset({"split", "phase", "mode", "stage", "subset"})
 _SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "dev"})
 _SETTINGS = frozenset(
@@ -78,17 +77,8 @@ def histories(records: Iterable[Mapping[str, float]]) -> dict[str, History]:
     steps[np.array(at[name])] = np.array(values[name])
     steps = steps[np.maximum.accumulate(np.where(np.isfinite(steps), np.arange(count), 0))]
     metrics = [metric for metric in values if metric != name or plain_step(name) not in COUNTERS]
-    found = {metric: _by_step(steps[np.array(at[metric])], np.array(values[metric])) for metric in metrics}
+    found = {metric: by_step(steps[np.array(at[metric])], np.array(values[metric])) for metric in metrics}
     return {metric: history for metric, history in found.items() if len(history.steps)}
-
-
-def _by_step(steps: Floats, values: Floats) -> History:
-    """Return a history sorted by step. A step that occurs again has the value that was logged last."""
-    kept = np.isfinite(steps)
-    order = np.argsort(steps[kept], kind="stable")
-    steps, values = steps[kept][order], values[kept][order]
-    last = np.append(steps[1:] != steps[:-1], True)[: len(steps)]
-    return History(steps[last], values[last])
 
 
 @lru_cache(1000)
@@ -188,7 +178,7 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 
 def _metric_words(name: str) -> frozenset[str]:
-    """Return the words of a name, singular; none if the name denotes a setting such as the weight of a loss."""
+    """Return the words of a name in the singular; no words for a setting such as the weight of a loss."""
     own = loss_words(name.rsplit(".", 1)[-1])
     own |= {word.removesuffix("es") for word in own if word == "losses"} | {
         "acc" for word in own if word == "accuracies"
@@ -197,7 +187,7 @@ def _metric_words(name: str) -> frozenset[str]:
 
 
 def _without_container(name: str) -> str:
-    """Return a name without the object that contains it, if this is a general one: ``metrics.loss`` is ``loss``."""
+    """Return a name without a container in ``RESULTS``: ``metrics.loss`` becomes ``loss``."""
     first, _, rest = name.partition(".")
     return rest if rest and first.lower() in RESULTS else name
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+import numpy as np
+
 from isoplan.engine.arrays import Floats
 
 State = Literal["finished", "running", "failed", "killed", "pruned", "unknown"]
@@ -21,6 +23,18 @@ class History:
 
     steps: Floats
     values: Floats
+
+
+def by_step(steps: Floats, values: Floats) -> History:
+    """Return values (n,) in the order of logging as a history with increasing steps.
+
+    Of several values at one step, the last one counts. Values at a step that is not finite are left out.
+    """
+    kept = np.isfinite(steps)
+    order = np.argsort(steps[kept], kind="stable")
+    steps, values = steps[kept][order], values[kept][order]
+    last = np.append(steps[1:] != steps[:-1], True)[: len(steps)]
+    return History(steps[last], values[last])
 
 
 @dataclass(frozen=True, eq=False)

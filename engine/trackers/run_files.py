@@ -98,8 +98,8 @@ def find_runs(place: str, endings: frozenset[str]) -> dict[str, RunFiles]:
     """Return the runs in ``place`` whose files with metrics have one of ``endings``, by run id.
 
     If all these files of a folder have general names, such as ``metrics.jsonl`` and ``train_log.jsonl``, the folder is
-    one run. Otherwise each file is a run. The settings of a file have the same name before the ending, or such a name
-    followed by ``config``, ``args``, ...; if a folder has one file with metrics, they may be called ``config.json``.
+    one run. Otherwise each file is a run. The settings of ``a.jsonl`` are in files such as ``a.json`` and
+    ``a_config.yaml``, and also in ``config.json`` if the folder has only one file with metrics.
     """
     return {key: run for path, files in walk(place) for key, run in _runs_in(place, path, files, endings)}
 
@@ -171,7 +171,10 @@ def read_metrics(file: Path) -> Described:
 
 
 def _read_log(file: Path) -> Described:
-    """Return the settings before the first step of a log, and its metrics. A later object without a step counts too."""
+    """Return the settings before the first step of a log, and its metrics.
+
+    The metrics of a later object without a step belong to the step before it.
+    """
     heads: list[Mapping[str, Any]] = []
     logged = histories(_records(json_objects(read_lines(file)), heads))
     config: dict[str, Scalar] = {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import ssl
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Any
@@ -39,11 +40,11 @@ class Server:
 
 
 class Missing(PlannerError):
-    """The server does not know a request (status 404)."""
+    """Error for a request that the server does not know (status 404)."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follow no redirect, because the headers of a request contain the password of the user."""
+    """Handler that follows no redirect, because the headers of a request contain the password of the user."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -84,9 +85,9 @@ def ask(
             f"{server.address} cannot be reached ({reason}): check the address, and that the server runs."
         ) from None
     except (ValueError, RecursionError):
-        raise not_understood(server) from None
+        raise _not_understood(server) from None
     if not isinstance(answer, dict):
-        raise not_understood(server)
+        raise _not_understood(server)
     return answer
 
 
@@ -98,7 +99,7 @@ def _refusal(server: Server, error: HTTPError) -> PlannerError:
         return Missing(f"{server.address} is not {server.title} (status 404): check the address.")
     if 300 <= error.code < 400:
         target = error.headers.get("Location", "")[:200]
-        return PlannerError(f"{server.address} redirects to {target}: use the address of the tracking server itself.")
+        return PlannerError(f"{server.address} redirects to {target}: use the address of the server itself.")
     text = error.read(2000).decode(errors="replace")
     try:
         text = str(json.loads(text)["message"])
@@ -107,6 +108,15 @@ def _refusal(server: Server, error: HTTPError) -> PlannerError:
     return PlannerError(f"{server.address} answers with status {error.code} ({text[:200]}): try again later.")
 
 
-def not_understood(server: Server) -> PlannerError:
+@contextmanager
+def understood(server: Server) -> Iterator[None]:
+    """Raise PlannerError if an answer lacks a part that the block reads, or if a part has another type."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _not_understood(server) from None
+
+
+def _not_understood(server: Server) -> PlannerError:
     """Return the error for an answer that does not have the form of the answers of such a server."""
     return PlannerError(f"{server.address} is not {server.title}: check the address.")

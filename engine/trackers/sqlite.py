@@ -14,12 +14,15 @@ BEGINNING = b"SQLite format 3\0"
 WAIT = 20
 """Seconds to wait for a process that writes to the database."""
 CACHE_KILOBYTES = 128 * 1024
-"""Memory for pages of a database: enough for a million logged values, because the values of one run are far apart."""
+"""Memory for pages of a database in KB. It suffices for a million logged values.
+
+The values of one run are far apart in a database, so without this memory most pages are read many times.
+"""
 
 
 @contextmanager
 def opened(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open an SQLite database, which cannot be changed through this connection.
+    """Open an SQLite database with a connection that cannot change it.
 
     Raises PlannerError if the database is damaged, locked or of another kind, also while the connection is used.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from isoplan.engine.trackers.nested import as_text
 from isoplan.engine.trackers.run import Scalar, TrackedRun
 
 RUN, ID, STATUS, CREATED, STEP = "run", "run_id", "status", "created", "step"
@@ -55,7 +55,7 @@ def count_states(rows: pa.Table) -> str:
     """Return how many runs have each state as text, such as ``37 finished, 3 failed``."""
     counts = Counter(rows[STATUS].to_pylist()).most_common()
     if [state for state, _ in counts] == ["unknown"]:
-        return "this tracker records no states"
+        return "no recorded states"
     return ", ".join(f"{many:,} {state}" for state, many in counts)
 
 
@@ -88,13 +88,6 @@ def column(values: Sequence[Mapping[str, Scalar]], key: str) -> pa.Array:
     if kinds == {bool}:
         return pa.array(cells, pa.bool_())
     return pa.array([None if cell is None else as_text(cell) for cell in cells], pa.string())
-
-
-def as_text(value: Scalar) -> str:
-    """Return a value as text. A whole number has no decimal point."""
-    if isinstance(value, float) and math.isfinite(value) and value == int(value) and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
 
 
 def metric_column(name: str) -> str:

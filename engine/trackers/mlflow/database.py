@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from isoplan.engine.trackers.folders import digest
 from isoplan.engine.trackers.mlflow.values import (
     NAME_TAG,
     STATES,
@@ -19,7 +20,6 @@ from isoplan.engine.trackers.mlflow.values import (
     created,
     history,
     labels,
-    mark,
     settings,
 )
 from isoplan.engine.trackers.run import History, TrackedRun
@@ -60,7 +60,7 @@ def marks(place: str) -> Mapping[str, str]:
         tags = f"SELECT run_uuid, key, value FROM tags WHERE {_IMPORTED_TAGS} ORDER BY key"
         for run, *rest in connection.execute(tags):
             content[run].append(rest)
-    return {run: mark((rest, content[run])) for run, *rest in runs}
+    return {run: digest((rest, content[run])) for run, *rest in runs}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import mark, read_text, read_yaml, walk
+from isoplan.engine.trackers.folders import MAX_LOG_BYTES, mark, read_text, read_yaml, walk
 from isoplan.engine.trackers.mlflow.values import (
     NAME_TAG,
     STATES,
@@ -31,8 +31,6 @@ from isoplan.engine.trackers.run import History, TrackedRun
 
 META = "meta.yaml"
 PARTS = ("params", "metrics", "tags")
-MAX_METRIC_BYTES = 200 * 1024**2
-"""Largest size of the file of a metric."""
 STATUSES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 """The status of a run by its number in ``meta.yaml``."""
 # A top-level entry of meta.yaml: only such entries begin in the first column.
@@ -163,7 +161,7 @@ def _history(file: Path) -> History:
 
     A last line without an end is still being written, and is left out. Raises PlannerError for a line of another form.
     """
-    text = read_text(file, MAX_METRIC_BYTES)
+    text = read_text(file, MAX_LOG_BYTES)
     lines = text[: text.rfind("\n") + 1].splitlines()
     words = [line.split() for line in lines if line]
     try:

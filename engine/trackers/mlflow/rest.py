@@ -40,7 +40,7 @@ def server_at(place: str) -> Server:
 def _access(address: str) -> dict[str, str]:
     """Return the header with the user's token or password, as MLflow makes it from environment variables.
 
-    If MLFLOW_TRACKING_URI names a server, no other server gets them.
+    If MLFLOW_TRACKING_URI names a server, the token or password is sent only to this server.
     """
     own = urlsplit(os.environ.get("MLFLOW_TRACKING_URI", ""))
     if own.netloc and own.netloc.rpartition("@")[2].lower() != urlsplit(address).netloc.lower():

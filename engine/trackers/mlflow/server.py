@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from isoplan.engine.trackers.folders import digest
 from isoplan.engine.trackers.mlflow.rest import API, pages, server_at
 from isoplan.engine.trackers.mlflow.values import (
     NAME_TAG,
@@ -16,11 +16,10 @@ from isoplan.engine.trackers.mlflow.values import (
     created,
     history,
     labels,
-    mark,
     settings,
 )
 from isoplan.engine.trackers.run import History, TrackedRun
-from isoplan.engine.trackers.servers import Missing, Server, ask, not_understood
+from isoplan.engine.trackers.servers import Missing, Server, ask, understood
 from isoplan.engine.trackers.source import is_address
 
 PAGE = 1000
@@ -36,7 +35,7 @@ Logged = dict[str, dict[str, list[Any]]]
 
 
 def recognises(place: str) -> bool:
-    """Return whether ``place`` is an address. The server is not asked, because an error must state why it refuses."""
+    """Return whether ``place`` is an address. The server is not asked, so that ``marks`` can state its errors."""
     return is_address(place)
 
 
@@ -47,14 +46,14 @@ def marks(place: str) -> Mapping[str, str]:
     logged later, at an earlier step, does not change the mark.
     """
     server = server_at(place)
-    with _understood(server):
-        return {key: mark(run) for key, run in _runs(server).items()}
+    with understood(server):
+        return {key: digest(run) for key, run in _runs(server).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
     """Yield the runs ``ids``."""
     server = server_at(place)
-    with _understood(server):
+    with understood(server):
         runs, names = _runs(server), _experiments(server)
         found = [key for key in ids if key in runs]
         for first in range(0, len(found), RUNS):
@@ -62,15 +61,6 @@ def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
             logged = _logged(server, block)
             for key, run in block.items():
                 yield _run(key, run, names, logged[key])
-
-
-@contextmanager
-def _understood(server: Server) -> Iterator[None]:
-    """Raise PlannerError if an answer does not have the form of MLflow's answers."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise not_understood(server) from None
 
 
 def _experiments(server: Server) -> dict[str, str]:

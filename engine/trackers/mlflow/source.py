@@ -10,7 +10,7 @@ from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.source import Source
 
 NAME, TITLE = "mlflow", "MLflow"
-# A folder with a database is read from it, also if a folder mlruns with artifacts lies beside it.
+# The database comes before the files: a folder with a database can also contain a folder mlruns with artifacts.
 _KINDS = tuple(Source(NAME, TITLE, kind.recognises, kind.marks, kind.read) for kind in (server, database, files))
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 
 import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.trackers.nested import MAX_LENGTH, MAX_VALUES, number
-from isoplan.engine.trackers.run import History, Scalar, State
+from isoplan.engine.trackers.run import History, Scalar, State, by_step
+from isoplan.engine.trackers.times import from_seconds
 
 STATES: Mapping[str, State] = {
     "SCHEDULED": "running",
@@ -47,27 +47,17 @@ def labels(experiment: str, tags: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def history(steps: Floats, times: Floats, values: Floats) -> History:
-    """Return logged values as a history with increasing steps: of several values at one step, the last one.
+    """Return logged values as a history with increasing steps, and with the last value at each step.
 
-    The arguments are arrays (n,). Like MLflow, take the larger of two values that have the same step and time.
+    The arguments are arrays (n,). Of two values with the same step and time, the larger one counts, as in MLflow.
     Databases of MLflow contain the largest finite number in place of infinity.
     """
     infinite = np.abs(values) >= sys.float_info.max
     values = np.where(infinite, np.copysign(np.inf, values), values)
-    order = np.lexsort((values, times, steps))
-    steps, values = steps[order], values[order]
-    last = np.append(steps[1:] != steps[:-1], True)[: len(steps)]
-    return History(steps[last], values[last])
+    order = np.lexsort((values, times))
+    return by_step(steps[order], values[order])
 
 
 def created(milliseconds: float | None) -> datetime | None:
     """Return a time of MLflow (milliseconds since 1970) as a date in UTC, or None if there is none."""
-    try:
-        return datetime.fromtimestamp((milliseconds or 0) / 1000, UTC).replace(tzinfo=None) if milliseconds else None
-    except (OverflowError, ValueError, OSError):
-        return None
-
-
-def mark(content: object) -> str:
-    """Return a text that changes when ``content`` changes."""
-    return hashlib.sha256(repr(content).encode(errors="replace")).hexdigest()[:16]
+    return from_seconds(milliseconds / 1000) if milliseconds else None

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from isoplan.engine.trackers.nested import flat, scalar
 from isoplan.engine.trackers.run import History, Scalar, State, TrackedRun
+from isoplan.engine.trackers.times import from_text
 
 STATES: Mapping[str, State] = {"RUNNING": "running", "COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed"}
 """States of trials that are runs. Trials with the state ``WAITING`` have not started: they are left out."""
@@ -48,7 +47,7 @@ def as_run(key: str, trial: Trial) -> TrackedRun:
         key,
         f"{trial.study} {trial.number}",
         STATES[trial.state],
-        _time(trial.start),
+        from_text(trial.start),
         flat(trial.attributes) | params,
         {name: float(value) for name, value in zip(names, trial.values, strict=False) if value is not None},
         {"study": trial.study},
@@ -62,14 +61,6 @@ def _choice(number: float, distribution: str) -> Scalar | None:
     if found.get("type", found.get("name")) in ("categorical", "CategoricalDistribution"):
         return scalar(found.get("attributes", found)["choices"][int(number)])
     return float(number)
-
-
-def _time(text: str | None) -> datetime | None:
-    """Return a time of a storage without its time zone. Times with a zone are converted to UTC."""
-    if text is None or re.match(r"\d{4}-", text) is None:
-        return None
-    time = datetime.fromisoformat(text)
-    return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
 
 
 def _history(points: Mapping[int, float]) -> History:

@@ -19,7 +19,7 @@ from isoplan.engine.trackers.protobuf import fields, integer, text
 MAX_RECORD_BYTES = 1024**2
 """Largest size of a record that is read. Larger records, such as images and graphs, are skipped."""
 SMALL = 1024
-"""Size of a record in bytes from which the check sum of a record without scalars is not tested, to save time."""
+"""Size in bytes. To save time, the check sum of a record of this size or more is not tested if it has no scalars."""
 BUFFER = 64 * 1024
 """Bytes that are read from an event file at once."""
 _HEADER, _LENGTH = struct.Struct("<QI"), 8
@@ -88,7 +88,7 @@ def _records(file: Path) -> Iterator[tuple[bytes, int]]:
                 yield data[:length], int.from_bytes(data[length:], "little")
     except (OSError, OverflowError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "a record is too long"
-        raise PlannerError(f"{file} cannot be read ({reason}): check it.") from None
+        raise PlannerError(f"{file} cannot be read ({reason}): check its permissions, or copy it again.") from None
 
 
 def _usual_event(data: bytes) -> Event | None:

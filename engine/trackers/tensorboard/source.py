@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
 from isoplan.engine.trackers.folders import contains, mark, read_yaml
 from isoplan.engine.trackers.nested import MAX_VALUES, flat
-from isoplan.engine.trackers.run import History, Scalar, TrackedRun
+from isoplan.engine.trackers.run import Scalar, TrackedRun, by_step
 from isoplan.engine.trackers.source import Source
 from isoplan.engine.trackers.tensorboard.events import Value, events
 from isoplan.engine.trackers.tensorboard.folders import RunFiles, is_event_file, run_files
 from isoplan.engine.trackers.tensorboard.hparams import session
+from isoplan.engine.trackers.times import from_seconds
 
 Points = dict[str, tuple["array[float]", "array[float]"]]
 """Steps and values by metric, in the order of logging."""
@@ -50,7 +51,7 @@ def _run(key: str, files: RunFiles) -> TrackedRun:
     recorded = session(hparams)
     settings = recorded.config or dict(pair for file in files.settings for pair in flat(read_yaml(file)).items())
     summary: dict[str, Scalar] = {name: values[-1] for name, (_, values) in end.items()}
-    histories = {name: _history(*values) for name, values in own.items()}
+    histories = {name: by_step(np.array(steps), np.array(values)) for name, (steps, values) in own.items()}
     return TrackedRun(key, key, recorded.state, _created(times), settings, summary, {}, histories)
 
 
@@ -76,21 +77,10 @@ def _collect(files: Iterable[Path], points: Points, hparams: list[Value]) -> flo
     return start
 
 
-def _history(steps: array[float], values: array[float]) -> History:
-    """Return the logged values by step. If several values were logged at a step, the last one counts."""
-    at, logged = np.array(steps), np.array(values)
-    if (np.diff(at) > 0).all():
-        return History(at, logged)
-    at, last = np.unique(at[::-1], return_index=True)
-    return History(at, logged[::-1][last])
-
-
 def _created(times: Iterable[float | None]) -> datetime | None:
     """Return the first of ``times`` (seconds since 1970) as a date in UTC."""
-    try:
-        return datetime.fromtimestamp(min(time for time in times if time is not None), UTC).replace(tzinfo=None)
-    except (ValueError, OverflowError, OSError):
-        return None
+    first = min((time for time in times if time is not None), default=None)
+    return None if first is None else from_seconds(first)
 
 
 SOURCE = Source("tensorboard", "TensorBoard", recognises, marks, read)

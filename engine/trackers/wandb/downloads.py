@@ -9,6 +9,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.folders import read_json, read_lines, read_yaml, written
 from isoplan.engine.trackers.records import json_objects
 from isoplan.engine.trackers.run import History, TrackedRun
+from isoplan.engine.trackers.times import from_text
 from isoplan.engine.trackers.wandb import values
 
 CONFIG, SUMMARY, METADATA, HISTORY = "config.yaml", "wandb-summary.json", "wandb-metadata.json", "history.jsonl"
@@ -42,7 +43,7 @@ def read_run(key: str, files: Sequence[Path]) -> TrackedRun:
     return TrackedRun(
         key,
         key,
-        created=values.time(metadata.get("startedAt")) or min(map(written, files)),
+        created=from_text(metadata.get("startedAt")) or min(filter(None, map(written, files)), default=None),
         config=values.stored_config(config),
         summary=values.plain_summary(read_json(known[SUMMARY])) if SUMMARY in known else {},
         histories=_histories(logs[0]) if logs else {},

@@ -25,13 +25,15 @@ _VALUE_TAG = b"\x82\x01"
 def items(message: bytes) -> tuple[list[Item], list[Item]]:
     """Return the items of a message, and the items that it removes.
 
-    The message is a ``HistoryRecord``, a ``SummaryRecord`` or a ``ConfigRecord``. Few messages are kept, because W&B
-    repeats a summary after each step.
+    The message is a ``HistoryRecord``, a ``SummaryRecord`` or a ``ConfigRecord``. The cache is for summaries, which W&B
+    often repeats after each step.
     """
     found, rest = _usual_items(message)
     removed = list[Item]()
     for number, value in fields(rest):
-        if isinstance(value, bytes) and value[:1] in _KEY_TAGS:  # unlike the step of a history
+        if (
+            isinstance(value, bytes) and value[:1] in _KEY_TAGS
+        ):  # the field with the step of a history begins with another byte
             (found if number == _ITEM else removed).append(_item(value))
     return found, removed
 

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from isoplan.engine.trackers.protobuf import fields, text
 from isoplan.engine.trackers.run import State, TrackedRun
+from isoplan.engine.trackers.times import from_seconds
 from isoplan.engine.trackers.wandb import values
 from isoplan.engine.trackers.wandb.log import records
 from isoplan.engine.trackers.wandb.messages import Item, items
@@ -119,9 +120,7 @@ def _read_settings(run: _Contents, message: bytes) -> None:
 def _time(message: bytes) -> datetime | None:
     """Return a time in UTC, or None if there is no such time."""
     parts = dict(fields(message))
-    with suppress(OverflowError, OSError, ValueError):
-        return datetime.fromtimestamp(int(parts.get(1, 0)) + int(parts.get(2, 0)) / 1e9, UTC).replace(tzinfo=None)
-    return None
+    return from_seconds(int(parts.get(1, 0)) + int(parts.get(2, 0)) / 1e9)
 
 
 def _update(known: dict[str, bytes], updated: Iterable[Item], removed: Iterable[Item]) -> None:

@@ -6,18 +6,18 @@ Its queries are those of ``wandb.Api`` in W&B 0.31. Tests use a local server tha
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.trackers.folders import digest
 from isoplan.engine.trackers.run import State, TrackedRun
-from isoplan.engine.trackers.servers import Server, ask, not_understood, opener
+from isoplan.engine.trackers.servers import Server, ask, opener, understood
+from isoplan.engine.trackers.times import from_text
 from isoplan.engine.trackers.wandb import values
 
 PAGES, API = "https://wandb.ai", "https://api.wandb.ai"
@@ -40,7 +40,7 @@ def recognises(place: str) -> bool:
 
 def marks(place: str) -> Mapping[str, str]:
     """Return a mark for each run, by run id, in the order of creation."""
-    return {key: hashlib.sha256(repr(run).encode()).hexdigest()[:16] for key, run in _runs(_server(place)).items()}
+    return {key: digest(run) for key, run in _runs(_server(place)).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
@@ -50,7 +50,7 @@ def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
     for key in ids:
         if key in runs:
             count = runs[key].get("historyLineCount") or 1
-            with _understood(server):
+            with understood(server):
                 rows = _ask(server, _HISTORY, name=key, samples=count)["run"]["history"]
                 yield _run(key, runs[key], [json.loads(row) for row in rows])
 
@@ -63,7 +63,7 @@ def _run(key: str, run: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) ->
         key,
         run["displayName"] or key,
         STATES.get(run["state"], "unknown"),
-        values.time(run["createdAt"]),
+        from_text(run["createdAt"]),
         values.stored_config(config),
         values.plain_summary(summary),
         tags,
@@ -74,7 +74,7 @@ def _run(key: str, run: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) ->
 def _runs(server: Server) -> dict[str, dict[str, Any]]:
     """Return the runs of the project as JSON objects by id."""
     found, page = dict[str, dict[str, Any]](), {"endCursor": None, "hasNextPage": True}
-    with _understood(server):
+    with understood(server):
         while page["hasNextPage"]:
             runs = _ask(server, _PAGE, cursor=page["endCursor"])["runs"]
             page = runs["pageInfo"] if runs["edges"] else {"hasNextPage": False}
@@ -88,7 +88,9 @@ def _ask(server: Server, query: str, **variables: object) -> dict[str, Any]:
     body = {"query": query, "variables": {"entity": entity, "project": project, **variables}}
     found = ask(server, "graphql", body=body)["data"]["project"]
     if found is None:
-        raise PlannerError(f"{server.experiment}: there is no such project, or {server.access} gives no access to it.")
+        raise PlannerError(
+            f"{server.experiment}: there is no such project, or {server.access} gives no access to it. Check both."
+        )
     return found
 
 
@@ -114,12 +116,3 @@ def _server(place: str) -> Server:
 
 def _own_address() -> str:
     return os.environ.get("WANDB_BASE_URL", "").rstrip("/")
-
-
-@contextmanager
-def _understood(server: Server) -> Iterator[None]:
-    """Raise PlannerError if an answer does not have the form of W&B's answers."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise not_understood(server) from None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ _KEPT = ("_step", "_runtime")
 
 
 def add(points: Points, step: float, values: Iterable[tuple[str, float]]) -> None:
-    """Add the values that were logged at a step. Entries of W&B itself are left out, as are too many metrics."""
+    """Add the values that were logged at a step. Entries of W&B itself, and too many metrics, are left out."""
     for name, value in values:
         if (known := points.get(name)) is None:
             if name.startswith("_") or len(points) == MAX_VALUES:
@@ -83,11 +81,3 @@ def row_histories(rows: Iterable[Mapping[str, Any]]) -> dict[str, History]:
             add(points, step, ((name, value) for name, value in row.items() if isinstance(value, float)))
             media |= media_of(row)
     return histories(points, media)
-
-
-def time(text: Any) -> datetime | None:
-    """Return a time in ISO format as UTC, or None if there is none. A time without a zone is UTC."""
-    with suppress(ValueError, TypeError, OverflowError):
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo is None else found.astimezone(UTC)).replace(tzinfo=None)
-    return None

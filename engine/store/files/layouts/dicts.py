@@ -11,7 +11,7 @@ from typing import Any
 
 from isoplan.engine.schema import NUMERIC_ROLES
 from isoplan.engine.store.files.layouts.grid import Grid, Layout, refuse, roles_of
-from isoplan.engine.trackers.nested import flat
+from isoplan.engine.trackers.nested import as_text, flat
 from isoplan.engine.trackers.run import Scalar
 
 MAX_LENGTH = 100_000
@@ -39,7 +39,9 @@ def read_dictionaries(grid: Grid) -> tuple[Grid, str] | None:
     keys = {i: list(dict.fromkeys(key for one in parsed[i] if one for key in one)) for i in columns}
     if sum(map(len, keys.values())) > MAX_KEYS:
         raise refuse(
-            grid, f"a table with dictionaries in cells, which have more than {MAX_KEYS:,} keys", "Keep those of a law."
+            grid,
+            f"a table with dictionaries in cells, which have more than {MAX_KEYS:,} keys",
+            "Keep those that a law needs.",
         )
     header: list[str] = []
     rows: list[list[str]] = [[] for _ in grid.body]
@@ -105,9 +107,7 @@ def _python(cell: str) -> Any:
 def _text(value: Scalar | None) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
+    return as_text(value)
 
 
 DICTIONARIES = Layout("a table with dictionaries in cells", read_dictionaries)
