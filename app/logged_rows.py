@@ -1,4 +1,4 @@
-"""Rows that training scripts logged: their way from the folder of the workspace into the tables."""
+"""Addition of the rows that training scripts logged, from the folder of the workspace to the tables."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def plain_value(value: Value) -> Value:
 
 
 def write_wandb(planned: PlannedCells) -> str:
-    """Return a sweep file of W&B: a grid over the settings, or over whole cells if the cells are not a product.
+    """Return a sweep file of W&B: a grid of the settings, or a list of whole cells if the cells are not a full grid.
 
     The values of whole cells are JSON text in the parameter ``cell``.
     """
@@ -163,7 +163,7 @@ WRITERS: Mapping[str, Callable[[PlannedCells], str]] = {
 def write_cells(planned: PlannedCells, form: str) -> str:
     """Return the text of the file of ``planned`` in the format ``form``. Raises PlannerError if there is no cell."""
     if not planned.cells:
-        raise PlannerError("Cells: there is no cell to write. Change the spend, or list cells.")
+        raise PlannerError("Cells: there is no cell to write. Use an answer with chosen cells, or a list of cells.")
     pairs = (pair for cell in planned.cells for pair in cell.items())
     wrong = next((field for field, x in pairs if isinstance(x, float) and not math.isfinite(x)), "")
     if wrong:

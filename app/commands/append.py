@@ -38,16 +38,17 @@ def append(
     root = (workspace or default_folder()).expanduser()
     stored, wrong = _from_input(root, name) if rows == "-" else _from_file(root, name, Path(rows))
     if stored:
-        there = ingest_if_free(root)
-        later = "" if there else " The process that has the workspace open adds them within a second."
-        say(f"{stored:,} row{'s' * (stored != 1)} for table {name} in {root}.{later}")
+        added = ingest_if_free(root)
+        many = f"{stored:,} row{'s are' if stored != 1 else ' is'} {'added to' if added else 'stored for'}"
+        later = "" if added else " The app that has the workspace open adds them to the table within a second."
+        say(f"{many} table {name} in {root}.{later}")
     if wrong:
         lines = f"{wrong:,} line{'s are' if wrong != 1 else ' is'}"
         raise PlannerError(f"Standard input: {lines} not stored. Correct each line that is named above.")
 
 
 def _from_file(root: Path, table: str, file: Path) -> tuple[int, int]:
-    """Write all rows of ``file`` together; return their number, and 0 invalid lines.
+    """Write all rows of ``file`` together; return their number, and 0 as the number of invalid lines.
 
     Raises PlannerError if the file cannot be read or a line is invalid. No row is written then.
     """

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from isoplan.app.commands.shared.output import note, say
+from isoplan.engine.errors import PlannerError
 
 
 def export(
@@ -30,6 +31,8 @@ def export(
     from isoplan.engine.cell_files import format_of, write_cells
     from isoplan.engine.store.folders import usual_folder
 
+    if out is None and not form:
+        raise PlannerError("Option -o: no file is given. Add -o FILE, or --as wandb to print the cells.")
     chosen = format_of(out or Path(), form)
     planned = of_file(cells, workspace or usual_folder())
     text = write_cells(planned, chosen)

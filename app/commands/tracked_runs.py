@@ -17,7 +17,9 @@ SHOWN = 40
 
 def import_(
     place: Annotated[str, typer.Argument(help="Folder, file, archive (zip or tar) or address of a tracker.")],
-    source: Annotated[str, typer.Option("--as", help="Name of the tracker; by default it is recognised.")] = "",
+    source: Annotated[
+        str, typer.Option("--as", help="Tracker, such as mlflow; by default recognised from the files.")
+    ] = "",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File for the runs: .parquet or .csv.", dir_okay=False)
     ] = None,
@@ -77,7 +79,7 @@ def _renew(root: Path, place: str, source: str) -> None:
 
     with open_workspace(root) as db, progress(f"Reading {place}", 1) as tell:
         table, many = renew(db, place, source, lambda done, whole: tell(done / max(whole, 1)))
-    changed = f"{many:,} new or changed run{'s' * (many != 1)}" if many else "no new run"
+    changed = f"{many:,} new or changed run{'s' * (many != 1)}" if many else "no new or changed run"
     say(f"Table {table.name} in {root}: {changed}.")
 
 

@@ -52,7 +52,10 @@ As = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class ListedCells:
-    """The cells to choose from. ``of_family`` contains the cells of --grid, of the family ``family``; None without."""
+    """The cells to choose from.
+
+    ``of_family`` contains the cells of --grid, and ``family`` is their family. Both are None without --grid.
+    """
 
     candidates: Candidates
     of_family: FamilyCells | None = None
@@ -61,7 +64,7 @@ class ListedCells:
 
 @dataclass(frozen=True)
 class OutFile:
-    """The file for the chosen cells, and its format; "" for a grid file of Isoplan."""
+    """The file for the chosen cells, and its format. The format "" denotes a grid file of Isoplan."""
 
     path: Path
     form: str
@@ -101,7 +104,9 @@ def read_out(texts: Mapping[str, Any]) -> OutFile | None:
     if texts[GRID] is not None and not form and out.suffix.lower() in ("", ".toml"):
         return OutFile(out, "")
     if texts[GRID] is None and not form and out.suffix.lower() == ".toml":
-        raise PlannerError("--out needs --grid: add --grid, or write another format, such as .yaml or .csv.")
+        raise PlannerError(
+            "--out needs --grid for a .toml file: add --grid, or write another format, such as .yaml or .csv."
+        )
     return OutFile(out, format_of(out, form))
 
 

@@ -148,7 +148,7 @@ RowsOfEachRun = Annotated[
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file.")]
 Layout = Annotated[
     LayoutOption,
-    typer.Option(help="Read the rows unchanged (plain), although they look like a pivot table, for example."),
+    typer.Option(help="auto reads a pivot table, for example, as one row per run; plain reads the rows unchanged."),
 ]
 Inner = Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")]
 CurveFile = Annotated[

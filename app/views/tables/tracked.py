@@ -14,7 +14,7 @@ from isoplan.app.views.widgets.parts import escape_markdown, plural, progress_ba
 from isoplan.app.views.widgets.state import open_table
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES
-from isoplan.engine.store.tables.imported_tables import bring_in, is_imported, read_record, renew
+from isoplan.engine.store.tables.imported_tables import add_runs, is_imported, read_record, renew
 from isoplan.engine.store.tables.tables import TableInfo
 from isoplan.engine.trackers.catalogue import SOURCES
 from isoplan.engine.trackers.export import selected
@@ -66,7 +66,7 @@ def add_tracked(db: Database, key: str) -> None:
 
 
 def _ask_place(key: str) -> str:
-    """Return the typed place. On a shared server nobody can read the files of the server, so there is no field."""
+    """Return the typed place. On a shared server there is no field, because its users must not read its files."""
     if workspace.settings().shared:
         st.caption("This server is shared. Upload an archive, or use isoplan import on your own machine.")
         return ""
@@ -99,7 +99,7 @@ def _offer(db: Database, key: str, found: Found) -> None:
 def _add(db: Database, found: Found, kept: Collection[str]) -> None:
     """Add the runs and their curves to the table of the place, and open the table."""
     left_out = [name for name in found.imported.tables.rows.column_names if name not in (*ALWAYS, *kept)]
-    table = bring_in(db, found.place, found.imported, left_out)
+    table = add_runs(db, found.place, found.imported, left_out)
     del st.session_state[FOUND]
     open_table(table.id)
     st.rerun()

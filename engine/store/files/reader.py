@@ -146,11 +146,11 @@ def _sheets(file: str) -> list[str]:
 
 
 def _copy_sheet(file: str, part: str, target: str, rows: int, columns: int) -> list[str]:
-    """Write the rows of one sheet as CSV to ``target``, from the first row that is not empty. A later empty row has one
-    empty cell.
+    """Write the rows of one sheet as CSV to ``target``, from the first row that is not empty.
 
-    Returns a list that is empty if no row is empty or wider than the first one. Otherwise it contains the end of a
-    sentence that states which row is wider than the header, or "".
+    Empty rows between others become one row with an empty cell. Returns an empty list if the sheet has no such rows,
+    and no row that is wider than the first one. Otherwise the list contains one text: the end of a sentence that names
+    the first wider row, or "" if there is no wider row.
     """
     _refuse_rows_out_of_order(part)
     irregular: dict[str, str] = {}
@@ -187,8 +187,8 @@ def _cells(
 ) -> Iterator[list[object]]:
     """Yield the rows of a sheet.
 
-    ``irregular`` gets the key "empty" if a row between others is empty, and the key "wide", with the end of a sentence
-    on the first such row, if a row is wider than the first one.
+    ``irregular`` gets the key "empty" if a row between others is empty. If a row is wider than the first one, it gets
+    the key "wide" with the end of a sentence that names this row.
     """
     width = filled = empty = 0
     for number, row in enumerate(sheet, 1):

@@ -229,8 +229,8 @@ def _delimiter(line: str) -> str:
 def delimiter_of(lines: Sequence[str]) -> str:
     """Return the delimiter of the lines of a file whose first line may be a title.
 
-    It is the delimiter of the first line if it occurs equally often in most lines. Otherwise it is the delimiter that
-    occurs most often in most lines.
+    It is the delimiter of the first line if this line contains it as often as most lines do. Otherwise it is the
+    delimiter that occurs most often in a typical line.
     """
     bare = ["".join(line.split('"')[0::2]) for line in lines if line.strip()]
 

@@ -40,7 +40,8 @@ def stored(cursor: Cursor, key: str) -> tuple[tuple[Column, ...], Roles]:
 def create(cursor: Cursor, key: str, name: str, source: str, digest: str, about: str) -> None:
     """Add an empty table to the list of tables, if there is no table with the id ``key``.
 
-    ``source`` names what adds the rows, ``digest`` is a hash of it, and ``about`` describes it in a sentence.
+    ``source`` names the origin of the rows, ``digest`` is a hash of this name, and ``about`` is a sentence about the
+    origin.
     """
     if not first(cursor, "SELECT 1 FROM tables WHERE id = ?", [key]):
         cursor.execute(f"CREATE TABLE IF NOT EXISTS {sql.data(key)} (rid BIGINT)")
@@ -68,9 +69,9 @@ def place(
 ) -> tuple[list[dict[str, Value]], tuple[Column, ...]]:
     """Return the values of each row (column -> value), and all columns of the table. New columns are at the end.
 
-    ``rows`` contains the values of each row (name -> value), and the ``why`` of new columns (name -> text). The type of
-    a stored column never changes. A value of another type is stored in an additional column, such as ``x (text)``. If
-    the table has ``MAX_COLUMNS`` columns, values that need a new column are left out.
+    ``rows`` contains the values of each row (name -> value), and the field ``why`` of new columns (name -> text). The
+    type of a stored column never changes. A value of another type is stored in an additional column, such as
+    ``x (text)``. If the table has ``MAX_COLUMNS`` columns, values that need a new column are left out.
     """
     known = {c.name: c for c in columns}
     placed = []

@@ -1,7 +1,7 @@
 """Run tables that are imported from a tracker, and their renewal: only runs that are new or changed are added.
 
-A table is known by its place and its source. A run that has changed gets another row, and its previous row is marked as
-withdrawn, so fits of earlier rows stay valid. The curve table is replaced by one with the present points.
+The place and the source identify a table. A run that has changed gets another row, and its previous row is marked as
+withdrawn, so fits of earlier rows stay valid. A new curve table with the present points replaces the earlier one.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def renew(
     imported = import_runs(place, record.source if record else source, record.marks if record else {}, follow)
     many = len(imported.tables.rows)
     if many:
-        return bring_in(db, full, imported), many
+        return add_runs(db, full, imported), many
     if record is None:
         raise PlannerError(f"{place} contains no runs: import it again when a run has begun.")
     return tables.get(db, imported_id(full, record.source)), 0
@@ -90,7 +90,7 @@ def imported_id(place: str, source: str) -> str:
     return _digest(place, source)[:12]
 
 
-def bring_in(db: Database, place: str, imported: Imported, left_out: Collection[str] | None = None) -> TableInfo:
+def add_runs(db: Database, place: str, imported: Imported, left_out: Collection[str] | None = None) -> TableInfo:
     """Add the runs of ``imported`` to the table of ``place``, which is created if needed, and return it.
 
     ``imported`` contains all runs, or those that are new or changed since the marks of ``read_record``. Columns in

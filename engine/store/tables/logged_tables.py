@@ -1,4 +1,4 @@
-"""Run tables of logged rows: training scripts report rows, and each table is known by its name."""
+"""Run tables of rows that training scripts log. The name identifies a table."""
 
 from __future__ import annotations
 

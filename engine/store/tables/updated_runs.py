@@ -1,7 +1,7 @@
-"""Tables that grow by runs: a row of a run that the table contains already updates this run.
+"""Tables to which rows of runs are added. If the table already contains the run of a new row, the row updates this run.
 
-Values that an update does not contain stay as they were. Stored values never change, so an update adds a row and marks
-the previous row as withdrawn. A row that names no run is always added. The caller provides the transaction.
+The new row keeps the earlier values that the update does not contain. Stored values never change: an update adds a row
+and marks the previous row as withdrawn. A row without a run is always added. The caller provides the transaction.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REPLACED = "a later row of this run replaces it"
 
 @dataclass(frozen=True)
 class Growing:
-    """A table to which rows are added: its id ``key``, its name, and what its rows are (``source`` and ``about``).
+    """A table to which rows are added: its id ``key``, its name, and the origin of its rows (``source`` and ``about``).
 
     ``digest`` is a hash of the source. ``by`` is the column whose value identifies a run.
     """
@@ -103,7 +103,7 @@ def _merged(
 
 
 def _replace(cursor: Cursor, key: str, pairs: Iterable[tuple[int, int]]) -> None:
-    """Withdraw the old row of each pair (new row, old row). If the user withdrew the old row, the new row is too."""
+    """Withdraw the old row of each pair (new row, old row). If the user withdrew the old row, withdraw the new row."""
     new = {old: fresh for fresh, old in pairs}
     query = "SELECT row_id, reason FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
     by_user = dict(cursor.execute(query, [key, list(new)]).fetchall())

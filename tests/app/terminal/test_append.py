@@ -20,7 +20,7 @@ def test_the_rows_of_a_file_are_in_the_table(run: Run, tmp_path: Path) -> None:
     file, root = tmp_path / "rows.jsonl", tmp_path / "ws"
     file.write_text('{"run": "a", "N": 1e6, "loss": 3}\n\n{"run": "b", "N": 2e6, "loss": 2.5}\n')
     answer = run("append", "my runs", file, "--workspace", root)
-    assert (answer.code, answer.out) == (0, f"2 rows for table my runs in {root}.\n")
+    assert (answer.code, answer.out) == (0, f"2 rows are added to table my runs in {root}.\n")
     assert losses(root) == [3.0, 2.5]
     run("append", "my runs", file, "--workspace", root)
     assert losses(root) == [3.0, 2.5], "a second call changes nothing"
@@ -43,7 +43,7 @@ def test_standard_input_stores_each_good_line_and_names_each_bad_line(tmp_path: 
     given = f'{{"loss": 1}}\nnope\n{long}\n{{"loss": 2}}\n{{"loss": 3}}'
     answer = process("append", "my runs", "-", "--workspace", tmp_path, given=given)
     assert answer.returncode == 2
-    assert answer.stdout == f"3 rows for table my runs in {tmp_path}.\n"
+    assert answer.stdout == f"3 rows are added to table my runs in {tmp_path}.\n"
     lines = answer.stderr.splitlines()
     assert lines[0].startswith("isoplan: standard input, line 2: 'nope' is not JSON.")
     assert (
@@ -58,7 +58,7 @@ def test_the_app_that_has_the_workspace_open_adds_the_rows(tmp_path: Path) -> No
 
     with open_workspace(tmp_path) as db:
         answer = process("append", "t", "-", "--workspace", tmp_path, given='{"loss": 1}\n')
-        assert answer.stdout.endswith("The process that has the workspace open adds them within a second.\n")
+        assert answer.stdout.endswith("The app that has the workspace open adds them to the table within a second.\n")
         assert ingest(db, tmp_path) == 1
 
 

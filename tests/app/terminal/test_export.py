@@ -38,5 +38,8 @@ def test_next_writes_its_cells(run: Run, fitted: Path, tmp_path: Path) -> None:
     out = tmp_path / "cells.csv"
     found = object_in(run(*asked, "-o", out).out)["next_cells"]
     assert [(float(r["N"]), float(r["D"])) for r in rows(out)] == [(one["N"], one["D"]) for one in found]
-    one_sentence(run(*asked, "-o", tmp_path / "a.toml"), "--out needs --grid: add --grid, or write another format")
+    one_sentence(
+        run(*asked, "-o", tmp_path / "a.toml"),
+        "--out needs --grid for a .toml file: add --grid, or write another format",
+    )
     one_sentence(run(*asked, "--as", "csv"), "--as needs --out: add --out.")

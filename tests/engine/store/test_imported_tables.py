@@ -10,7 +10,7 @@ import pytest
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database.database import Database, memory, open_workspace
 from isoplan.engine.store.tables import snapshots, tables
-from isoplan.engine.store.tables.imported_tables import bring_in, is_imported, read_record, renew
+from isoplan.engine.store.tables.imported_tables import add_runs, is_imported, read_record, renew
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.tables import as_tables
@@ -63,9 +63,9 @@ def test_a_run_keeps_its_name_and_another_run_with_this_name_gets_its_id(tmp_pat
     first = import_runs(str(tmp_path / "logs"))
     with memory() as db:
         one = replace(first, tables=as_tables([TrackedRun("a", "same", config={"N": 1.0})]), marks={"a": "1"})
-        table = bring_in(db, "place", one)
+        table = add_runs(db, "place", one)
         two = [TrackedRun("b", "same", config={"N": 2.0}), TrackedRun("a", "renamed", config={"N": 3.0})]
-        bring_in(db, "place", replace(first, tables=as_tables(two), marks={"a": "2", "b": "1"}))
+        add_runs(db, "place", replace(first, tables=as_tables(two), marks={"a": "2", "b": "1"}))
         frame = tables.frame(db, table.id)
         assert frame["run"].tolist() == ["same", "same b", "same"]
         assert frame["config.N"].tolist() == [1.0, 2.0, 3.0]
@@ -77,7 +77,7 @@ def test_a_run_keeps_its_name_and_another_run_with_this_name_gets_its_id(tmp_pat
 
 def test_columns_that_are_left_out_stay_out(place: Path) -> None:
     with memory() as db:
-        table = bring_in(db, str(place), import_runs(str(place)), left_out=["config.note"])
+        table = add_runs(db, str(place), import_runs(str(place)), left_out=["config.note"])
         write_run(place, 9, 2.0)
         renew(db, str(place))
         assert "config.note" not in [column.name for column in tables.columns(db, table.id)]

@@ -86,10 +86,10 @@ def test_hostile_states(tmp_path: Path) -> None:
     file = tmp_path / "a/trainer_state.json"
     file.parent.mkdir()
     for content, message in (
-        (b'{"log_his', "is not valid JSON: write it again"),
+        (b'{"log_his', "is not valid JSON: correct it"),
         (b"[" * 100_000, "is not valid JSON"),
         (os.urandom(5000), "is not valid JSON"),
-        (b'{"log_history": 1}', "has no log_history: it is not a state of the Trainer"),
+        (b'{"log_history": 1}', "has no log_history, so it is not a state of the Trainer"),
     ):
         file.write_bytes(content)
         with pytest.raises(PlannerError, match=message):

@@ -132,5 +132,5 @@ def test_other_folders_are_not_recognised(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text('{"loss": 2')
     with pytest.raises(PlannerError, match="contains no runs of a known tracker"):
         find_source(str(tmp_path))
-    with pytest.raises(PlannerError, match=r"cut\.json is not valid JSON: write it again"):
+    with pytest.raises(PlannerError, match=r"cut\.json is not valid JSON: correct it"):
         runs(tmp_path)

@@ -174,7 +174,7 @@ def answers() -> Iterator[tuple[str, type[Answers]]]:
     [
         (401, b"", "refuses access .status 401.: set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and"),
         (404, b"", "is not a tracking server of MLflow .status 404.: check the address"),
-        (302, b"", "redirects to http://localhost:1/x: use the address of the tracking server itself"),
+        (302, b"", "redirects to http://localhost:1/x: use the address of the server itself"),
         (500, b'{"message": "no space"}', "answers with status 500 .no space.: try again later"),
         (200, b"<html>", "is not a tracking server of MLflow: check the address"),
         (200, b"[" * 100_000, "is not a tracking server of MLflow: check the address"),

@@ -24,13 +24,15 @@ SHEET = (STACKED, BESIDE, TITLES, FOOTERS, GROUPS, UNITS, MERGED, DICTIONARIES, 
 RECORDS = (DICTIONARIES, LOGS, LONG)
 """Layouts of files with named columns, such as JSON or Parquet."""
 MAX_CELLS = 2_000_000
-"""Maximum number of cells of a table with a layout."""
+"""Maximum number of cells of a table that is not one row per run."""
 WHOLE, HEAD, TAIL = 256 * 1024, 64 * 1024, 4096
 """Text files up to ``WHOLE`` bytes are searched for layouts. Of longer files, only the first ``HEAD`` and the last
 ``TAIL`` bytes are searched.
 """
 _HEAD_ROWS = 200
-WAY_BACK = "To read the rows unchanged, choose this on the Data page (--layout plain in the terminal)."
+WAY_BACK = (
+    "To read the rows of the file, choose Read rows unchanged on the Data page, or --layout plain in the terminal."
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,8 +41,10 @@ _NO_UNIT = frozenset(
 
 
 def read_groups(grid: Grid) -> tuple[Grid, str] | None:
-    """Join several header rows to one. A name is extended by its group only if several columns have this name, or if
-    the last header row has empty cells.
+    """Join several header rows to one.
+
+    The name of a group is added to the name of a column only if several columns have this name, or if the last header
+    row has empty cells.
     """
     count = _header_rows(grid.rows)
     rows = grid.rows[:count]
@@ -124,8 +126,8 @@ def _spread(row: Sequence[str], below: Sequence[str]) -> list[str]:
 def read_merged(grid: Grid) -> tuple[Grid, str] | None:
     """Fill the empty cells below the cells of the first columns, as left by merged cells of a spreadsheet.
 
-    This applies to a first column in which each filled cell is followed by empty cells, while all other columns are
-    filled.
+    This applies to the first columns in which at least one empty cell follows each filled cell, if each row has values
+    in more than half of the other columns.
     """
     width, body = len(grid.header), grid.body
     merged: list[int] = []

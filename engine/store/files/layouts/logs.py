@@ -1,4 +1,4 @@
-"""Logs of a single run that trackers write. No law follows from one run, so these tables are refused."""
+"""Logs that trackers write for a single run. One run does not determine a law, so these tables are refused."""
 
 from __future__ import annotations
 

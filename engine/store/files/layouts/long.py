@@ -44,7 +44,7 @@ def read_long(grid: Grid) -> tuple[Grid, str] | None:
     if len(names) < 2 or not all(map(is_text, names)) or not any(map(is_number, grid.column(value))):
         return None
     if len(names) > MAX_METRICS:
-        raise refuse(grid, f"a long table with more than {MAX_METRICS:,} metrics", "Keep the metrics of a law.")
+        raise refuse(grid, f"a long table with more than {MAX_METRICS:,} metrics", "Keep those that a law needs.")
     step = next((named[name] for name in (*STEPS, "epoch") if name in named), None)
     run = next((named[name] for name in _RUNS if name in named and named[name] != metric), None)
     if run is None and step is None:

@@ -13,7 +13,7 @@ from isoplan.engine.store.files.layouts.grid import Grid, Layout, is_number, is_
 
 SIZES = (Role.N, Role.D, Role.C)
 LARGEST = 1e4
-"""A cell of a loss, a perplexity or a rejection is below this number. Sizes are usually above it."""
+"""Upper limit of the cells of a pivot table: a loss, a perplexity or a rejection. Sizes are usually larger."""
 _SEPARATOR = re.compile(r"\\|/|\||↓|→|×|\bvs\.?\b|\bby\b|,|;")
 _NAMED = re.compile(r"(?P<name>[^\d=:]*?)(?:\s*[=:_])?\s*(?P<number>[+-]?\d.*)")
 LONGEST = 100

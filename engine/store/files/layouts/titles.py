@@ -15,7 +15,7 @@ MOST = 50
 def read_titles(grid: Grid) -> tuple[Grid, str] | None:
     """Remove the rows above the header. A row of groups directly above the header is kept.
 
-    The header is the first row in which more than half of the columns have text. Rows above it have less.
+    The header is the first row in which more than half of the columns have a value. Rows above it have fewer values.
     """
     counts = [filled(row) for row in grid.rows]
     width = _usual(counts)

@@ -173,7 +173,10 @@ def test_trained_cells_of_a_family_get_another_seed(tmp_path: Path) -> None:
     ("options", "why"),
     [
         (("--candidates", "CELLS", "--grid", "GRID"), "--candidates and --grid both list the cells"),
-        (("--candidates", "CELLS", "--out", "x.toml"), "--out needs --grid: add --grid, or write another format"),
+        (
+            ("--candidates", "CELLS", "--out", "x.toml"),
+            "--out needs --grid for a .toml file: add --grid, or write another format",
+        ),
         (("--candidates", "CELLS", "--sizes", "1e5..1e6"), "Leave out the ranges or the list"),
         (("--candidates", "BARE"), "Candidates: no column contains D. Name a column D, or map it."),
         (("--candidates", "TEXT"), "Candidates: the column of N is not read"),
