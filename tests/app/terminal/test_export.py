@@ -31,6 +31,7 @@ def test_mistakes_are_one_sentence(run: Run, tmp_path: Path) -> None:
     one_sentence(run("export", tmp_path / "none.csv", "--as", "csv"), "There is no file")
     one_sentence(run("export", tmp_path / "none.toml", "-o", tmp_path / "a.txt"), "the ending names no format")
     one_sentence(run("export", tmp_path / "none.toml", "--as", "ray"), "Option --as: 'ray' is unknown")
+    one_sentence(run("export", tmp_path / "none.csv"), "Option -o: no file is given. Add -o FILE")
 
 
 def test_next_writes_its_cells(run: Run, fitted: Path, tmp_path: Path) -> None:
