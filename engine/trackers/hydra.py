@@ -41,7 +41,7 @@ class _Job:
 
     @property
     def logged(self) -> dict[Source, Mapping[str, str]]:
-        """Marks of the runs in the folder of the job by the source that reads them; empty if the job has metrics."""
+        """Marks of the runs of other trackers in the folder of the job, by source; empty if a file contains metrics."""
         place = str(self.hydra.parent)
         found = [source for source in INNER if not self.files.metrics and source.recognises(place)]
         return {source: source.marks(place) for source in found}
