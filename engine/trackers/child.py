@@ -6,7 +6,7 @@ source, or empty. Standard input is a JSON object with the marks of runs that ar
 its title and the marks of all runs. Its error output contains lines ``read K of N``. For an error that the user can
 correct, the last line is the error message and the exit status is 1. For any other error, the exit status is 2.
 
-An archive is unpacked in FOLDER, which the caller removes also if this process is killed.
+An archive is unpacked in FOLDER, which the caller removes even if this process is killed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def write_tables(known: dict[str, str], place: str, name: str, folder: str) -> d
 
 
 def _write_store(known: dict[str, str], place: str, name: str, folder: str) -> dict[str, object]:
-    """Write the tables as ``write_tables`` does. The place is no archive."""
+    """Write the tables and return the JSON object as ``write_tables`` does, for a place that is no archive."""
     from isoplan.engine.trackers.catalogue import find_source
 
     source = find_source(place, name)

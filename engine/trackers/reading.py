@@ -50,8 +50,7 @@ def import_runs(
     A file can have the form ``sqlite:///runs.db``. ``name`` is the name of a source; if it is empty, the source is
     recognised. Runs with a mark in ``known`` (run id to mark) are read only if their mark has changed. ``follow`` is
     called with the number of runs that have been read, and the number of all runs to read. If it raises an error, the
-    import ends with this error.
-    Raises PlannerError if the store cannot be read.
+    import ends with this error. Raises PlannerError if the store cannot be read.
     """
     path = place if is_address(place) else str(Path(as_path(place)).expanduser())
     return _read(path, name, known or {}, follow)

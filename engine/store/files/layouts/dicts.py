@@ -19,7 +19,7 @@ MAX_LENGTH = 100_000
 MAX_DEPTH = 20
 MAX_KEYS = 1000
 """Maximum number of columns that all dictionaries of a table give."""
-# A text that is not closed ends with the cell, so that its quotation mark is not searched again from its other signs.
+# A text without a closing quotation mark ends with the cell. Otherwise each of its characters would start a new search.
 _STRING = r"'(?s:\\.|[^'\\])*(?:'|\\?\Z)|\"(?s:\\.|[^\"\\])*(?:\"|\\?\Z)"
 _NO_LITERAL = re.compile(rf"({_STRING})|([+-]?)\b(nan|inf|NaN|Infinity)\b")
 _NUMBER = re.compile(r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")

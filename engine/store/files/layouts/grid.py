@@ -13,7 +13,7 @@ from isoplan.engine.store.columns.guess import with_guesses
 from isoplan.engine.store.database.sql import NO_NUMBER
 
 Cells = list[list[str]]
-# No two parts of this pattern match the same spaces, so that its time is proportional to the length of a cell.
+# No two parts of this pattern match the same spaces, so the time of a match is proportional to the length of a cell.
 _NUMBER = re.compile(
     r"[+-]?(\d([\d.,' ]*[\d.,'])?|[.,]\d+)(\s*([eE][+-]?\d+|(\*|x|×|·)\s*10(\s*\^)?\s*[+-]?\d+|\^\s*[+-]?\d+))?"
     r"(\s*([kKMBGT]n?|n))?(\s*%|\s*)"
