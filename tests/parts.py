@@ -24,7 +24,9 @@ REST: tuple[str, ...] = (
     "app/autopilot/test_kills.py::test_a_real_process_is_killed_three_times",
     "app/terminal/test_train.py", "app/terminal/test_tutorial.py", "engine/fitting/kernels/test_cache.py",
     "engine/fitting/kernels/test_seeds.py",
-    # Stores that experiment trackers write.
+    # Stores that experiment trackers write, and files that they read.
+    "engine/test_cell_files.py::test_optuna_asks_for_each_cell_once",
+    "engine/test_cell_files.py::test_wandb_reads_the_sweep_with_each_cell_once",
     "engine/trackers",
     "engine/store/test_cells.py", "engine/store/test_wal.py", "trainers/backend", "trainers/command/test_process.py",
     # Tests that train or simulate.
