@@ -67,10 +67,11 @@ def _write_store(known: dict[str, str], place: str, name: str, folder: str) -> d
 
     source = find_source(place, name)
     marks = source.marks(place)
-    wanted = [key for key, mark in marks.items() if known.get(key) != mark]
+    stored = {key: key.encode(errors="replace").decode() for key in marks}
+    wanted = [key for key, mark in marks.items() if known.get(stored[key]) != mark]
     if wanted:
         _write(source.read(place, wanted), len(wanted), Path(folder))
-    return {"source": source.name, "title": source.title, "marks": marks}
+    return {"source": source.name, "title": source.title, "marks": {stored[key]: mark for key, mark in marks.items()}}
 
 
 def _write(runs: Iterator[TrackedRun], count: int, folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from isoplan.engine import escaping
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.tables import ALWAYS
 
@@ -58,6 +59,12 @@ def selected(rows: pa.Table, columns: Collection[str]) -> pa.Table:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Return the table with text in place of dictionary columns, which CSV files cannot contain."""
+    """Return the table for a CSV file: dictionary columns become text, and no spreadsheet runs a text as a formula."""
     columns = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in table.columns]
-    return pa.table(dict(zip(table.column_names, columns, strict=True)))
+    inert = [
+        pa.array([escaping.as_text(cell) for cell in column.to_pylist()], pa.string())
+        if pa.types.is_string(column.type)
+        else column
+        for column in columns
+    ]
+    return pa.table(inert, names=[escaping.as_text(name) for name in table.column_names])

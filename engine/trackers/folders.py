@@ -160,7 +160,15 @@ def yaml_value(file: Path) -> Any:
         ) from None
     try:
         return yaml.load(read_text(file), Loader=_plain_loader())
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (
+        yaml.YAMLError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
         reason = " ".join(str(error).split())[:160]
         raise PlannerError(f"{file} is not valid YAML ({reason}): correct it.") from None
 
@@ -169,6 +177,7 @@ def _plain_loader() -> type:
     """Return a safe YAML loader that reads a value with a tag, such as ``!!python/tuple``, as plain data.
 
     It refuses files with more than ``MAX_ALIASES`` aliases: nested aliases can multiply a value many times.
+    It also refuses an alias inside the value that it repeats: such a value has no end.
     """
     import yaml
 
@@ -176,10 +185,14 @@ def _plain_loader() -> type:
         aliases = 0
 
         def compose_node(self, parent: Any, index: Any) -> Any:
-            self.aliases += self.check_event(yaml.AliasEvent)
+            is_alias = self.check_event(yaml.AliasEvent)
+            self.aliases += is_alias
             if self.aliases > MAX_ALIASES:
                 raise yaml.YAMLError(f"more than {MAX_ALIASES} aliases")
-            return super().compose_node(parent, index)
+            node = super().compose_node(parent, index)
+            if is_alias and node.end_mark is None:
+                raise yaml.YAMLError("an alias inside the value that it repeats")
+            return node
 
     def plain(loader: Any, suffix: str, node: Any) -> Any:
         if isinstance(node, yaml.MappingNode):

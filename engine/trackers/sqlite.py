@@ -18,6 +18,7 @@ CACHE_KILOBYTES = 128 * 1024
 
 The values of one run are far apart in a database, so without this memory most pages are read many times.
 """
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
 
 
 @contextmanager
@@ -54,6 +55,8 @@ def _checked(address: str) -> sqlite3.Connection:
     try:
         database.text_factory = lambda raw: raw.decode(errors="replace")
         database.execute("PRAGMA trusted_schema = OFF")
+        database.execute("PRAGMA cell_size_check = ON")
+        database.execute("PRAGMA temp_store = MEMORY")  # a view can sort rows without end, which would fill the disk
         database.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
         database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error:
@@ -63,13 +66,15 @@ def _checked(address: str) -> sqlite3.Connection:
 
 
 def has_tables(file: Path, *names: str) -> bool:
-    """Return whether ``file`` is an SQLite database with these tables. Views do not count."""
+    """Return whether ``file`` is an SQLite database with these tables. Views and virtual tables do not count."""
+    if not file.is_file():  # reading from a pipe may not end
+        return False
     try:
         with file.open("rb") as content:
             if content.read(len(BEGINNING)) != BEGINNING:
                 return False
         with opened(file) as database:
-            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            tables = {name for (name,) in database.execute(_TABLES)}
     except (OSError, PlannerError):
         return False
     return tables.issuperset(names)

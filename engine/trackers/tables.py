@@ -37,7 +37,7 @@ def as_tables(runs: Sequence[TrackedRun]) -> RunTables:
     """
     names = unique_names(runs)
     rows: dict[str, Any] = {
-        ID: pa.array([run.id for run in runs], pa.string()),
+        ID: pa.array([utf8(run.id) for run in runs], pa.string()),
         RUN: pa.array(names, pa.string()),
         STATUS: pa.array([run.state for run in runs], pa.string()),
         CREATED: pa.array([run.created for run in runs], pa.timestamp("us")),
@@ -47,7 +47,7 @@ def as_tables(runs: Sequence[TrackedRun]) -> RunTables:
         ("summary", [last_values(run) | dict(run.summary) for run in runs]),
         ("tags", [run.tags for run in runs]),
     ):
-        rows |= {f"{prefix}.{key}": column(values, key) for key in keys(values)}
+        rows |= {utf8(f"{prefix}.{key}"): column(values, key) for key in keys(values)}
     return RunTables(pa.table(rows), _points(runs, names))
 
 
@@ -62,7 +62,8 @@ def count_states(rows: pa.Table) -> str:
 def unique_names(runs: Sequence[TrackedRun]) -> list[str]:
     """Return a different name for each run."""
     often = Counter(run.name for run in runs)
-    return [run.name if often[run.name] == 1 and run.name else f"{run.name} {run.id}".strip() for run in runs]
+    names = (run.name if often[run.name] == 1 and run.name else f"{run.name} {run.id}".strip() for run in runs)
+    return [utf8(name) for name in names]
 
 
 def last_values(run: TrackedRun) -> dict[str, Scalar]:
@@ -87,12 +88,17 @@ def column(values: Sequence[Mapping[str, Scalar]], key: str) -> pa.Array:
         return pa.array(cells, pa.float64())
     if kinds == {bool}:
         return pa.array(cells, pa.bool_())
-    return pa.array([None if cell is None else as_text(cell) for cell in cells], pa.string())
+    return pa.array([None if cell is None else utf8(as_text(cell)) for cell in cells], pa.string())
+
+
+def utf8(text: str) -> str:
+    """Return a text with question marks in place of signs that UTF-8 cannot contain, such as those of damaged names."""
+    return text.encode(errors="replace").decode()
 
 
 def metric_column(name: str) -> str:
     """Return the column of a metric in the table of points. A metric called ``run`` or ``step`` gets another name."""
-    return f"{name} (logged)" if name in (RUN, STEP) else name
+    return f"{name} (logged)" if name in (RUN, STEP) else utf8(name)
 
 
 def _points(runs: Sequence[TrackedRun], names: Sequence[str]) -> pa.Table:

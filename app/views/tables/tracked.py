@@ -115,7 +115,12 @@ def offer_renewal(db: Database, table: TableInfo) -> None:
         return
     if not is_address(record.place) and not Path(record.place).exists():
         return
-    if st.button("Refresh", icon=":material/refresh:", key=f"renew_{table.id}", help=f"Read {record.place} again."):
+    if st.button(
+        "Refresh",
+        icon=":material/refresh:",
+        key=f"renew_{table.id}",
+        help=f"Read {escape_markdown(record.place)} again.",
+    ):
         with sentences(), progress_bar("Reading runs") as follow:
             _, many = renew(db, record.place, record.source, lambda done, whole: follow(done / max(whole, 1)))
             st.toast(f"{plural(many, 'new or changed run')}." if many else "No run is new or changed.")

@@ -40,10 +40,14 @@ def server_at(place: str) -> Server:
 def _access(address: str) -> dict[str, str]:
     """Return the header with the user's token or password, as MLflow makes it from environment variables.
 
-    If MLFLOW_TRACKING_URI names a server, the token or password is sent only to this server.
+    If MLFLOW_TRACKING_URI names a server, the token or password is sent only to this server. If the address of
+    this server begins with https, they are not sent by http.
     """
     own = urlsplit(os.environ.get("MLFLOW_TRACKING_URI", ""))
-    if own.netloc and own.netloc.rpartition("@")[2].lower() != urlsplit(address).netloc.lower():
+    asked = urlsplit(address)
+    if own.netloc and own.netloc.rpartition("@")[2].lower() != asked.netloc.lower():
+        return {}
+    if own.netloc and own.scheme == "https" and asked.scheme != "https":
         return {}
     user, password, token = (
         os.environ.get(f"MLFLOW_TRACKING_{key}", "").strip() for key in ("USERNAME", "PASSWORD", "TOKEN")

@@ -73,9 +73,10 @@ def _run(key: str, run: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) ->
 
 def _runs(server: Server) -> dict[str, dict[str, Any]]:
     """Return the runs of the project as JSON objects by id."""
-    found, page = dict[str, dict[str, Any]](), {"endCursor": None, "hasNextPage": True}
+    found, page, seen = dict[str, dict[str, Any]](), {"endCursor": None, "hasNextPage": True}, set[str]()
     with understood(server):
-        while page["hasNextPage"]:
+        while page["hasNextPage"] and str(page["endCursor"]) not in seen:
+            seen.add(str(page["endCursor"]))
             runs = _ask(server, _PAGE, cursor=page["endCursor"])["runs"]
             page = runs["pageInfo"] if runs["edges"] else {"hasNextPage": False}
             found |= {str(edge["node"]["name"]): edge["node"] for edge in runs["edges"]}
