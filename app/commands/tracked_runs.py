@@ -84,8 +84,10 @@ def _renew(root: Path, place: str, source: str) -> None:
 
 
 def _listed(names: list[str]) -> str:
+    """Return the first names on one line, without control characters, which the store can contain."""
     more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    text = ", ".join(names[:SHOWN])
+    return "".join(c if c.isprintable() else " " for c in text) + (f" and {more} more" if more > 0 else "")
 
 
 def _json(place: str, title: str, rows: Any, points: Any) -> dict[str, Any]:

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.nested import as_text
 from isoplan.engine.trackers.run import Scalar, TrackedRun
 
 RUN, ID, STATUS, CREATED, STEP = "run", "run_id", "status", "created", "step"
 ALWAYS = (ID, RUN, STATUS, CREATED)
 """Columns that every table of runs has."""
+MAX_COLUMNS = 20_000
+"""Largest number of columns of a table of runs. More columns would need much time and memory on a page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,8 @@ class RunTables:
 def as_tables(runs: Sequence[TrackedRun]) -> RunTables:
     """Return the tables of ``runs``. A name that several runs have is extended by the ids of these runs.
 
-    A metric without a summary gets the last logged value as its summary.
+    A metric without a summary gets the last logged value as its summary. Raises PlannerError if the runs have more than
+    ``MAX_COLUMNS`` columns.
     """
     names = unique_names(runs)
     rows: dict[str, Any] = {
@@ -42,11 +46,14 @@ def as_tables(runs: Sequence[TrackedRun]) -> RunTables:
         STATUS: pa.array([run.state for run in runs], pa.string()),
         CREATED: pa.array([run.created for run in runs], pa.timestamp("us")),
     }
-    for prefix, values in (
-        ("config", [run.config for run in runs]),
-        ("summary", [last_values(run) | dict(run.summary) for run in runs]),
-        ("tags", [run.tags for run in runs]),
-    ):
+    parts: dict[str, list[Mapping[str, Scalar]]] = {
+        "config": [run.config for run in runs],
+        "summary": [last_values(run) | dict(run.summary) for run in runs],
+        "tags": [run.tags for run in runs],
+    }
+    if (count := len(rows) + sum(len(keys(values)) for values in parts.values())) > MAX_COLUMNS:
+        raise PlannerError(f"The runs have {count:,} columns and the limit is {MAX_COLUMNS:,}: import fewer runs.")
+    for prefix, values in parts.items():
         rows |= {utf8(f"{prefix}.{key}"): column(values, key) for key in keys(values)}
     return RunTables(pa.table(rows), _points(runs, names))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import resource
 import sqlite3
@@ -15,12 +16,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from isoplan.app.commands.tracked_runs import import_
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers import reading
+from isoplan.engine.trackers import reading, tables
 from isoplan.engine.trackers.export import write_table
 from isoplan.engine.trackers.folders import read_yaml
 from isoplan.engine.trackers.mlflow.rest import server_at
 from isoplan.engine.trackers.reading import import_runs
+from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.sqlite import has_tables, opened
 from isoplan.engine.trackers.wandb import service
 
@@ -150,3 +153,19 @@ def test_pages_of_wandb_that_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "_ask", ask)
     assert list(service.marks("https://wandb.ai/entity/project")) == ["a"]
     assert asked == [None, "x"]
+
+
+def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs with different settings cannot give a table of any width."""
+    monkeypatch.setattr(tables, "MAX_COLUMNS", 14)
+    runs = [TrackedRun(str(i), "a", config={f"{i}.{j}": 1.0 for j in range(5)}) for i in range(3)]
+    assert tables.as_tables(runs[:2]).rows.num_columns == 14
+    with pytest.raises(PlannerError, match="The runs have 19 columns and the limit is 14: import fewer runs"):
+        tables.as_tables(runs)
+
+
+def test_control_characters_are_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name of a setting cannot change the colour or the lines of a terminal."""
+    (tmp_path / "a.json").write_text(json.dumps({"loss": 1, "config": {"a\x1b[31m\nb": 1}}))
+    import_(str(tmp_path))
+    assert "config.a [31m b, summary.loss." in capsys.readouterr().out
