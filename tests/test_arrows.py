@@ -53,6 +53,7 @@ ALLOWED = {
 }
 # Folder -> its subfolders in order. A module must not import from a subfolder that comes after its own subfolder.
 ORDER = {
+    "engine/trackers": ("formats", "tensorboard", "wandb", "mlflow", "optuna", "plain"),
     "engine/fitting": (
         *("types", "samples", "solver", "resampling", "estimators", "diagnostics"),
         *("single", "groups", "common_floor", "validation", "cards"),

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers import huggingface, hydra, json_lines, json_results, lightning
 from isoplan.engine.trackers.mlflow import source as mlflow
 from isoplan.engine.trackers.optuna import source as optuna
+from isoplan.engine.trackers.plain import huggingface, hydra, json_lines, json_results, lightning
 from isoplan.engine.trackers.source import Source, is_address
 from isoplan.engine.trackers.tensorboard import source as tensorboard
 from isoplan.engine.trackers.wandb import source as wandb

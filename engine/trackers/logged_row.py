@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.nested import MAX_LENGTH, MAX_LEVELS, MAX_VALUES, flat
+from isoplan.engine.trackers.formats.nested import MAX_LENGTH, MAX_LEVELS, MAX_VALUES, flat
 from isoplan.engine.trackers.run import Scalar
 
 MAX_LINE = 1_000_000

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.nested import as_text
+from isoplan.engine.trackers.formats.nested import as_text
 from isoplan.engine.trackers.run import Scalar, TrackedRun
 
 RUN, ID, STATUS, CREATED, STEP = "run", "run_id", "status", "created", "step"

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from isoplan.engine.trackers.folders import digest
+from isoplan.engine.trackers.formats.folders import digest
+from isoplan.engine.trackers.formats.sqlite import has_tables, opened
 from isoplan.engine.trackers.mlflow.values import (
     NAME_TAG,
     STATES,
@@ -23,7 +24,6 @@ from isoplan.engine.trackers.mlflow.values import (
     settings,
 )
 from isoplan.engine.trackers.run import History, TrackedRun
-from isoplan.engine.trackers.sqlite import has_tables, opened
 
 NAME = "mlflow.db"
 TABLES = ("experiments", "runs", "params", "metrics", "latest_metrics", "tags")

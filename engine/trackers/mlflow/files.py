@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import MAX_LOG_BYTES, mark, read_text, read_yaml, walk
+from isoplan.engine.trackers.formats.folders import MAX_LOG_BYTES, mark, read_text, read_yaml, walk
 from isoplan.engine.trackers.mlflow.values import (
     NAME_TAG,
     STATES,

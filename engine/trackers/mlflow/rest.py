@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.servers import Server, ask, opener
+from isoplan.engine.trackers.formats.servers import Server, ask, opener
 
 API = "api/2.0/mlflow/"
 ACCESS = "MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from isoplan.engine.trackers.folders import digest
+from isoplan.engine.trackers.formats.folders import digest
+from isoplan.engine.trackers.formats.servers import Missing, Server, ask, understood
 from isoplan.engine.trackers.mlflow.rest import API, pages, server_at
 from isoplan.engine.trackers.mlflow.values import (
     NAME_TAG,
@@ -19,7 +20,6 @@ from isoplan.engine.trackers.mlflow.values import (
     settings,
 )
 from isoplan.engine.trackers.run import History, TrackedRun
-from isoplan.engine.trackers.servers import Missing, Server, ask, understood
 from isoplan.engine.trackers.source import is_address
 
 PAGE = 1000

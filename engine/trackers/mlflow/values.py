@@ -10,9 +10,9 @@ from itertools import islice
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.trackers.nested import MAX_LENGTH, MAX_VALUES, number
+from isoplan.engine.trackers.formats.nested import MAX_LENGTH, MAX_VALUES, number
+from isoplan.engine.trackers.formats.times import from_seconds
 from isoplan.engine.trackers.run import History, Scalar, State, by_step
-from isoplan.engine.trackers.times import from_seconds
 
 STATES: Mapping[str, State] = {
     "SCHEDULED": "running",

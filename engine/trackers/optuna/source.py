@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import digest
+from isoplan.engine.trackers.formats.folders import digest
+from isoplan.engine.trackers.formats.sqlite import has_tables, opened
 from isoplan.engine.trackers.optuna import journal
 from isoplan.engine.trackers.optuna.trial import METRIC_NAMES, STATES, Trial, as_run
 from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.source import Source
-from isoplan.engine.trackers.sqlite import has_tables, opened
 
 ENDINGS = (".db", ".sqlite", ".sqlite3", ".log", ".journal", ".jsonl")
 """Endings of the files that are searched in a folder."""

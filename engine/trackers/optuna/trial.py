@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from isoplan.engine.trackers.nested import flat, scalar
+from isoplan.engine.trackers.formats.nested import flat, scalar
+from isoplan.engine.trackers.formats.times import from_text
 from isoplan.engine.trackers.run import History, Scalar, State, TrackedRun
-from isoplan.engine.trackers.times import from_text
 
 STATES: Mapping[str, State] = {"RUNNING": "running", "COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed"}
 """States of trials that are runs. Trials with the state ``WAITING`` have not started: they are left out."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.protobuf import fields, integer, text
+from isoplan.engine.trackers.formats.protobuf import fields, integer, text
 
 MAX_RECORD_BYTES = 1024**2
 """Largest size of a record that is read. Larger records, such as images and graphs, are skipped."""

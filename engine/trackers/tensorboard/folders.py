@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isoplan.engine.trackers.folders import natural, run_id, walk
+from isoplan.engine.trackers.formats.folders import natural, run_id, walk
 from isoplan.engine.trackers.tensorboard.events import events
 from isoplan.engine.trackers.tensorboard.hparams import Session, session
 

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from isoplan.engine.trackers.nested import MAX_VALUES, scalar
-from isoplan.engine.trackers.protobuf import fields, text
+from isoplan.engine.trackers.formats.nested import MAX_VALUES, scalar
+from isoplan.engine.trackers.formats.protobuf import fields, text
 from isoplan.engine.trackers.run import Scalar, State
 from isoplan.engine.trackers.tensorboard.events import Value
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from isoplan.engine.trackers.folders import contains, mark, read_yaml
-from isoplan.engine.trackers.nested import MAX_VALUES, flat
+from isoplan.engine.trackers.formats.folders import contains, mark, read_yaml
+from isoplan.engine.trackers.formats.nested import MAX_VALUES, flat
+from isoplan.engine.trackers.formats.times import from_seconds
 from isoplan.engine.trackers.run import Scalar, TrackedRun, by_step
 from isoplan.engine.trackers.source import Source
 from isoplan.engine.trackers.tensorboard.events import Value, events
 from isoplan.engine.trackers.tensorboard.folders import RunFiles, is_event_file, run_files
 from isoplan.engine.trackers.tensorboard.hparams import session
-from isoplan.engine.trackers.times import from_seconds
 
 Points = dict[str, tuple["array[float]", "array[float]"]]
 """Steps and values by metric, in the order of logging."""

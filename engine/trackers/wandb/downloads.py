@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import read_json, read_lines, read_yaml, written
-from isoplan.engine.trackers.records import json_objects
+from isoplan.engine.trackers.formats.folders import read_json, read_lines, read_yaml, written
+from isoplan.engine.trackers.formats.records import json_objects
+from isoplan.engine.trackers.formats.times import from_text
 from isoplan.engine.trackers.run import History, TrackedRun
-from isoplan.engine.trackers.times import from_text
 from isoplan.engine.trackers.wandb import values
 
 CONFIG, SUMMARY, METADATA, HISTORY = "config.yaml", "wandb-summary.json", "wandb-metadata.json", "history.jsonl"

@@ -9,7 +9,7 @@ import struct
 from contextlib import suppress
 from functools import lru_cache
 
-from isoplan.engine.trackers.protobuf import fields, text
+from isoplan.engine.trackers.formats.protobuf import fields, text
 
 Item = tuple[str, bytes]
 """The name of a setting or a metric, and its value in JSON. Parts of a nested name are joined with points."""

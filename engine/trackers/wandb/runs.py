@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from isoplan.engine.trackers.protobuf import fields, text
+from isoplan.engine.trackers.formats.protobuf import fields, text
+from isoplan.engine.trackers.formats.times import from_seconds
 from isoplan.engine.trackers.run import State, TrackedRun
-from isoplan.engine.trackers.times import from_seconds
 from isoplan.engine.trackers.wandb import values
 from isoplan.engine.trackers.wandb.log import records
 from isoplan.engine.trackers.wandb.messages import Item, items

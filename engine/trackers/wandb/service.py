@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import digest
+from isoplan.engine.trackers.formats.folders import digest
+from isoplan.engine.trackers.formats.servers import Server, ask, opener, understood
+from isoplan.engine.trackers.formats.times import from_text
 from isoplan.engine.trackers.run import State, TrackedRun
-from isoplan.engine.trackers.servers import Server, ask, opener, understood
-from isoplan.engine.trackers.times import from_text
 from isoplan.engine.trackers.wandb import values
 
 PAGES, API = "https://wandb.ai", "https://api.wandb.ai"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from isoplan.engine.trackers.folders import contains, mark, run_id, walk
+from isoplan.engine.trackers.formats.folders import contains, mark, run_id, walk
 from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.source import Source
 from isoplan.engine.trackers.wandb import downloads, runs, service

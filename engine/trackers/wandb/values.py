@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from isoplan.engine.trackers.nested import MAX_VALUES, flat
+from isoplan.engine.trackers.formats.nested import MAX_VALUES, flat
 from isoplan.engine.trackers.run import History, Scalar
 
 Points = dict[str, tuple["array[float]", "array[float]"]]

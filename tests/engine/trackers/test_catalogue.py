@@ -10,8 +10,8 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.catalogue import as_path
+from isoplan.engine.trackers.formats.sqlite import has_tables, opened
 from isoplan.engine.trackers.reading import import_runs
-from isoplan.engine.trackers.sqlite import has_tables, opened
 
 
 def test_storage_addresses_of_files() -> None:

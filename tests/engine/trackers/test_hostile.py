@@ -20,11 +20,11 @@ from isoplan.app.commands.tracked_runs import import_
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers import reading, tables
 from isoplan.engine.trackers.export import write_table
-from isoplan.engine.trackers.folders import read_yaml
+from isoplan.engine.trackers.formats.folders import read_yaml
+from isoplan.engine.trackers.formats.sqlite import has_tables, opened
 from isoplan.engine.trackers.mlflow.rest import server_at
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import TrackedRun
-from isoplan.engine.trackers.sqlite import has_tables, opened
 from isoplan.engine.trackers.wandb import service
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.catalogue import find_source
-from isoplan.engine.trackers.huggingface import SOURCE
+from isoplan.engine.trackers.plain.huggingface import SOURCE
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import TrackedRun
 from tests.engine.trackers.conftest import MakeStore

@@ -9,7 +9,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.catalogue import find_source
-from isoplan.engine.trackers.hydra import SOURCE, resolved
+from isoplan.engine.trackers.plain.hydra import SOURCE, resolved
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import Scalar, TrackedRun
 from tests.engine.trackers.conftest import MakeStore

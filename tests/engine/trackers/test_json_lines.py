@@ -10,7 +10,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.catalogue import find_source
-from isoplan.engine.trackers.json_lines import SOURCE
+from isoplan.engine.trackers.plain.json_lines import SOURCE
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import TrackedRun
 from tests.engine.trackers.conftest import MakeStore

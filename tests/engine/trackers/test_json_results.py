@@ -11,8 +11,8 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.catalogue import find_source
-from isoplan.engine.trackers.json_results import SOURCE
-from isoplan.engine.trackers.objects import describe
+from isoplan.engine.trackers.formats.objects import describe
+from isoplan.engine.trackers.plain.json_results import SOURCE
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import TrackedRun
 from tests.engine.trackers.conftest import MakeStore

@@ -8,7 +8,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.catalogue import find_source
-from isoplan.engine.trackers.lightning import SOURCE
+from isoplan.engine.trackers.plain.lightning import SOURCE
 from isoplan.engine.trackers.reading import import_runs
 from tests.engine.trackers.conftest import MakeStore
 from tests.engine.trackers.known import check_known, check_law

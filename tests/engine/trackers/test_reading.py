@@ -10,8 +10,8 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers import reading
-from isoplan.engine.trackers.folders import natural, read_yaml
-from isoplan.engine.trackers.nested import flat, number
+from isoplan.engine.trackers.formats.folders import natural, read_yaml
+from isoplan.engine.trackers.formats.nested import flat, number
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import History, TrackedRun
 from isoplan.engine.trackers.tables import as_tables

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from isoplan.engine.trackers.folders import read_lines
-from isoplan.engine.trackers.records import csv_records, histories, is_loss, is_metric, json_objects, merged, numbers
+from isoplan.engine.trackers.formats.folders import read_lines
+from isoplan.engine.trackers.formats.records import (
+    csv_records,
+    histories,
+    is_loss,
+    is_metric,
+    json_objects,
+    merged,
+    numbers,
+)
 from isoplan.engine.trackers.run import History
 
 

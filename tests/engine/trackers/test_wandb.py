@@ -14,7 +14,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.catalogue import find_source
-from isoplan.engine.trackers.protobuf import fields
+from isoplan.engine.trackers.formats.protobuf import fields
 from isoplan.engine.trackers.reading import import_runs
 from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.wandb import log, messages, source

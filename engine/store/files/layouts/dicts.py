@@ -11,7 +11,7 @@ from typing import Any
 
 from isoplan.engine.schema import NUMERIC_ROLES
 from isoplan.engine.store.files.layouts.grid import Grid, Layout, refuse, roles_of
-from isoplan.engine.trackers.nested import as_text, flat
+from isoplan.engine.trackers.formats.nested import as_text, flat
 from isoplan.engine.trackers.run import Scalar
 
 MAX_LENGTH = 100_000

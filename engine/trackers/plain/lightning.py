@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import first_folders, is_regular, mark, read_lines, read_yaml, run_folders, written
-from isoplan.engine.trackers.nested import flat
-from isoplan.engine.trackers.records import csv_records, histories, step_name
+from isoplan.engine.trackers.formats.folders import (
+    first_folders,
+    is_regular,
+    mark,
+    read_lines,
+    read_yaml,
+    run_folders,
+    written,
+)
+from isoplan.engine.trackers.formats.nested import flat
+from isoplan.engine.trackers.formats.records import csv_records, histories, step_name
 from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.source import Source
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from isoplan.engine.store.columns.names import LARGER, SMALLER, loss_words
-from isoplan.engine.trackers.folders import read_lines
-from isoplan.engine.trackers.nested import as_float, flat
+from isoplan.engine.trackers.formats.folders import read_lines
+from isoplan.engine.trackers.formats.nested import as_float, flat
 from isoplan.engine.trackers.run import History, by_step
 
 COUNTERS = ("step", "steps", "global_step", "iteration", "iterations", "iter", "iters", "update", "updates")

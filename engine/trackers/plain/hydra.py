@@ -11,10 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from isoplan.engine.trackers.folders import digest, first_folders, mark, read_yaml, run_id, walk, written, yaml_value
-from isoplan.engine.trackers.nested import MAX_LENGTH, as_text, flat
+from isoplan.engine.trackers.formats.folders import (
+    digest,
+    first_folders,
+    mark,
+    read_yaml,
+    run_id,
+    walk,
+    written,
+    yaml_value,
+)
+from isoplan.engine.trackers.formats.nested import MAX_LENGTH, as_text, flat
+from isoplan.engine.trackers.plain.run_files import RunFiles, is_metrics_file, is_settings, read_run
 from isoplan.engine.trackers.run import Scalar, TrackedRun
-from isoplan.engine.trackers.run_files import RunFiles, is_metrics_file, is_settings, read_run
 from isoplan.engine.trackers.source import Source
 from isoplan.engine.trackers.tensorboard import source as tensorboard
 from isoplan.engine.trackers.wandb import source as wandb

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isoplan.engine.trackers.run_files import LOGS, file_source
+from isoplan.engine.trackers.plain.run_files import LOGS, file_source
 
 SOURCE = file_source("jsonl", "JSON lines", LOGS)
 """The source of runs of logs of JSON objects."""

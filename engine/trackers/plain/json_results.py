@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isoplan.engine.trackers.run_files import file_source
+from isoplan.engine.trackers.plain.run_files import file_source
 
 SOURCE = file_source("json", "JSON results", frozenset({".json"}))
 """The source of runs of JSON objects."""

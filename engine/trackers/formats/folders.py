@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.trackers.formats.times import from_seconds
 from isoplan.engine.trackers.source import MAX_DEPTH, MAX_FILES
-from isoplan.engine.trackers.times import from_seconds
 
 MAX_SETTINGS_BYTES = 4 * 1024**2
 """Largest size of a file with settings."""

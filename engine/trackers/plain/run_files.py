@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import (
+from isoplan.engine.trackers.formats.folders import (
     first_folders,
     json_value,
     mark,
@@ -23,9 +23,9 @@ from isoplan.engine.trackers.folders import (
     walk,
     written,
 )
-from isoplan.engine.trackers.nested import flat, number
-from isoplan.engine.trackers.objects import Described, describe
-from isoplan.engine.trackers.records import (
+from isoplan.engine.trackers.formats.nested import flat, number
+from isoplan.engine.trackers.formats.objects import Described, describe
+from isoplan.engine.trackers.formats.records import (
     CONFIGS,
     csv_records,
     histories,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from isoplan.engine.trackers.nested import MAX_LEVELS, MAX_VALUES, as_float, scalar
-from isoplan.engine.trackers.records import CONFIGS, RESULTS, histories, is_loss, is_metric, numbers, step_name
+from isoplan.engine.trackers.formats.nested import MAX_LEVELS, MAX_VALUES, as_float, scalar
+from isoplan.engine.trackers.formats.records import CONFIGS, RESULTS, histories, is_loss, is_metric, numbers, step_name
 from isoplan.engine.trackers.run import History, Scalar
 
 MAX_LIST = 32

@@ -12,9 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.trackers.folders import MAX_LOG_BYTES, contains, is_regular, mark, read_json, run_id, walk, written
-from isoplan.engine.trackers.nested import flat
-from isoplan.engine.trackers.records import histories, numbers
+from isoplan.engine.trackers.formats.folders import (
+    MAX_LOG_BYTES,
+    contains,
+    is_regular,
+    mark,
+    read_json,
+    run_id,
+    walk,
+    written,
+)
+from isoplan.engine.trackers.formats.nested import flat
+from isoplan.engine.trackers.formats.records import histories, numbers
 from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.source import Source
 
