@@ -60,6 +60,7 @@ class Measured:
     runs: int
     points: int
     marks: Mapping[str, str]
+    source: str = ""
 
 
 def run() -> Report:
@@ -77,7 +78,7 @@ def run() -> Report:
             if read is not None:
                 rows.append(_row("sqlite3 fetchall", [_apart(read, store) for _ in range(REPEATS)]))
             first = [_apart(_import, store) for _ in range(REPEATS)]
-            again = [_apart(_import, store, first[0].marks) for _ in range(REPEATS)]
+            again = [_apart(_import, store, first[0].source, first[0].marks) for _ in range(REPEATS)]
         assert {(one.runs, one.points) for one in first} == {(runs, runs * points)}
         assert {(one.runs, one.points) for one in again} == {(0, 0)}
         rows += [_row(f"{title}: import", first), _row(f"{title}: second import", again)]
@@ -182,12 +183,13 @@ def _query(file: Path) -> Measured:
     return Measured(seconds, processor, _megabytes(), RUNS, len(rows), {})
 
 
-def _import(file: Path, marks: Mapping[str, str] | None = None) -> Measured:
+def _import(file: Path, source: str = "", marks: Mapping[str, str] | None = None) -> Measured:
+    """Import a store. A later import of the same table knows the source."""
     start = _now()
-    found = import_runs(str(file), known=marks)
+    found = import_runs(str(file), source, marks)
     seconds, processor = _now() - start
     rows, points = found.tables.rows, found.tables.points
-    return Measured(seconds, processor, _megabytes(), len(rows), len(points), found.marks)
+    return Measured(seconds, processor, _megabytes(), len(rows), len(points), found.marks, found.source)
 
 
 def _now() -> Floats:
