@@ -25,14 +25,15 @@ def test_one_click_reads_the_rows_unchanged_and_one_click_recognises_the_layout(
     tables.rename(db, pivot.id, "my sweep")
     assert (pivot.rows, pivot.layout) == (36, "a pivot table")
     at = open_page("data", table=pivot.id)
-    assert any(caption.value == "Read as a pivot table." for caption in at.caption)
+    assert any(note.startswith("Read as a pivot table") for note in pivot.notes)
+    assert "Read rows unchanged" in [button.label for button in at.button]
     at.button(key=f"layout_button_{pivot.id}").click().run()
     assert told(at) == ""
     (plain,) = tables.all(db)
     assert (plain.name, plain.rows, plain.layout) == ("my sweep", 6, "plain")
     assert plain.id != pivot.id
     again = open_page("data", table=plain.id)
-    assert any("read unchanged" in caption.value for caption in again.caption)
+    assert "Recognise the layout" in [button.label for button in again.button]
     again.button(key=f"layout_button_{plain.id}").click().run()
     assert told(again) == ""
     assert [(t.id, t.rows, t.layout) for t in tables.all(db)] == [(pivot.id, 36, "a pivot table")]
