@@ -23,7 +23,7 @@ PRINTED = {"loss": "val_loss", "entropy": "val_entropy"}
 
 
 def agreeing(folder: Path) -> Iterator[str]:
-    """Yield the lines of the section, for the stages of the paper whose sweeps are trained."""
+    """Yield the lines of this section. It contains the stages of the paper for which a trained sweep exists."""
     found: dict[Stage, tuple[Agreement, ...]] = {}
     stages: tuple[Stage, ...] = (1, 2)
     for stage in stages:

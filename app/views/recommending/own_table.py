@@ -87,7 +87,7 @@ def _recommends(db: Database, table: str) -> bool:
 
 
 def describe(db: Database, metrics: tuple[str, ...], listed: tuple[str, ...]) -> None:
-    """Show which settings the selected table determines for ``metrics``, and the selection of the table's columns.
+    """Show which settings the selected table determines for ``metrics``, and let the user choose its columns.
 
     Metrics in ``listed`` are also used if the table measures them. Nothing is shown if no table is selected.
     """

@@ -199,7 +199,7 @@ def _more(
     """Return the best minimum (r, q) and its objective (r,) of each resample, after further starts from ``cells``.
 
     ``cells`` (r, c, q) are grid cells, and ``ends`` are the minima (r, s, q) and objectives (r, s) of the earlier
-    starts. The cells are tried in order until ``AGAIN`` starts of a resample have ended in its best minimum.
+    starts. For each resample, the cells are tried in order until its best minimum is found ``AGAIN`` times.
     """
     found, low = _lowest(*ends)
     times = np.sum(ends[1] <= low[:, None] * (1 + SAME) + _nothing(p), axis=1)

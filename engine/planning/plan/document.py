@@ -254,8 +254,8 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
         found.append((f"Compute by {plan.restated.rule.text}", plan.restated.C))
     if plan.saving is not None:
         found += [(f"Your plan, {LABELS.get(name, plan.y)}", q) for name, q in plan.saving.stated.items()]
-        saved = {"compute": plan.saving.flops, "share": plan.saving.percent, "money": plan.saving.money}
-        found += [(f"Saving compared with your plan, {name}", q) for name, q in saved.items() if q is not None]
+        saved = {"Compute": plan.saving.flops, "Share": plan.saving.percent, "Money": plan.saving.money}
+        found += [(f"{name} saved, compared with your plan", q) for name, q in saved.items() if q is not None]
     return tuple(found)
 
 

@@ -142,7 +142,7 @@ def _check(one: _Part, other: _Part) -> None:
     for name in sorted(both):
         if ways[0][name] != ways[1][name]:
             raise PlannerError(
-                f"Metric {name}: its better direction differs in the two tables. Change it in one table."
+                f"Metric {name}: higher values are better in one table, lower values in the other. Change one table."
             )
     if all(losses):
         _check_losses(one, other)

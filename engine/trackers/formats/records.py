@@ -187,7 +187,7 @@ def _metric_words(name: str) -> frozenset[str]:
 
 
 def _without_container(name: str) -> str:
-    """Return a name without a container in ``RESULTS``: ``metrics.loss`` becomes ``loss``."""
+    """Return a name without its first part if that part is in ``RESULTS``: ``metrics.loss`` becomes ``loss``."""
     first, _, rest = name.partition(".")
     return rest if rest and first.lower() in RESULTS else name
 

@@ -96,7 +96,7 @@ def test_a_plan_is_compared_with_a_stated_one(run: Run, fitted: Path) -> None:
     )["allocation"]["C"]["value"]
     assert plan.saving.flops.value == pytest.approx(6 * 2e9 * 10e9 - cheapest)
     assert f"Compared with your plan: {plan.saving.sentence}" in run(*ask).out
-    assert "Saving compared with your plan, money" in run(*ask, "--format", "csv").out
+    assert "Money saved, compared with your plan" in run(*ask, "--format", "csv").out
     one_sentence(run(*ask[:-2]), "Give the option --our-samples with the option --our-params.")
 
 

@@ -164,7 +164,7 @@ def test_a_table_is_not_added_to_itself_and_directions_must_agree(db: Database, 
         combine(db, one.id, one.id)
     agree(db, one, metrics=(Metric(column="q", direction="max"),))
     agree(db, other, metrics=(Metric(column="q", direction="min"),))
-    with pytest.raises(PlannerError, match="Metric q: its better direction differs"):
+    with pytest.raises(PlannerError, match="Metric q: higher values are better in one table"):
         combine(db, one.id, other.id)
 
 

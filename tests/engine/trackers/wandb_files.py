@@ -1,4 +1,4 @@
-"""Files ``run-ID.wandb`` without W&B: records of any content, for tests of damaged files and for measurements."""
+"""Write files ``run-ID.wandb`` without the package wandb, for tests of damaged files and for measurements."""
 
 from __future__ import annotations
 
