@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.backend.store.files import read_json, sweep, write_bytes
+from isoplan.trainers.backend.store.files import read_all, read_json, sweep, write_bytes
 
 FOLDER, DAMAGED = "logged", "damaged"
 OLD = 3600.0
@@ -76,13 +76,7 @@ def tidy(root: Path) -> None:
 
 def files(root: Path) -> dict[str, bytes]:
     """Return the content of all files whose rows are not in their tables yet, by path relative to the workspace."""
-    found = {}
-    for place in (root / FOLDER).glob("**/[!.]*.json"):
-        try:
-            found[place.relative_to(root).as_posix()] = place.read_bytes()
-        except FileNotFoundError:  # deleted since the folder was listed
-            continue
-    return found
+    return read_all(root, f"{FOLDER}/**/[!.]*.json")
 
 
 def stamp(nanoseconds: int) -> str:

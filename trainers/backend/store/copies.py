@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.backend.store.files import TEMPORARY
+from isoplan.trainers.backend.store.files import TEMPORARY, read_all
 from isoplan.trainers.backend.store.heartbeat import lived
 from isoplan.trainers.backend.store.record import (
     CELLS,
@@ -67,13 +67,7 @@ def cell_names(root: Path) -> list[str]:
 
 def sweep_files(root: Path) -> dict[str, bytes]:
     """Return the content of all sweep files, by path relative to the workspace."""
-    found = {}
-    for place in (root / SWEEPS).glob("[!.]*/[!.]*.json"):
-        try:
-            found[place.relative_to(root).as_posix()] = place.read_bytes()
-        except FileNotFoundError:  # deleted since the folder was listed
-            continue
-    return found
+    return read_all(root, f"{SWEEPS}/[!.]*/[!.]*.json")
 
 
 @contextmanager

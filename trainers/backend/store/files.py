@@ -85,6 +85,17 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def read_all(root: Path, pattern: str) -> dict[str, bytes]:
+    """Return the content of all files in ``root`` that match ``pattern``, by path relative to ``root``."""
+    found = {}
+    for place in root.glob(pattern):
+        try:
+            found[place.relative_to(root).as_posix()] = place.read_bytes()
+        except FileNotFoundError:  # deleted since the folder was listed
+            continue
+    return found
+
+
 def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
     """Remove temporary files of killed processes in ``folder``.
 
