@@ -1,7 +1,7 @@
 """Files of planned cells for other tools: a W&B sweep, an Optuna script, a Slurm job array, and CSV.
 
-A cell is one training run that is planned: its settings, name -> value. The files start the user's own program. All
-names and values are quoted, because they may come from files of other people.
+A cell is one planned training run, given by its settings (name -> value). The files start the user's own program. All
+names and values are quoted, because they may come from untrusted files.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ ENDINGS = {
     **dict.fromkeys((".sh", ".sbatch", ".slurm"), "slurm"),
     ".csv": "csv",
 }
-"""Endings of file names, and the format that each implies."""
+"""File extension -> format."""
 TITLES = {"wandb": "W&B sweep", "optuna": "Optuna script", "slurm": "Slurm array", "csv": "CSV"}
-"""Names of the formats on pages, by format."""
+"""Format -> its name on pages."""
 FILES = {"wandb": "sweep.yaml", "optuna": "enqueue.py", "slurm": "array.sh", "csv": "cells.csv"}
-"""Default name of the file of each format."""
+"""Format -> default file name."""
 NEXT_CELLS, SIZES = "Next cells", ("row", "N", "D")
-"""Name of the sweep of the chosen cells of an answer, and the settings of such a cell."""
+"""Name of the sweep of the cells that "Next cells" chooses, and the settings of each of these cells."""
 COMBINED = "cell"
 """Parameter of a W&B sweep whose values are whole cells, as JSON text."""
 
@@ -55,18 +55,18 @@ class PlannedCells:
 
 
 def chosen_cells(body: Mapping[str, Any]) -> PlannedCells:
-    """Return the chosen cells in the JSON of an answer to "Next cells", in the order of training.
+    """Return the cells of a "Next cells" answer in JSON, in the order of training. Other answers contain no cells.
 
-    A cell has its sizes N and D and, if it is listed, its row in the list. Other answers contain no cells.
+    A cell contains its sizes N and D. A cell from a list of the user also contains its row in this list.
     """
     cells = ({name: one[name] for name in SIZES if name in one} for one in body.get("next_cells", ()))
     return PlannedCells(NEXT_CELLS, tuple(cells))
 
 
 def format_of(file: PurePath, chosen: str) -> str:
-    """Return the format of a file: ``chosen`` or, if it is empty, the format of the ending of the name.
+    """Return the format of a file: ``chosen`` or, if this is empty, the format of the file extension.
 
-    Raises PlannerError if the format or the ending is unknown.
+    Raises PlannerError if the format or the extension is unknown.
     """
     if chosen and chosen not in WRITERS:
         raise PlannerError(f"Option --as: {chosen!r} is unknown. Use one of {', '.join(WRITERS)}.")
@@ -77,7 +77,7 @@ def format_of(file: PurePath, chosen: str) -> str:
 
 
 def plain_value(value: Value) -> Value:
-    """Return a whole number as an integer, so that programs can read it as one. Other values are unchanged."""
+    """Convert a float such as 8.0 to an integer, because programs may require one. Return other values unchanged."""
     whole = isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 2**63
     return int(value) if whole else value
 
@@ -102,7 +102,7 @@ def write_wandb(planned: PlannedCells) -> str:
 
 
 def write_optuna(planned: PlannedCells) -> str:
-    """Return a Python script that adds each cell to a study of Optuna. A second run adds no cell again."""
+    """Return a Python script that adds each cell to a study of Optuna. Running it again adds no duplicates."""
     cells = "\n".join(f"    {dict(cell)!r}," for cell in planned.cells)
     return f'''"""Add planned cells to a study of Optuna: python FILE [STORAGE]. Then your program optimises it."""
 

@@ -15,7 +15,7 @@ from isoplan.engine.store.columns.unit_names import named_unit
 from isoplan.engine.store.columns.unread_roles import withheld
 
 TIME = "time"
-"""Use of the column of run durations, which is not a role of a law."""
+"""Use of a column that contains the duration of each run. It is not a role of a law."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _why(column: Column, role: str, roles: Roles, waiting: str) -> str:
 
 
 def _instead(column: Column, roles: Roles) -> str:
-    """Return which other column or formula of the mapping gives the role that the name of ``column`` suggests."""
+    """Return a sentence that names the column or formula used instead of ``column`` for its suggested role."""
     if column.guess in roles.derived:
         return f"The formula {column.guess} = {roles.derived[column.guess]} is used instead."
     other = roles.column(column.guess)
@@ -73,7 +73,7 @@ def _instead(column: Column, roles: Roles) -> str:
 
 
 def _of_history(role: str, roles: Roles) -> str:
-    """Return why a table with several rows of each run gives ``role`` to a column that its name does not suggest."""
+    """Return why a column has ``role`` in a table with several rows per run, although its name does not suggest it."""
     if roles.rows == "all" or role not in (Role.RUN, Role.STEP, Role.EPOCHS):
         return ""
     return "It identifies the run of each row." if role == Role.RUN else "It orders the rows of a run."
@@ -88,14 +88,14 @@ def _converted(name: str, how: str) -> str:
 
 
 def _waiting(columns: Sequence[Column], roles: Roles) -> Mapping[str, str]:
-    """Return the columns that are not read until the user confirms their unit or meaning: column -> sentence."""
+    """Return column -> reason for the columns that are not read until the user confirms their unit or meaning."""
     guesses = {c.guess.value: c.name for c in with_guesses(columns) if c.guess is not Role.UNUSED}
     reasons = {guesses[role]: why for role, why in withheld(columns, roles).items() if role in guesses}
     return {name: f"{why[0].upper()}{why[1:]}." for name, why in reasons.items()}
 
 
 def _formulas(roles: Roles) -> Mapping[str, str]:
-    """Return a sentence for each column in a formula of a mapping, with the formula: column -> sentence."""
+    """Return column -> sentence with the formula, for each column that a formula of the mapping uses."""
     found = {name: f"C = {roles.compute.formula}" for name in formula_columns(roles)}
     found |= {n: f"{role} = {text}" for role, text in roles.derived.items() for n in read_formula(text).names}
     return {name: f"It is used in the formula {text}." for name, text in found.items()}

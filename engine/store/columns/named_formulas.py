@@ -1,4 +1,4 @@
-"""Formulas with a name, for sizes and compute that tables often state only indirectly."""
+"""Named formulas for sizes and compute, for tables that contain them only indirectly (such as width and depth)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isoplan.engine.formula import short
 
 @dataclass(frozen=True)
 class NamedFormula:
-    """A formula with a name. ``formula`` has the names of the ``inputs`` in braces, and ``about`` states its result."""
+    """A named formula. ``formula`` contains the ``inputs`` as names in braces; ``about`` describes the result."""
 
     name: str
     inputs: tuple[str, ...]
@@ -50,7 +50,7 @@ _CALL = re.compile(r"\s*(" + "|".join(one.name for one in NAMED) + r")\s*\((.*)\
 
 
 def expanded(text: str) -> str:
-    """Return a formula with its named formula written out; a formula of another form is returned unchanged.
+    """Replace a call of a named formula by the full formula. Return any other text unchanged.
 
     >>> expanded("transformer(d_model, n_layers, 50257)")
     '12 * (n_layers) * (d_model)^2 + (50257) * (d_model)'
@@ -68,7 +68,7 @@ def expanded(text: str) -> str:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield the parts of a text between commas that are neither in parentheses nor in quotes."""
+    """Split a text at its commas, except commas in parentheses or in quotes."""
     level, quoted, part = 0, False, ""
     for letter in text:
         quoted ^= letter == '"'

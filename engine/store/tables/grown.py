@@ -1,7 +1,7 @@
-"""Tables to which Isoplan adds rows: columns of the rows, new columns of the table, and its profile.
+"""Functions that add rows to a table, create its new columns, and update its profile.
 
-The caller provides the transaction. Stored values never change: rows are only added. A value whose type differs from
-the type of its column gets another column.
+The caller provides the transaction. Rows are only added; stored values never change. If the type of a value differs
+from the type of its column, the value is stored in an additional column.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from isoplan.engine.store.tables.catalog import TableInfo
 from isoplan.engine.store.tables.loading import count, stored_types
 
 Value = float | str | bool | datetime
-"""A value that a row contains."""
+"""Value of one column in a row."""
 _TYPES = {kind: stored for stored, kind in KINDS.items()}
 
 
@@ -67,11 +67,11 @@ def as_value(raw: Any) -> Value | None:
 def place(
     rows: Iterable[tuple[Mapping[str, Value], Mapping[str, str]]], columns: Sequence[Column]
 ) -> tuple[list[dict[str, Value]], tuple[Column, ...]]:
-    """Return the values of each row (column -> value), and all columns of the table. New columns are at the end.
+    """Choose the column of each value; return the rows (column -> value) and all columns, with new columns at the end.
 
-    ``rows`` contains the values of each row (name -> value), and the field ``why`` of new columns (name -> text). The
-    type of a stored column never changes. A value of another type is stored in an additional column, such as
-    ``x (text)``. If the table has ``MAX_COLUMNS`` columns, values that need a new column are left out.
+    Each item of ``rows`` is a row (name -> value) and the texts ``why`` for its new columns (name -> text). The type of
+    a stored column never changes. A value of another type is stored in an additional column, such as ``x (text)``. If
+    the table has ``MAX_COLUMNS`` columns, values that need a new column are left out.
     """
     known = {c.name: c for c in columns}
     placed = []
@@ -109,9 +109,9 @@ def insert(cursor: Cursor, key: str, columns: Sequence[Column], placed: Sequence
 
 
 def profiled(cursor: Cursor, key: str, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns of a table with the profile of its rows.
+    """Profile the rows of a table; return its columns with this profile.
 
-    Training reports numbers as numbers, not as text, so no conversion from text to numbers is proposed.
+    No conversion from text to numbers is suggested, because training programs report numbers as numbers.
     """
     table = sql.data(key)
     found = profile(cursor, table, tuple(c.name for c in columns), stored_types(cursor, table))

@@ -1,7 +1,7 @@
-"""Run tables that are imported from a tracker, and their renewal: only runs that are new or changed are added.
+"""Run tables that are imported from a tracker. A later import adds only runs that are new or changed.
 
-The place and the source identify a table. A run that has changed gets another row, and its previous row is marked as
-withdrawn, so fits of earlier rows stay valid. A new curve table with the present points replaces the earlier one.
+A table is identified by its place and its source. For a changed run, a new row is added and the previous row is marked
+as withdrawn, so earlier fits stay valid. The table of training curves is replaced by a new one with all points.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from isoplan.engine.trackers.tables import ID, RUN
 
 
 class ImportRecord(BaseModel):
-    """What is known about an imported table.
+    """The record of an imported table, which a later import reads.
 
-    ``place`` is the store, and ``source`` the name of its source. ``marks`` are the marks of the imported runs by run
-    id. Columns in ``left_out`` are not imported. ``curves`` is the id of the table of training curves, or empty.
+    ``place`` is the imported store, and ``source`` is the name of its source. ``marks`` (run id -> mark) shows which
+    runs have changed. Columns in ``left_out`` are not imported. ``curves`` is the id of the curve table, or empty.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,14 +45,14 @@ class ImportRecord(BaseModel):
 
 
 def read_record(db: Database, table_id: str) -> ImportRecord | None:
-    """Return what is known about an imported table; None for any other table."""
+    """Return the record of an imported table; None if the table is not imported."""
     with db.read() as cursor:
         row = first(cursor, "SELECT record FROM imports WHERE table_id = ?", [table_id])
     return None if row is None else ImportRecord.model_validate_json(row[0])
 
 
 def find_record(db: Database, place: str, source: str = "") -> ImportRecord | None:
-    """Return the record of the table that is imported from ``place``, by any source if ``source`` is empty."""
+    """Return the record of the table imported from ``place`` by ``source``. An empty ``source`` means any source."""
     with db.read() as cursor:
         rows = cursor.execute("SELECT record FROM imports ORDER BY table_id").fetchall()
     records = (ImportRecord.model_validate_json(row[0]) for row in rows)
@@ -71,8 +71,8 @@ def renew(
 ) -> tuple[TableInfo, int]:
     """Import the new and changed runs at ``place``; return their table, and the number of these runs.
 
-    The first import creates the table. The arguments are those of ``import_runs``. Raises PlannerError if the place
-    cannot be read, or if it contains no runs.
+    The first import creates the table. The arguments are the same as in ``import_runs``. Raises PlannerError if the
+    place cannot be read, or if it contains no runs.
     """
     full = full_place(place)
     record = find_record(db, full, source)
@@ -91,11 +91,11 @@ def imported_id(place: str, source: str) -> str:
 
 
 def add_runs(db: Database, place: str, imported: Imported, left_out: Collection[str] | None = None) -> TableInfo:
-    """Add the runs of ``imported`` to the table of ``place``, which is created if needed, and return it.
+    """Add the runs of ``imported`` to the table of ``place``, and return the table. It is created if needed.
 
-    ``imported`` contains all runs, or those that are new or changed since the marks of ``read_record``. Columns in
-    ``left_out`` are not imported; by default, those of the last import. Raises PlannerError if the table has too many
-    rows, or if the disk is full.
+    ``imported`` contains all runs, or only the runs that are new or changed since the last import. Columns in
+    ``left_out`` are not imported; the default is the value of the last import. Raises PlannerError if the table
+    has too many rows, or if the disk is full.
     """
     key = imported_id(place, imported.source)
     record = read_record(db, key) or ImportRecord(place=place, source=imported.source)
@@ -125,7 +125,7 @@ def _digest(place: str, source: str) -> str:
 
 
 def _stored_names(cursor: Cursor, key: str) -> dict[str, str]:
-    """Return the names of the runs of a table, by run id; later rows of a run replace earlier ones."""
+    """Return the names of the runs of a table, by run id. The last row of a run determines its name."""
     names = [column.name for column in grown.stored(cursor, key)[0]]
     if ID not in names or RUN not in names:
         return {}
@@ -136,7 +136,7 @@ def _stored_names(cursor: Cursor, key: str) -> dict[str, str]:
 def _unused_names(known: Mapping[str, str], rows: pa.Table) -> dict[str, str]:
     """Return a name for each run of ``rows``, by run id. A stored run keeps its name.
 
-    A name that another run has already is extended by the id of the run.
+    If another stored run already has the name, the run id is added to it.
     """
     owner = {name: key for key, name in known.items()}
     found = {}
@@ -146,13 +146,13 @@ def _unused_names(known: Mapping[str, str], rows: pa.Table) -> dict[str, str]:
 
 
 def _renamed(points: pa.Table, names: Mapping[str, str]) -> pa.Table:
-    """Return the points with other names of their runs."""
+    """Rename the runs of ``points``. ``names`` is old name -> new name."""
     texts = points[RUN].cast(pa.string()).to_pylist()
     return points.set_column(0, RUN, pa.array([names.get(text, text) for text in texts], pa.string()))
 
 
 def _renew_curves(db: Database, key: str, old: str, points: pa.Table, name: str) -> str:
-    """Replace the points of the runs in ``points``, and return the id of the table of training curves."""
+    """Replace the stored training curves of the runs in ``points``; return the id of the new curve table."""
     if not len(points):
         return old
     if old:

@@ -1,4 +1,4 @@
-"""Run tables of rows that training scripts log. The name identifies a table."""
+"""Run tables with rows that training scripts log. Each table is identified by its name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ABOUT = "Rows that training scripts logged; `isoplan append` and isoplan.log add
 
 @dataclass(frozen=True)
 class Entry:
-    """Rows that were logged together, in their order, for the table called ``table``. ``name`` is unique."""
+    """Rows that were logged together for the table called ``table``. ``name`` identifies the entry and is unique."""
 
     name: str
     table: str
@@ -36,8 +36,8 @@ def is_logged(table: TableInfo) -> bool:
 def take_in(db: Database, entries: Sequence[Entry], forget: str = "") -> int:
     """Add the rows of ``entries`` to their tables, in one transaction; return the number of rows in new entries.
 
-    An entry that was taken in before is left out. The names of earlier entries that sort before ``forget`` and are not
-    in ``entries`` are deleted from the record of entries.
+    The names of added entries are recorded, and an entry with a recorded name is skipped. A recorded name is deleted if
+    it sorts before ``forget`` and is not in ``entries``.
     """
 
     def change(cursor: Cursor) -> int:

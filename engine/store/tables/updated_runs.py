@@ -1,7 +1,8 @@
-"""Tables to which rows of runs are added. If the table already contains the run of a new row, the row updates this run.
+"""Tables to which rows of runs are added. A new row updates its run if the table already contains this run.
 
-The new row keeps the earlier values that the update does not contain. Stored values never change: an update adds a row
-and marks the previous row as withdrawn. A row without a run is always added. The caller provides the transaction.
+An update adds a row and marks the previous row of the run as withdrawn, so stored values never change. Values that the
+update does not contain are copied from the previous row. A row without a run is always added. The caller
+provides the transaction.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from isoplan.engine.store.tables import grown
 from isoplan.engine.store.tables.grown import Value, as_value
 
 REPLACED = "a later row of this run replaces it"
-"""Stored reason why a row is withdrawn after an update."""
+"""Reason that is stored with a row that an update withdraws."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Growing:
 def grow(cursor: Cursor, table: Growing, rows: Sequence[Mapping[str, Any]]) -> int:
     """Add ``rows`` (column -> value) to ``table``; return the number of rows that are stored.
 
-    The table is created if needed. Rows that change nothing are not stored. Of several rows of one run, one row with
-    the latest values is stored. A value of None removes the earlier value.
+    The table is created if needed. Rows that change nothing are not stored. Several rows of one run are merged into one
+    row with the latest values. A value of None removes the earlier value.
     """
     key, by = table.key, table.by
     old, mapped = grown.stored(cursor, key)
@@ -65,7 +66,7 @@ def grow(cursor: Cursor, table: Growing, rows: Sequence[Mapping[str, Any]]) -> i
 def _current(
     cursor: Cursor, table: Growing, columns: Sequence[Column], runs: Collection[str]
 ) -> dict[str, tuple[int, dict[str, Value]]]:
-    """Return the latest row of each of ``runs`` that has one: run -> (row id, values by column)."""
+    """Return the latest stored row of each run: run -> (row id, values by column). Runs without a row are left out."""
     names = [c.name for c in columns]
     if table.by not in names or not runs:
         return {}
@@ -83,9 +84,9 @@ def _current(
 def _merged(
     rows: Iterable[Mapping[str, Any]], before: Mapping[str, Mapping[str, Value]], by: str
 ) -> list[dict[str, Value]]:
-    """Return the rows to store: ``rows`` with the earlier values of their runs, without rows that change nothing.
+    """Add the earlier values of each run to ``rows``, and return the rows that change something.
 
-    ``before`` contains the stored values of runs: run -> values by column.
+    ``before`` contains the stored values: run -> values by column.
     """
     merged: dict[str | int, dict[str, Value | None]] = {}
     for i, row in enumerate(rows):
@@ -103,7 +104,7 @@ def _merged(
 
 
 def _replace(cursor: Cursor, key: str, pairs: Iterable[tuple[int, int]]) -> None:
-    """Withdraw the old row of each pair (new row, old row). If the user withdrew the old row, withdraw the new row."""
+    """Withdraw the old row of each pair (new row, old row); the new row instead if the user withdrew the old one."""
     new = {old: fresh for fresh, old in pairs}
     query = "SELECT row_id, reason FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
     by_user = dict(cursor.execute(query, [key, list(new)]).fetchall())
@@ -114,9 +115,9 @@ def _replace(cursor: Cursor, key: str, pairs: Iterable[tuple[int, int]]) -> None
 
 
 def _roles(roles: Roles, old: Sequence[Column], columns: Sequence[Column]) -> Roles:
-    """Return the suggested mapping if the mapping ``roles`` is the suggestion for the ``old`` columns.
+    """Return the mapping for ``columns``: the suggestion if the user did not change the mapping ``roles``.
 
-    If the user changed the mapping, the existing roles stay, and only new columns get a role.
+    Otherwise the existing roles are kept, and roles are added only for columns that are not in ``old``.
     """
     suggested = guess_roles(columns)
     if roles == guess_roles(old):

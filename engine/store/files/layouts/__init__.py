@@ -1,5 +1,6 @@
-"""Layouts of tables that are not one row per run below one header, such as pivot tables. One module is one layout.
+"""Table layouts other than one header with one row per run below it, such as pivot tables. A module reads one layout.
 
-A layout is a :class:`isoplan.engine.store.files.layouts.grid.Layout`: a title and a function that returns the cells in
-the usual layout, or None if the cells do not show this layout. ``catalogue.py`` lists all layouts and applies them.
+The usual layout is one header with one row per run. A :class:`isoplan.engine.store.files.layouts.grid.Layout` has a
+title and a function. The function converts cells to the usual layout, or returns None if the cells have another layout.
+``catalogue.py`` lists all layouts and applies them.
 """

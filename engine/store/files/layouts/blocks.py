@@ -17,11 +17,14 @@ from isoplan.engine.store.files.layouts.grid import (
 )
 
 TABLE = "table"
-"""Name of the column that names the table of each row, if several tables with the same header are joined."""
+"""Column added to joined tables. Its value in each row is the title of the original table."""
 
 
 def read_stacked(grid: Grid) -> tuple[Grid, str] | None:
-    """Return one of several tables that stand above each other, or join them if they have the same header."""
+    """Join tables that stand above each other, if their headers are equal. Otherwise return the only table of runs.
+
+    Raises PlannerError if the headers differ and not exactly one of the tables describes runs.
+    """
     blocks = _tables(grid.rows)
     if len(blocks) < 2:
         return None
@@ -51,7 +54,7 @@ class _Block:
 
 
 def _tables(rows: Cells) -> list[_Block]:
-    """Return the tables between empty rows. Rows without a header of their own belong to the table above them."""
+    """Return the tables between empty rows. Rows of numbers without a header continue the table above."""
     blocks: list[_Block] = []
     title = ""
     for first, last in _spans(rows):
@@ -81,7 +84,7 @@ def _spans(rows: Cells) -> list[tuple[int, int]]:
 
 
 def _is_header(row: list[str], below: Cells) -> bool:
-    """Return whether a row has only text, in at least two columns, above rows with numbers in these columns."""
+    """Return whether a row is a header: only text, and at least two of its columns contain numbers further down."""
     named = [i for i, cell in enumerate(row) if is_text(cell)]
     numbers = [i for i in named if any(is_number(other[i]) for other in below)]
     return len(named) > 1 and len(named) == filled(row) and len(numbers) > 1
@@ -92,7 +95,7 @@ def _same_names(one: list[str], other: list[str]) -> bool:
 
 
 def _cut(rows: Cells) -> Cells:
-    """Return rows without the columns that are empty in all of them."""
+    """Return ``rows`` without columns that are empty in every row."""
     used = [i for i in range(len(rows[0])) if any(row[i] for row in rows)]
     return [[row[i] for i in used] for row in rows]
 
@@ -108,7 +111,7 @@ def _join(grid: Grid, blocks: list[_Block]) -> Grid:
 
 
 def read_beside(grid: Grid) -> tuple[Grid, str] | None:
-    """Join tables with the same header that stand beside each other, with an empty column between them."""
+    """Join tables that stand side by side with an empty column between them, if their headers are equal."""
     empty = [i for i in range(len(grid.header)) if not any(row[i] for row in grid.rows)]
     edges = [-1, *empty, len(grid.header)]
     spans = [(a + 1, b) for a, b in itertools.pairwise(edges) if b - a > 2]

@@ -1,4 +1,4 @@
-"""All layouts, and the reading of a table by the layouts that it shows."""
+"""List of all layouts, and functions that recognise the layouts of a table and convert it to the usual layout."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from isoplan.engine.store.files.layouts.titles import FOOTERS, TITLES
 from isoplan.engine.store.files.text import SEPARATOR_LINE, Relation, delimiter_of, relation
 
 SHEET = (STACKED, BESIDE, TITLES, FOOTERS, GROUPS, UNITS, MERGED, DICTIONARIES, LOGS, LONG, PIVOT)
-"""Layouts of text files and sheets, in the order in which they are tried. A table may show several of them."""
+"""Layouts of text files and sheets, in the order in which they are tried. A table may have several layouts."""
 RECORDS = (DICTIONARIES, LOGS, LONG)
 """Layouts of files with named columns, such as JSON or Parquet."""
 MAX_CELLS = 2_000_000
-"""Maximum number of cells of a table that is not one row per run."""
+"""Maximum number of cells of a table that must be converted to the usual layout."""
 WHOLE, HEAD, TAIL = 256 * 1024, 64 * 1024, 4096
 """Text files up to ``WHOLE`` bytes are searched for layouts. Of longer files, only the first ``HEAD`` and the last
 ``TAIL`` bytes are searched.
@@ -37,7 +37,10 @@ WAY_BACK = (
 
 @dataclass(frozen=True, eq=False)
 class Recognised:
-    """A table in the usual layout: its cells, the titles of the layouts that it had, and a note for the user."""
+    """A table after conversion to the usual layout.
+
+    ``titles`` are the titles of its original layouts, and ``note`` describes the conversion to the user.
+    """
 
     grid: Grid
     titles: tuple[str, ...]
@@ -45,9 +48,9 @@ class Recognised:
 
 
 def recognise(grid: Grid, layouts: Sequence[Layout]) -> Recognised | None:
-    """Return the table in the usual layout, or None if it shows none of the ``layouts``.
+    """Convert a table to the usual layout; return None if it has none of the ``layouts``.
 
-    Raises PlannerError if the table shows a layout that cannot be read as runs.
+    Raises PlannerError if the table has a layout that cannot be read as runs.
     """
     titles, details = [], []
     for layout in layouts:
@@ -61,9 +64,9 @@ def recognise(grid: Grid, layouts: Sequence[Layout]) -> Recognised | None:
 
 
 def relation_of_text(path: Path, name: str, scratch: Path) -> Relation | None:
-    """Return the relation of a text file or sheet in UTF-8 that shows a layout; None if it shows none.
+    """Return the converted table of a text file or sheet in UTF-8; None if it has none of the layouts.
 
-    Raises PlannerError if the table shows a layout but cannot be read, or if it has more than ``MAX_CELLS`` cells.
+    Raises PlannerError if the table has a layout but cannot be read, or if it has more than ``MAX_CELLS`` cells.
     """
     large = path.stat().st_size > WHOLE
     try:
@@ -83,9 +86,9 @@ def relation_of_text(path: Path, name: str, scratch: Path) -> Relation | None:
 
 
 def relation_of_records(cursor: Cursor, plain: Relation, name: str, scratch: Path) -> Relation | None:
-    """Return the relation of a table with named columns that shows a layout; None if it shows none.
+    """Return the converted table of a file with named columns; None if it has none of the layouts.
 
-    ``plain`` is the relation of its rows without a layout. The errors are those of ``relation_of_text``.
+    ``plain`` is the relation of the unchanged rows. Raises the same errors as ``relation_of_text``.
     """
     kinds = [str(row[1]) for row in cursor.execute(f"DESCRIBE {plain.query}").fetchall()]
     nested = [kind.startswith(("STRUCT", "MAP")) for kind in kinds]
@@ -119,7 +122,7 @@ def _too_large(name: str) -> PlannerError:
 
 
 def _grid(rows: Cells, name: str, partial: bool = False) -> Grid:
-    """Return the rows of a file as a grid. Empty rows before the first and after the last filled row are left out."""
+    """Return the rows of a file as a grid, without empty rows at the start and at the end."""
     used = [i for i, row in enumerate(rows) if any(row)]
     return Grid([], name, partial=partial).with_rows(rows[used[0] : used[-1] + 1] if used else [])
 
@@ -161,7 +164,7 @@ def _parsed(lines: Iterable[str], delimiter: str, strict: bool = True) -> Iterat
 
 
 def _delimiter(head: str) -> tuple[str, int]:
-    """Return the delimiter of a file, and the number of characters of a first line such as ``sep=;``."""
+    """Return the delimiter of a file and the length of its first line if this is like ``sep=;``; otherwise 0."""
     lines = head.splitlines(keepends=True)
     stated = SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     if stated:

@@ -18,8 +18,8 @@ MAX_LENGTH = 100_000
 """Maximum length of a dictionary in characters."""
 MAX_DEPTH = 20
 MAX_KEYS = 1000
-"""Maximum number of columns that all dictionaries of a table give."""
-# A text without a closing quotation mark ends with the cell. Otherwise each of its characters would start a new search.
+"""Maximum number of keys of all dictionary columns of a table. Each key becomes a column."""
+# A string without a closing quotation mark ends at the end of the cell. This keeps the time of a search linear.
 _STRING = r"'(?s:\\.|[^'\\])*(?:'|\\?\Z)|\"(?s:\\.|[^\"\\])*(?:\"|\\?\Z)"
 _NO_LITERAL = re.compile(rf"({_STRING})|([+-]?)\b(nan|inf|NaN|Infinity)\b")
 _NUMBER = re.compile(r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 def read_dictionaries(grid: Grid) -> tuple[Grid, str] | None:
     """Replace each column of dictionaries by one column for each key, with names such as ``config.lr``.
 
-    A column that is named like a size or a loss stays: its keys are not this quantity.
+    A column whose name suggests a size or a loss is unchanged, because its keys are other quantities.
     """
     columns = [i for i in range(len(grid.header)) if _is_column(grid.column(i))]
     numbers = roles_of([grid.header[i] for i in columns])
@@ -58,14 +58,14 @@ def read_dictionaries(grid: Grid) -> tuple[Grid, str] | None:
 
 
 def _is_column(cells: list[str]) -> bool:
-    """Return whether all cells have the form of dictionaries, and the first ones can be read."""
+    """Return whether all filled cells are in braces, and at least one of the first 20 is a readable dictionary."""
     found = [cell for cell in cells if cell]
     braced = bool(found) and all(cell[0] == "{" and cell[-1] == "}" for cell in found)
     return braced and any(as_dictionary(cell) for cell in found[:20])
 
 
 def as_dictionary(cell: str) -> Mapping[str, Scalar] | None:
-    """Return a cell as settings (key -> value, nested keys joined by points); None if it is not a dictionary.
+    """Parse a cell as a dictionary (key -> value, nested keys are joined by dots); return None if it is not one.
 
     Only literals are read, and nothing is executed. Long and deeply nested texts are not read.
     """
@@ -96,7 +96,7 @@ def _python(cell: str) -> Any:
     """Return the value of a Python literal; None if the text is not a literal. The words nan and inf are numbers."""
     plain = _NO_LITERAL.sub(lambda m: m[1] or (f"{m[2]}1e999" if m[3].lower() != "nan" else "None"), cell)
     outside = _NUMBER.sub("0", re.sub(_STRING, "0", plain))
-    if not re.fullmatch(r"[\w\s{}\[\](),:.]*", outside):  # no operators, so that the syntax tree is not deep
+    if not re.fullmatch(r"[\w\s{}\[\](),:.]*", outside):  # without operators, the syntax tree stays shallow
         return None
     try:
         return ast.literal_eval(plain)

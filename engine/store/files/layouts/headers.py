@@ -41,10 +41,10 @@ _NO_UNIT = frozenset(
 
 
 def read_groups(grid: Grid) -> tuple[Grid, str] | None:
-    """Join several header rows to one.
+    """Join several header rows into one.
 
-    The name of a group is added to the name of a column only if several columns have this name, or if the last header
-    row has empty cells.
+    A group name is put before a column name only if several columns have the same name, or if the last header row has
+    empty cells.
     """
     count = _header_rows(grid.rows)
     rows = grid.rows[:count]
@@ -66,9 +66,9 @@ def read_units(grid: Grid) -> tuple[Grid, str] | None:
 
 
 def _header_rows(rows: Cells) -> int:
-    """Return the number of header rows: rows of text above the first row with numbers; 1 if the number is unclear.
+    """Return the number of rows above the first row with numbers; 1 if they are not clearly header rows.
 
-    A row of text counts as a header only if it has text, and no word such as "diverged", in columns of numbers.
+    Each row below the first must have text in a numeric column. Words such as "diverged" show that it is a run.
     """
     start = next((i for i, row in enumerate(rows[: MOST + 1]) if any(map(is_number, row)) and not _exponents(row)), 1)
     if start < 2 or len(rows) < start + 2:
@@ -115,7 +115,7 @@ def _joined(rows: Cells) -> list[str]:
 
 
 def _spread(row: Sequence[str], below: Sequence[str]) -> list[str]:
-    """Return a row of groups in which each group also names the empty cells to its right, as in merged cells."""
+    """Copy each group name to the empty cells on its right, because merged cells leave these cells empty."""
     spread, group = [], ""
     for cell, name in zip(row, below, strict=True):
         group = cell or (group if name else "")
@@ -124,10 +124,10 @@ def _spread(row: Sequence[str], below: Sequence[str]) -> list[str]:
 
 
 def read_merged(grid: Grid) -> tuple[Grid, str] | None:
-    """Fill the empty cells below the cells of the first columns, as left by merged cells of a spreadsheet.
+    """Fill empty cells of the first columns with the value above them. Merged cells of a spreadsheet leave them empty.
 
-    This applies to the first columns in which at least one empty cell follows each filled cell, if each row has values
-    in more than half of the other columns.
+    A column is merged if at least one empty cell is below each filled cell. Only merged columns at the left are filled,
+    and only if every row has values in more than half of the other columns.
     """
     width, body = len(grid.header), grid.body
     merged: list[int] = []

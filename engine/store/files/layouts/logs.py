@@ -1,4 +1,4 @@
-"""Logs that trackers write for a single run. One run does not determine a law, so these tables are refused."""
+"""Logs of a single run, as written by trackers. They are rejected, because one run does not determine a law."""
 
 from __future__ import annotations
 

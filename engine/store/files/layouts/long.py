@@ -1,4 +1,4 @@
-"""Long tables: one row for each value, with columns for the run, the name of the metric and its value."""
+"""Long tables: each row contains one value, with the run and the name of the metric."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _RUNS = (*RUN_IDS, "experiment", "model", "name", "dir_name", "log_name", "job",
 
 
 def read_long(grid: Grid) -> tuple[Grid, str] | None:
-    """Return a long table with one column for each metric, and one row for each run and step.
+    """Convert a long table to one column per metric, and one row per run and step.
 
-    A metric with one value in a run, such as the number of parameters, gets this value in all rows of the run if the
-    run has several rows. Times at which values were logged are left out.
+    If a metric has only one value in a run, such as the number of parameters, all rows of the run contain this value.
+    Columns of logging times are left out.
     """
     named = {plain(name): i for i, name in reversed(list(enumerate(grid.header)))}
     value = next((named[name] for name in _VALUES if name in named), None)
@@ -63,7 +63,7 @@ def read_long(grid: Grid) -> tuple[Grid, str] | None:
 
 
 def _by(rows: Sequence[list[str]], column: int | None) -> Mapping[str, list[list[str]]]:
-    """Return value of ``column`` -> rows, in the order of the first rows; one group if ``column`` is None."""
+    """Group rows by the value of ``column``, in order of appearance; return one group if ``column`` is None."""
     groups: dict[str, list[list[str]]] = {}
     for row in rows:
         groups.setdefault(row[column] if column is not None else "", []).append(row)

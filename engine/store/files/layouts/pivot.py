@@ -1,4 +1,4 @@
-"""Pivot tables: N down and D across (or the reverse), and the loss in the cells."""
+"""Pivot tables: the first column contains N, the header contains D (or the reverse), and the cells are losses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isoplan.engine.store.files.layouts.grid import Grid, Layout, is_number, is_
 
 SIZES = (Role.N, Role.D, Role.C)
 LARGEST = 1e4
-"""Upper limit of the cells of a pivot table: a loss, a perplexity or a rejection. Sizes are usually larger."""
+"""Upper limit of the cells of a pivot table. Losses and perplexities are below it; sizes are usually above it."""
 _SEPARATOR = re.compile(r"\\|/|\||↓|→|×|\bvs\.?\b|\bby\b|,|;")
 _NAMED = re.compile(r"(?P<name>[^\d=:]*?)(?:\s*[=:_])?\s*(?P<number>[+-]?\d.*)")
 LONGEST = 100
@@ -21,10 +21,10 @@ LONGEST = 100
 
 
 def read_pivot(grid: Grid) -> tuple[Grid, str] | None:
-    """Return a pivot table as one row per cell.
+    """Convert a pivot table to one row per cell.
 
-    The header contains numbers (also as "D = 3e8"), the first column contains numbers, and its first cell names the
-    quantities down and across, as in "N \\ D". A row of text above the header may name the quantity across.
+    The header and the first column contain numbers or texts such as "D = 3e8". The first cell of the header names the
+    quantities of the column and of the header, as in "N \\ D". A row above may name the quantity of the header.
     """
     grid, label = _without_label(grid)
     across = [_value(cell) for cell in grid.header[1:]]
@@ -47,7 +47,10 @@ def read_pivot(grid: Grid) -> tuple[Grid, str] | None:
 
 
 def _without_label(grid: Grid) -> tuple[Grid, str]:
-    """Return the grid without a row above the header that only names the quantity across, and this name."""
+    """Remove a first row that contains only the name of the quantity across.
+
+    Returns the other rows and this name; the unchanged grid and "" if there is no such row.
+    """
     named = [cell for cell in grid.header if cell]
     if len(named) == 1 and is_text(named[0]) and len(grid.rows) > 2 and any(map(is_number, grid.rows[1])):
         return replace(grid, rows=grid.rows[1:]), named[0]
@@ -112,7 +115,7 @@ def _name(cell: str) -> str:
 
 
 def _one_name(cells: Sequence[str]) -> bool:
-    """Return whether the cells are plain numbers, or all name the same size, as in "D = 3e8" and "D = 1e9"."""
+    """Return whether no cell has a name, or all names are the same size, as in "D = 3e8" and "D = 1e9"."""
     names = {_name(cell) for cell in cells} - {""}
     return not names or (len(names) == 1 and _size(next(iter(names))) is not None)
 

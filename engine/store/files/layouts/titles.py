@@ -36,7 +36,7 @@ def read_titles(grid: Grid) -> tuple[Grid, str] | None:
 
 
 def _last_gap(rows: Cells, counts: list[int], width: int) -> int:
-    """Return the position after the last empty row above the first run, if other rows are between them; otherwise 0."""
+    """Return the position after the last empty row that is at least two rows above the first run; otherwise 0."""
     wide = (
         i for i, (row, n) in enumerate(zip(rows, counts, strict=True)) if n * 2 > width and any(map(is_number, row))
     )
@@ -49,7 +49,7 @@ def _numbers(row: list[str]) -> int:
 
 
 def _usual(counts: list[int]) -> int:
-    """Return the most frequent number of cells in a row; the largest one of several with the same frequency."""
+    """Return the most frequent number of filled cells per row. If several are equally frequent, return the largest."""
     often = Counter(count for count in counts if count)
     return max(often, key=lambda count: (often[count], count), default=0)
 
@@ -64,8 +64,8 @@ def _is_group_row(row: list[str], header: list[str]) -> bool:
 def read_footers(grid: Grid) -> tuple[Grid, str] | None:
     """Remove rows of sums and rows of text after the last run.
 
-    A row of sums begins with a word such as "Total" in a column of numbers. Rows of sums in a column of run names stay:
-    a condition on these names leaves them out.
+    A row of sums starts with a word such as "Total" in a numeric column. If the word is in a column of run names, the
+    row is kept here, and a condition on the names excludes it later.
     """
     rows, gone = list(grid.rows), []
     if len(rows) < 4:
