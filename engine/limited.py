@@ -18,7 +18,10 @@ from typing import IO
 
 MEGABYTE = 2**20
 PATIENCE = 6
-"""Wall-time limit divided by the processor-time limit. It exceeds 1 because a process waits on a busy machine."""
+"""Wall-time limit divided by the processor-time limit.
+
+The ratio exceeds 1 because a process on a busy machine also waits for the processor.
+"""
 
 
 class Exceeded(Exception):
@@ -79,19 +82,22 @@ def run(
 
 
 def _end(child: subprocess.Popen[bytes], late: Event) -> None:
-    """Kill a child that is too late."""
+    """Kill a child that has reached the wall-time limit, and set ``late``."""
     late.set()
     child.kill()
 
 
 def _feed(pipe: IO[bytes], given: bytes) -> None:
-    """Write ``given`` to the input of a child. A child that ends before it reads everything is not an error."""
+    """Write ``given`` to the standard input of a child. A child may end before it has read everything."""
     with suppress(BrokenPipeError), pipe:
         pipe.write(given)
 
 
 def limit(seconds: int, megabytes: int) -> None:
-    """Limit the processor time and the address space of this process. A limit that the system lacks is skipped."""
+    """Limit the processor time and the address space of this process.
+
+    A limit that the system does not support is skipped.
+    """
     try:
         import resource
     except ImportError:

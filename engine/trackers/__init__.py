@@ -1,5 +1,6 @@
-"""Reading of runs from experiment trackers and from folders of logs. Each source is a folder, or a module of ``plain``.
+"""Import of runs from experiment trackers and from folders of logs.
 
-No source writes to a store, runs code from it, or loads pickled objects. DuckDB and the roles of columns are not here:
-:mod:`isoplan.engine.store` reads the tables that this package makes.
+Each source is a subpackage, or a module of ``plain``. A source does not write to a store, execute code from it, or load
+pickled objects. This package makes tables. :mod:`isoplan.engine.store` reads them with DuckDB and determines the roles
+of their columns.
 """

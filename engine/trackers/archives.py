@@ -1,6 +1,7 @@
 """Unpacking of zip and tar archives that users upload, with limits of size, number and depth.
 
-A damaged archive can need much time and memory before a limit is reached: call these functions in a limited process.
+A damaged archive can use much time and memory before a limit is reached. Call these functions in a process with limited
+time and memory.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def _untar(path: Path, folder: Path) -> None:
 
 
 def _check(path: Path, count: int, size: int) -> None:
-    """Raise PlannerError if an archive contains too many or too large files."""
+    """Raise PlannerError if an archive contains too many files, or if their total size is too large."""
     if count > MAX_FILES:
         raise PlannerError(f"{path.name} contains more than {MAX_FILES:,} files and folders: pack fewer runs.")
     if size > min(MAX_UNPACKED_BYTES, MAX_RATIO * path.stat().st_size + _CHUNK):
@@ -105,7 +106,10 @@ def _check(path: Path, count: int, size: int) -> None:
 
 
 def _target(path: Path, folder: Path, name: str, *, link: bool) -> Path:
-    """Return the path in ``folder`` to which a member is unpacked, and make its folder."""
+    """Return the path in ``folder`` to which the member ``name`` is unpacked. Create the parent folder of this path.
+
+    Raises PlannerError if the member is a link, or if its path is unsafe or too deep.
+    """
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if link or not parts or parts[0].startswith("/") or ":" in parts[0] or ".." in parts or "\0" in name:
         what = "a link" if link else "a path outside the archive"
@@ -118,6 +122,9 @@ def _target(path: Path, folder: Path, name: str, *, link: bool) -> Path:
 
 
 def _only_folder(folder: Path) -> Path:
-    """Return the folder inside ``folder`` if there is nothing else, because many archives contain a single folder."""
+    """Return the only folder in ``folder`` if there is nothing else in it, and otherwise ``folder``.
+
+    Many archives contain a single folder with all files.
+    """
     inside = list(folder.iterdir())
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder

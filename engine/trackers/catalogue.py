@@ -1,4 +1,4 @@
-"""All sources of runs, and the source of a place."""
+"""The list of all sources of runs, and the choice of the source that reads a place."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SOURCES: tuple[Source, ...] = (
     json_lines.SOURCE,
     json_results.SOURCE,
 )
-"""All sources. The first source that recognises a place reads it, so sources with clearer marks come first.
+"""All sources, in the order in which they are tried. The first source that recognises a place reads it.
 
-Sources of general files, which many tools write, come last.
+Sources of files that only one tool writes come first. Sources of files that many tools write come last.
 """
 
 TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")
-"""Endings of files that Isoplan reads as tables of runs, such as exports of the pages of trackers."""
+"""File endings that Isoplan reads as run tables. Users can export such files from the web pages of trackers."""
 
 
 def find_source(place: str, name: str = "") -> Source:
@@ -58,9 +58,10 @@ def find_source(place: str, name: str = "") -> Source:
 
 
 def as_path(place: str) -> str:
-    """Return the path in a storage address of a file, such as ``sqlite:///runs.db``. Paths do not change.
+    """Return the path in the storage address of a file, such as ``sqlite:///runs.db``. Return a path unchanged.
 
-    Raises PlannerError for the address of a database server. The error does not repeat it: it can contain a password.
+    Raises PlannerError for the address of a database server. The error message does not contain the address, because
+    the address can contain a password.
     """
     path = re.sub(r"^(sqlite(\+\w+)?:///|file://(?=/))", "", place)
     if "://" in path:

@@ -1,12 +1,13 @@
 """Read the runs of a store in a process with limited time and memory, and write them as two Parquet files.
 
 ``isoplan.engine.limited`` runs this file as a script: ``child.py SECONDS MEGABYTES PLACE NAME FOLDER``. NAME is a
-source, or empty. Standard input is a JSON object with the marks of runs that are known already. The script writes
-``rows.parquet`` and ``points.parquet`` to FOLDER, if there are runs to read, and prints a JSON object with the source,
-its title and the marks of all runs. Its error output contains lines ``read K of N``. For an error that the user can
-correct, the last line is the error message and the exit status is 1. For any other error, the exit status is 2.
+source, or empty. Standard input is a JSON object with the marks of the runs that were imported before, by run id. If
+there are new or changed runs, the script writes ``rows.parquet`` and ``points.parquet`` to FOLDER. It prints a JSON
+object with the source, its title and the marks of all runs. It reports progress on standard error with lines such as
+``read 20 of 50``. If an error occurs, the last line of standard error is the error message. The exit status is 1 for an
+error that the user can correct, and 2 for any other error.
 
-An archive is unpacked in FOLDER, which the caller removes even if this process is killed.
+An archive is unpacked in FOLDER. The caller removes FOLDER, even if this process is killed.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from isoplan.engine.trackers.run import TrackedRun
 
 EVERY = 20
-"""Number of runs between two lines of progress."""
+"""Number of runs between two progress lines."""
 MAX_MESSAGE = 2000
-"""Largest number of characters of an error message."""
+"""Largest length of an error message, in characters."""
 
 
 def main(arguments: list[str]) -> None:
-    """Read the runs that are new or changed; the docstring of this module describes the arguments."""
+    """Read the new or changed runs. The docstring of this module describes the arguments."""
     from isoplan.engine.errors import PlannerError
     from isoplan.engine.limited import limit
 
@@ -45,12 +46,15 @@ def main(arguments: list[str]) -> None:
 
 
 def _one_line(text: str) -> str:
-    """Return a message as one line without control characters, which names in the store can contain."""
+    """Return a message as one line without control characters. Names in a store can contain control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[:MAX_MESSAGE]).split())
 
 
 def write_tables(known: dict[str, str], place: str, name: str, folder: str) -> dict[str, object]:
-    """Write the tables of the runs whose marks differ from ``known``, and return the JSON object to print."""
+    """Write the tables of the new or changed runs, and return the JSON object to print.
+
+    A run is new or changed if its mark differs from its mark in ``known``. An archive is unpacked first.
+    """
     from isoplan.engine.errors import PlannerError
     from isoplan.engine.trackers.archives import is_archive, unpacked
 
@@ -62,7 +66,7 @@ def write_tables(known: dict[str, str], place: str, name: str, folder: str) -> d
 
 
 def _write_store(known: dict[str, str], place: str, name: str, folder: str) -> dict[str, object]:
-    """Write the tables and return the JSON object as ``write_tables`` does, for a place that is no archive."""
+    """Do the work of ``write_tables`` for a place that is not an archive."""
     from isoplan.engine.trackers.catalogue import find_source
 
     source = find_source(place, name)
@@ -75,9 +79,10 @@ def _write_store(known: dict[str, str], place: str, name: str, folder: str) -> d
 
 
 def _write(runs: Iterator[TrackedRun], count: int, folder: Path) -> None:
-    """Write the tables of ``count`` runs.
+    """Write the tables of ``runs`` to ``folder``, and report progress. ``count`` is the number of runs.
 
-    The imports are here because they would take half of the time of a call that finds no new runs.
+    The imports are inside the function because they are slow: at the top of the module, they would take half of the
+    time of an import without new runs.
     """
     import pyarrow.parquet as pq
 

@@ -26,7 +26,7 @@ def check_target(file: Path, option: str) -> None:
 def write_table(table: pa.Table, file: Path) -> None:
     """Write a table as Parquet or CSV, depending on the ending of ``file``.
 
-    An existing file is replaced after the new one is complete. Raises PlannerError if the file cannot be written.
+    An existing file is replaced only when the new file is complete. Raises PlannerError if the file cannot be written.
     """
     import pyarrow.csv
     import pyarrow.parquet
@@ -59,7 +59,10 @@ def selected(rows: pa.Table, columns: Collection[str]) -> pa.Table:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Return the table for a CSV file: dictionary columns become text, and no spreadsheet runs a text as a formula."""
+    """Return the table for a CSV file.
+
+    Dictionary columns become text. Text is escaped, so that a spreadsheet does not execute it as a formula.
+    """
     columns = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in table.columns]
     inert = [
         pa.array([escaping.as_text(cell) for cell in column.to_pylist()], pa.string())

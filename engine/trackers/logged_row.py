@@ -1,4 +1,4 @@
-"""A row that a training script logs: one JSON object, whose nested settings become one level."""
+"""Reading of rows that a training script logs. A row is one JSON object, and its nested settings become one level."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from isoplan.engine.trackers.formats.nested import MAX_LENGTH, MAX_LEVELS, MAX_V
 from isoplan.engine.trackers.run import Scalar
 
 MAX_LINE = 1_000_000
-"""Largest length of a line of rows, in characters."""
+"""Largest length of a line with one row, in characters."""
 MAX_NAME = 200
 """Largest length of the name of a table or of a column, in characters."""
 
 
 def read_line(line: str) -> dict[str, Scalar | None]:
-    """Return the row that a line contains as JSON. Raises PlannerError if the line is not such a row."""
+    """Return the row in a line of JSON. Raises PlannerError if the line is not JSON or not a valid row."""
     if len(line) > MAX_LINE:
         raise PlannerError(f"the line has more than {MAX_LINE:,} characters. Shorten its values.")
     try:
@@ -29,10 +29,10 @@ def read_line(line: str) -> dict[str, Scalar | None]:
 
 
 def flat_row(raw: Any) -> dict[str, Scalar | None]:
-    """Return a row as one level of names, joined by points. A value of None, NaN or infinity becomes None.
+    """Return a row with one level of names. Nested names are joined by points, as in ``optimizer.lr``.
 
-    Raises PlannerError if ``raw`` is not an object with text keys, or if it has too many values, too long names or too
-    long texts.
+    NaN and infinite values become None. Raises PlannerError if ``raw`` is not an object with text keys, if it has no
+    value except ``run``, if it has too many values or levels, or if a name or text is invalid or too long.
     """
     if not isinstance(raw, Mapping):
         raise PlannerError(f'{_short(raw)} is not an object. Write names and values, as in {{"run": "a"}}.')

@@ -1,6 +1,7 @@
-"""Import of the runs of a store. A child process with limits of time and memory reads the store.
+"""Import of the runs of a store.
 
-A damaged store can therefore end only the child process.
+A child process with limited time and memory reads the store. If a damaged store causes a crash, only the child process
+ends.
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ def import_runs(
 ) -> Imported:
     """Read the runs of the store at ``place``: a folder, a file, an archive (zip or tar), or the address of a server.
 
-    A file can have the form ``sqlite:///runs.db``. ``name`` is the name of a source; if it is empty, the source is
-    recognised. Runs with a mark in ``known`` (run id to mark) are read only if their mark has changed. ``follow`` is
-    called with the number of runs that have been read, and the number of all runs to read. If it raises an error, the
-    import ends with this error. Raises PlannerError if the store cannot be read.
+    The path of a file can have the form ``sqlite:///runs.db``. ``name`` is the name of a source. If it is empty, the
+    first source that recognises the place is used. ``known`` maps run ids to the marks of earlier imports: a run in
+    ``known`` is read only if its mark has changed. ``follow`` is called with the number of runs read so far, and the
+    total number of runs to read. If ``follow`` raises an error, the import ends with this error.
+
+    Raises PlannerError if the store cannot be read.
     """
     path = place if is_address(place) else str(Path(as_path(place)).expanduser())
     return _read(path, name, known or {}, follow)

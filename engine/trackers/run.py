@@ -1,4 +1,4 @@
-"""One tracked run: a training run as an experiment tracker or a folder of logs describes it."""
+"""Tracked runs: training runs that are recorded by an experiment tracker or in a folder of logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 
 State = Literal["finished", "running", "failed", "killed", "pruned", "unknown"]
-"""How a run ended. ``unknown``: the source does not record it."""
+"""State of a run. ``unknown`` means that the source does not record the state."""
 Scalar = float | str | bool
 """A value of a setting or a metric. Integers are stored as floats."""
 
@@ -26,9 +26,9 @@ class History:
 
 
 def by_step(steps: Floats, values: Floats) -> History:
-    """Return values (n,) in the order of logging as a history with increasing steps.
+    """Return the history, with increasing steps, of values (n,) that are given in the order of logging.
 
-    Of several values at one step, the last one counts. Values at a step that is not finite are left out.
+    If a step has several values, the last one is used. Values at a step that is not finite are left out.
     """
     kept = np.isfinite(steps)
     order = np.argsort(steps[kept], kind="stable")

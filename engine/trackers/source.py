@@ -1,4 +1,4 @@
-"""The contract of a source of runs: what it is called, how it is recognised, and how its runs are read."""
+"""Interface of a source of runs: its name, and the functions that recognise a store and read its runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from isoplan.engine.trackers.run import TrackedRun
 
 MAX_DEPTH = 12
-"""Largest number of folders inside one another that a source searches."""
+"""Largest depth of nested folders that a source searches."""
 MAX_FILES = 200_000
 """Largest number of files that a source lists."""
 
@@ -20,10 +20,10 @@ class Source:
     ``name`` is the value of ``--as``, and ``title`` the name on pages. A place is a path, or an address that begins
     with ``http://`` or ``https://``.
 
-    - ``recognises(place)`` returns whether the place is such a store. It reads little, and it does not raise.
-    - ``marks(place)`` returns a mark for each run, by the id of the run, in the order of creation. A mark is a text
+    - ``recognises(place)`` returns whether the place is such a store. It reads little data, and it raises no errors.
+    - ``marks(place)`` returns a dictionary from run id to mark, in the order of creation of the runs. A mark is a text
       that changes when the stored run changes, for example when values are logged.
-    - ``read(place, ids)`` yields the runs with these ids, in this order. A run that has disappeared is left out.
+    - ``read(place, ids)`` yields the runs with these ids, in this order. A run that no longer exists is left out.
 
     ``marks`` and ``read`` raise PlannerError if the store is damaged, too large or not of this kind, or if a package is
     missing.

@@ -23,7 +23,9 @@ MAX_COLUMNS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class RunTables:
-    """The rows of runs, and the points of their training curves; no points if nothing was logged during training.
+    """Two tables: the rows of runs, and the points of their training curves.
+
+    ``points`` is empty if nothing was logged during training.
 
     Columns of ``rows`` are ``run_id``, ``run``, ``status``, ``created``, ``config.*``, ``summary.*`` and ``tags.*``.
     Columns of ``points`` are ``run``, ``step`` and the metrics.
@@ -34,9 +36,10 @@ class RunTables:
 
 
 def as_tables(runs: Sequence[TrackedRun]) -> RunTables:
-    """Return the tables of ``runs``. A name that several runs have is extended by the ids of these runs.
+    """Return the tables of ``runs``.
 
-    A metric without a summary gets the last logged value as its summary. Raises PlannerError if the runs have more than
+    If several runs have the same name, the run id is appended to the name. If the summary of a run does not contain a
+    metric, the last logged value of this metric is used. Raises PlannerError if the runs have more than
     ``MAX_COLUMNS`` columns.
     """
     names = unique_names(runs)
@@ -59,7 +62,7 @@ def as_tables(runs: Sequence[TrackedRun]) -> RunTables:
 
 
 def count_states(rows: pa.Table) -> str:
-    """Return how many runs have each state as text, such as ``37 finished, 3 failed``."""
+    """Return the number of runs in each state, as text such as ``37 finished, 3 failed``."""
     counts = Counter(rows[STATUS].to_pylist()).most_common()
     if [state for state, _ in counts] == ["unknown"]:
         return "no recorded states"
@@ -67,14 +70,14 @@ def count_states(rows: pa.Table) -> str:
 
 
 def unique_names(runs: Sequence[TrackedRun]) -> list[str]:
-    """Return a different name for each run."""
+    """Return a unique name for each run. The run id is appended to a name that is empty or not unique."""
     often = Counter(run.name for run in runs)
     names = (run.name if often[run.name] == 1 and run.name else f"{run.name} {run.id}".strip() for run in runs)
     return [utf8(name) for name in names]
 
 
 def last_values(run: TrackedRun) -> dict[str, Scalar]:
-    """Return the last logged value of each metric. A value that is not finite is also returned."""
+    """Return the last logged value of each metric, even if this value is not finite."""
     return {
         name: float(history.values[np.argmax(history.steps)])
         for name, history in run.histories.items()
@@ -99,17 +102,23 @@ def column(values: Sequence[Mapping[str, Scalar]], key: str) -> pa.Array:
 
 
 def utf8(text: str) -> str:
-    """Return a text with question marks in place of signs that UTF-8 cannot contain, such as those of damaged names."""
+    """Return a text in which each character that UTF-8 cannot encode is replaced by a question mark.
+
+    Damaged file names can contain such characters.
+    """
     return text.encode(errors="replace").decode()
 
 
 def metric_column(name: str) -> str:
-    """Return the column of a metric in the table of points. A metric called ``run`` or ``step`` gets another name."""
+    """Return the column name of a metric in the table of points.
+
+    A metric called ``run`` or ``step`` gets another name, because the table already has columns with these names.
+    """
     return f"{name} (logged)" if name in (RUN, STEP) else utf8(name)
 
 
 def _points(runs: Sequence[TrackedRun], names: Sequence[str]) -> pa.Table:
-    """Return the points of all runs: for each run, one row per step at which at least one metric was logged."""
+    """Return the table of points. It has one row for each run and each step at which a metric was logged."""
     metrics = keys(run.histories for run in runs)  # type: ignore[misc]
     parts: dict[str, list[Any]] = {name: [] for name in metrics}
     steps, counts = [], []

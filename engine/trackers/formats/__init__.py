@@ -1,1 +1,1 @@
-"""Files, databases and answers of servers as plain values, read within limits. Runs are made in the sources."""
+"""Reading of files, databases and answers of servers as plain values, within limits. Sources make runs from them."""

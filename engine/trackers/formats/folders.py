@@ -1,4 +1,4 @@
-"""Search of folders for the files of runs, and reading of small text files in them, within limits."""
+"""Search for the files of runs in folders, and reading of text files, within limits of number and size."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def walk(place: str) -> Iterator[tuple[Path, frozenset[str]]]:
     """Yield ``place`` and each folder in it, with the names of its files.
 
     Symbolic links are not followed, and files that are not regular, such as pipes, are left out. Folders are sorted by
-    name, and numbers in names by value. Raises PlannerError if there are more than ``MAX_FILES`` files, or more than
-    ``MAX_DEPTH`` folders inside one another.
+    name, with ``version_2`` before ``version_10``. Raises PlannerError if there are more than ``MAX_FILES`` files, or
+    more than ``MAX_DEPTH`` levels of folders.
     """
     root, count = Path(place), 0
     for folder, inner, files in os.walk(root, followlinks=False):
@@ -47,7 +47,7 @@ def walk(place: str) -> Iterator[tuple[Path, frozenset[str]]]:
 
 
 def is_regular(file: Path) -> bool:
-    """Return whether a file is no link, pipe or device. Reading from a pipe or device may never end."""
+    """Return whether a file is a regular file, not a link, pipe or device. Reading a pipe or device may never end."""
     with suppress(OSError):
         return stat.S_ISREG(file.lstat().st_mode)
     return False
@@ -68,15 +68,18 @@ def natural(name: str) -> tuple[tuple[bool, float, str], ...]:
 
 
 def run_folders(place: str, holds: Callable[[frozenset[str]], bool]) -> dict[str, Path]:
-    """Return the folders of runs by run id: those whose file names satisfy ``holds``.
+    """Return a dictionary from run id to folder, for all folders in ``place`` whose file names satisfy ``holds``.
 
-    The id is the path of the folder relative to ``place``, or the name of ``place`` for the folder itself.
+    ``run_id`` describes the ids.
     """
     return {run_id(place, path): path for path, files in walk(place) if holds(files)}
 
 
 def run_id(place: str, path: Path) -> str:
-    """Return the path of a run relative to ``place``, or the name of ``place`` if the run is ``place`` itself."""
+    """Return the id of the run at ``path``.
+
+    The id is ``path`` relative to ``place``, or the name of ``place`` if both are equal.
+    """
     root = Path(place)
     return path.relative_to(root).as_posix() if path != root else root.resolve().name
 
@@ -87,14 +90,14 @@ def contains(place: str, holds: Callable[[frozenset[str]], bool], most: int = 20
 
 
 def first_folders(place: str, most: int = 2000) -> Iterator[tuple[Path, frozenset[str]]]:
-    """Yield the first ``most`` folders of ``walk``. If the search fails, it ends without an error."""
+    """Yield the first ``most`` folders of ``walk``. If the search fails, the iteration ends without an error."""
     if Path(place).is_dir():
         with suppress(PlannerError, OSError):
             yield from (found for found, _ in zip(walk(place), range(most), strict=False))
 
 
 def mark(files: Iterable[Path]) -> str:
-    """Return a text that changes when one of ``files`` is written: a hash of their names, sizes and times."""
+    """Return a hash of the names, sizes and times of ``files``. It changes when one of the files is written."""
     states = []
     for file in sorted(files):
         try:
@@ -106,7 +109,7 @@ def mark(files: Iterable[Path]) -> str:
 
 
 def digest(content: object) -> str:
-    """Return a short hash of plain values, which serves as a mark."""
+    """Return a short hash of plain values, for use as a mark."""
     return hashlib.sha256(repr(content).encode(errors="replace")).hexdigest()[:16]
 
 
@@ -130,7 +133,10 @@ def read_text(file: Path, most: int = MAX_SETTINGS_BYTES) -> str:
 
 
 def read_lines(file: Path, most: int = MAX_LOG_BYTES) -> Iterator[str]:
-    """Yield the lines of a file, with their ends. Raises PlannerError as ``read_text`` does."""
+    """Yield the lines of a file, with their line ends.
+
+    Raises PlannerError if the file has more than ``most`` bytes or cannot be read.
+    """
     try:
         with file.open("rb") as opened:
             while line := opened.readline(MAX_LINE_BYTES):
@@ -142,7 +148,10 @@ def read_lines(file: Path, most: int = MAX_LOG_BYTES) -> Iterator[str]:
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
-    """Return the settings in a YAML file, or nothing if it does not contain a mapping. Raises as ``yaml_value``."""
+    """Return the mapping in a YAML file, or an empty dictionary if the file contains another value.
+
+    Raises PlannerError for the same reasons as ``yaml_value``.
+    """
     found = yaml_value(file)
     return found if isinstance(found, dict) else {}
 
@@ -176,8 +185,8 @@ def yaml_value(file: Path) -> Any:
 def _plain_loader() -> type:
     """Return a safe YAML loader that reads a value with a tag, such as ``!!python/tuple``, as plain data.
 
-    It refuses files with more than ``MAX_ALIASES`` aliases: nested aliases can multiply a value many times.
-    It also refuses an alias inside the value that it repeats: such a value has no end.
+    The loader refuses files with more than ``MAX_ALIASES`` aliases, because nested aliases can make a small file very
+    large. It also refuses an alias inside the value to which the alias refers, because such a value is infinite.
     """
     import yaml
 
@@ -206,7 +215,10 @@ def _plain_loader() -> type:
 
 
 def read_json(file: Path, most: int = MAX_SETTINGS_BYTES) -> Mapping[str, Any]:
-    """Return the JSON object in a file, or nothing if it contains another value. Raises as ``json_value``."""
+    """Return the JSON object in a file, or an empty dictionary if the file contains another value.
+
+    Raises PlannerError for the same reasons as ``json_value``.
+    """
     found = json_value(file, most)
     return found if isinstance(found, dict) else {}
 

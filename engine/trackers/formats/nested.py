@@ -1,4 +1,4 @@
-"""Nested settings as one level of names, and the values that a run table can contain."""
+"""Conversion of nested settings to one level of names, and of their values to values of a run table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def scalar(value: Any) -> Scalar | None:
 
 
 def as_float(value: float) -> float:
-    """Return a number as a float. An integer that a float cannot represent is infinite."""
+    """Return a number as a float. An integer that is too large for a float becomes infinite."""
     try:
         return float(value)
     except OverflowError:
@@ -64,7 +64,7 @@ def as_text(value: Scalar) -> str:
 
 
 def number(text: str) -> Scalar:
-    """Return the number or truth value that a text denotes, or else the text, cut to ``MAX_LENGTH`` characters."""
+    """Return a text as a number or truth value, if possible. Otherwise, cut it to ``MAX_LENGTH`` characters."""
     if text in ("True", "true", "False", "false"):
         return text in ("True", "true")
     try:

@@ -1,4 +1,4 @@
-"""Settings, final metrics and curves of a run in a JSON object, without a fixed form."""
+"""Search for the settings, final metrics and curves of a run in a JSON object that has no fixed schema."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from isoplan.engine.trackers.formats.records import CONFIGS, RESULTS, histories,
 from isoplan.engine.trackers.run import History, Scalar
 
 MAX_LIST = 32
-"""Largest number of values of a list that is a setting. Longer lists are left out."""
+"""Largest length of a list that is stored as a setting. Longer lists are left out."""
 MIN_CURVE = 3
-"""Smallest number of values of a curve without a list of steps."""
+"""Smallest length of a list of losses that is read as a curve if there is no list of steps."""
 _EVALUATIONS = RESULTS | {"eval", "evals", "evaluation"}
 _CURVES = frozenset({"history", "curve", "curves", "log", "logs"})
 
@@ -24,7 +24,7 @@ _Path = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """What a file contains of a run: ``config``, ``summary`` and ``histories`` as in a TrackedRun."""
+    """Contents of a file of a run. ``config``, ``summary`` and ``histories`` have the same meaning as in TrackedRun."""
 
     config: Mapping[str, Scalar] = field(default_factory=dict)
     summary: Mapping[str, Scalar] = field(default_factory=dict)
@@ -34,10 +34,10 @@ class Described:
 def describe(found: Mapping[str, Any]) -> Described:
     """Return the settings, metrics and curves in a JSON object.
 
-    Values inside an object that is named like settings (``config``, ``args``, ...) are settings, and values inside one
-    that is named like results (``metrics``, ``summary``, ``eval``, ...) are metrics. Elsewhere, numbers with the name
-    of a metric are metrics, and other values are settings. Lists of numbers of one length are curves if one of them is
-    a list of steps; a list of losses is a curve in any case. A list of objects with steps contains curves too.
+    Values inside an object with a name such as ``config`` or ``args`` are settings. Values inside an object with a name
+    such as ``metrics``, ``summary`` or ``eval`` are metrics. Elsewhere, numbers with the name of a metric are metrics,
+    and other values are settings. Lists of metrics are curves if a list of steps has the same length. Without a list of
+    steps, a list of at least ``MIN_CURVE`` losses is a curve. A list of objects with steps also contains curves.
     """
     config: dict[str, Scalar] = {}
     summary: dict[str, Scalar] = {}
@@ -71,7 +71,7 @@ def _leaves(found: Mapping[str, Any], path: _Path, level: int) -> Iterator[tuple
 
 
 def _curves(lists: Mapping[_Path, list[Any]]) -> dict[str, History]:
-    """Return the curves among lists of numbers of one length."""
+    """Return the curves in ``lists``, which are lists of numbers with the same length."""
     names = {_name(path): values for path, values in lists.items()}
     step = step_name(tuple(names))
     length = len(next(iter(names.values())))
@@ -105,11 +105,11 @@ def _is_number(value: object) -> bool:
 
 
 def _name(path: _Path) -> str:
-    """Return the name of a value with those of its containers, without general ones such as ``config``."""
+    """Return the names in ``path`` joined by points. General names of containers, such as ``config``, are left out."""
     return ".".join((*(one for one in path[:-1] if one.lower() not in CONFIGS | RESULTS | _CURVES), path[-1]))
 
 
 def _cell(path: _Path, value: Any) -> dict[str, Scalar]:
-    """Return the cell of a value by its name, or nothing if the value is empty or a long list."""
+    """Return the value with its name as a dictionary, which is empty if the value is empty or a long list."""
     cell = None if isinstance(value, list) and len(value) > MAX_LIST else scalar(value)
     return {} if cell is None else {_name(path): cell}

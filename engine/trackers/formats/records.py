@@ -1,4 +1,4 @@
-"""Logged values of runs in plain files: CSV files, JSON-lines logs and lists of JSON objects, as histories."""
+"""Conversion of logged values to histories, from CSV files, JSON-lines logs and lists of JSON objects."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from isoplan.engine.trackers.run import History, by_step
 
 COUNTERS = ("step", "steps", "global_step", "iteration", "iterations", "iter", "iters", "update", "updates")
 STEPS = (*COUNTERS, "tokens", "num_tokens", "tokens_seen", "samples_seen", "epoch", "epochs")
-"""Names of the position of a record in its run, the preferred name first. Case and a prefix such as "_" or "train/" do
-not count. A step whose name is not in ``COUNTERS``, such as "tokens", is also a metric.
+"""Names of the step of a record, in order of preference. Case and prefixes such as "_" or "train/" are ignored.
+
+A step whose name is not in ``COUNTERS``, such as "tokens", is also a metric.
 """
 MAX_METRICS = 500
 """Largest number of metrics of a run. Further metrics are left out."""
 RESULTS = frozenset({"metrics", "results", "result", "summary", "scalars", "final"})
-"""Names of objects that contain metrics. The names of the metrics are stored without them."""
+"""Names of objects that contain metrics. Stored names of metrics do not include the name of the object."""
 CONFIGS = frozenset({"config", "configs", "configuration", "cfg", "args", "arguments", "hparams", "hyperparameters"})
 CONFIGS |= {"hyperparams", "params", "parameters", "settings", "options", "flags"}
-"""Names of objects that contain settings. The names of the settings are stored without them."""
+"""Names of objects that contain settings. Stored names of settings do not include the name of the object."""
 _SPLITS = frozenset({"split", "phase", "mode", "stage", "subset"})
 _SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "dev"})
 _SETTINGS = frozenset(
@@ -51,15 +52,15 @@ def is_metric(name: str) -> bool:
 
 @lru_cache(10_000)
 def is_loss(name: str) -> bool:
-    """Return whether a name denotes a loss or another metric of prediction for which a smaller value is better."""
+    """Return whether a name denotes a loss, or another metric of predictions whose smaller values are better."""
     return bool(_metric_words(name) & (SMALLER - _NOT_A_LOSS))
 
 
 def histories(records: Iterable[Mapping[str, float]]) -> dict[str, History]:
     """Return the histories of the metrics in ``records``, which are in the order of logging.
 
-    The steps are the values of the first name in ``STEPS`` that a record contains. A record without this name has the
-    step of the record before it. Values before the first step are left out.
+    The steps are the values of the first name in ``STEPS`` that occurs in the records. A record without this name gets
+    the step of the previous record. Values before the first step are left out.
     """
     at: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
     values: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
@@ -83,21 +84,21 @@ def histories(records: Iterable[Mapping[str, float]]) -> dict[str, History]:
 
 @lru_cache(1000)
 def step_name(names: tuple[str, ...]) -> str:
-    """Return the name in ``names`` that denotes the step; empty if there is none."""
+    """Return the name in ``names`` that denotes the step, or an empty text if there is none."""
     plain = {plain_step(name): name for name in reversed(names)}
     return next((plain[step] for step in STEPS if step in plain), "")
 
 
 def plain_step(name: str) -> str:
-    """Return a name as it occurs in ``STEPS``: in lower case and without a prefix."""
+    """Return a name in lower case and without a prefix, for comparison with ``STEPS``."""
     return re.split(r"[/.]", name)[-1].lower().lstrip("_")
 
 
 def numbers(record: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of a record by name.
 
-    Settings inside the record are left out. The name of a metric gets the part of the data as a prefix if the record
-    names it, as in ``{"split": "val"}``.
+    Settings inside the record are left out. If the record names a data split, as in ``{"split": "val"}``, the name of
+    the split becomes a prefix of the names of metrics, as in ``val_loss``.
     """
     nested = any(isinstance(value, dict) for value in record.values())
     values = flat(record) if nested else record
@@ -116,9 +117,9 @@ def numbers(record: Mapping[str, Any]) -> dict[str, float]:
 
 
 def merged(files: Mapping[str, Mapping[str, History]]) -> dict[str, History]:
-    """Return the histories of several files of a run, by the name of the file without its ending.
+    """Return the histories in several files of one run, by metric. The keys of ``files`` are the names of the files.
 
-    A metric that several files contain gets the name of its file as a prefix.
+    If several files contain the same metric, the name of the file becomes a prefix of the name of the metric.
     """
     often = Counter(name for histories in files.values() for name in histories)
     return {
@@ -129,11 +130,11 @@ def merged(files: Mapping[str, Mapping[str, History]]) -> dict[str, History]:
 
 
 def csv_records(file: Path) -> Iterator[dict[str, float]]:
-    """Yield the numbers in the rows of a CSV file by column. An empty cell means that nothing was logged.
+    """Yield the numbers in each row of a CSV file, by column. An empty cell means that nothing was logged.
 
-    A file whose first row does not contain the name of a step has no records. Rows with another number of cells than
-    the header are left out, and so is the last row if it is still being written. A row that contains the name of the
-    step is a new header, because a run that continues may write the header again.
+    If the first row does not contain the name of a step, the file has no records. A row is left out if it has more or
+    fewer cells than the header. The last row is left out if it has no line end, because it is still being written. A
+    row without numbers that contains the name of a step is a new header: a resumed run may write the header again.
     """
     header: list[str] = []
     for line in read_lines(file):
@@ -150,7 +151,7 @@ def csv_records(file: Path) -> Iterator[dict[str, float]]:
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of one line. A quotation mark that is not closed affects only this line."""
+    """Return the cells of one line. If a quotation mark is not closed, only this line is affected."""
     try:
         return next(csv.reader([line]), []) if '"' in line else line.rstrip("\r\n").split(",")
     except csv.Error:
@@ -158,7 +159,7 @@ def _cells(line: str) -> list[str]:
 
 
 def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects at the ends of the lines of a log. Text before an object and other lines are left out."""
+    """Yield the JSON object at the end of each line. Text before the object, and lines without one, are left out."""
     for line in lines:
         text = line.strip()
         if not text.endswith("}"):
@@ -178,7 +179,7 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 
 def _metric_words(name: str) -> frozenset[str]:
-    """Return the words of a name in the singular; no words for a setting such as the weight of a loss."""
+    """Return the words of a name in the singular, or no words if the name is a setting such as ``loss_weight``."""
     own = loss_words(name.rsplit(".", 1)[-1])
     own |= {word.removesuffix("es") for word in own if word == "losses"} | {
         "acc" for word in own if word == "accuracies"

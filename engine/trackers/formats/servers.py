@@ -1,4 +1,4 @@
-"""Requests to the servers of trackers, which answer with JSON objects. Redirects are not followed."""
+"""Requests to the servers of trackers. The answers are JSON objects. Redirects are not followed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from isoplan.engine.errors import PlannerError
 
 SECONDS = 60
-"""Longest time without an answer, in seconds."""
+"""Longest time to wait for an answer, in seconds."""
 MAX_ANSWER_BYTES = 256 * 1024**2
 """Largest size of one answer."""
 
@@ -25,9 +25,9 @@ MAX_ANSWER_BYTES = 256 * 1024**2
 class Server:
     """A server of a tracker: its address without a final slash, the headers of requests, and its opener.
 
-    ``experiment`` is the experiment or project to read, or empty for all. Errors contain the other texts: ``title`` is
-    what the server must be, ``access`` the variables with the password, and ``part`` what to import if an answer is too
-    large.
+    ``experiment`` is the experiment or project to read, or empty for all. The other texts are used in error messages.
+    ``title`` describes the expected kind of server. ``access`` names the variables that contain the password. ``part``
+    names a smaller part to import if an answer is too large.
     """
 
     address: str
@@ -40,27 +40,30 @@ class Server:
 
 
 class Missing(PlannerError):
-    """Error for a request that the server does not know (status 404)."""
+    """Error for a path that does not exist on the server (status 404)."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Handler that follows no redirect, because the headers of a request contain the password of the user."""
+    """Handler that does not follow redirects.
+
+    The headers of a request contain the password of the user, and a redirect could send it to another server.
+    """
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def opener(context: ssl.SSLContext | None = None) -> urllib.request.OpenerDirector:
-    """Return an opener of addresses that follows no redirects; ``context`` are the rules for certificates."""
+    """Return a URL opener that does not follow redirects. ``context`` contains the rules for certificates."""
     return urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
 
 
 def ask(
     server: Server, path: str, query: Sequence[tuple[str, str]] = (), body: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the JSON object with which the server answers: to GET, or to POST if there is a ``body``.
+    """Send a request and return the JSON object in the answer. The method is POST if there is a ``body``, else GET.
 
-    Raises Missing if the server does not know ``path``, and PlannerError if it does not answer with a JSON object.
+    Raises Missing if ``path`` does not exist on the server, and PlannerError if it does not answer with a JSON object.
     """
     address = f"{server.address}/{path}" + (f"?{urlencode(query)}" if query else "")
     data = None if body is None else json.dumps(body).encode()
@@ -110,7 +113,7 @@ def _refusal(server: Server, error: HTTPError) -> PlannerError:
 
 @contextmanager
 def understood(server: Server) -> Iterator[None]:
-    """Raise PlannerError if an answer lacks a part that the block reads, or if a part has another type."""
+    """Raise PlannerError if the ``with`` block reads a part of an answer that is missing or has the wrong type."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -118,5 +121,5 @@ def understood(server: Server) -> Iterator[None]:
 
 
 def _not_understood(server: Server) -> PlannerError:
-    """Return the error for an answer that does not have the form of the answers of such a server."""
+    """Return the error for an answer with an unexpected form."""
     return PlannerError(f"{server.address} is not {server.title}: check the address.")

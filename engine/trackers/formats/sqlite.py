@@ -1,4 +1,4 @@
-"""SQLite databases of trackers, which are opened for reading only."""
+"""Read-only access to the SQLite databases of trackers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from isoplan.engine.errors import PlannerError
 BEGINNING = b"SQLite format 3\0"
 """First bytes of an SQLite database."""
 WAIT = 20
-"""Seconds to wait for a process that writes to the database."""
+"""Longest time, in seconds, to wait for a process that writes to the database."""
 CACHE_KILOBYTES = 128 * 1024
-"""Memory for pages of a database in KB. It suffices for a million logged values.
+"""Size of the page cache of a database, in KB. It is large enough for a million logged values.
 
-The values of one run are far apart in a database, so without this memory most pages are read many times.
+The values of one run are far apart in a database. With a smaller cache, most pages are read many times.
 """
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
 
@@ -25,7 +25,8 @@ _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 
 def opened(file: Path) -> Iterator[sqlite3.Connection]:
     """Open an SQLite database with a connection that cannot change it.
 
-    Raises PlannerError if the database is damaged, locked or of another kind, also while the connection is used.
+    Raises PlannerError if the database is damaged, locked or of another kind. The error can also occur later, while the
+    connection is used.
     """
     try:
         with closing(_connect(file)) as database:
@@ -35,10 +36,10 @@ def opened(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _connect(file: Path) -> sqlite3.Connection:
-    """Return a connection that cannot write, and that calls no function that the schema of the database names.
+    """Return a read-only connection that does not call unsafe functions from the schema of the database.
 
-    A database in WAL mode, in a folder without permission to write, can be opened only as immutable. This is correct if
-    its log is empty, because then no process writes to the database.
+    A database in WAL mode in a folder without write permission can be opened only as immutable. This is safe if the
+    WAL file is empty or missing, because no process writes to the database then.
     """
     address, log = f"{file.resolve().as_uri()}?mode=ro", file.with_name(f"{file.name}-wal")
     try:
@@ -50,7 +51,7 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 
 def _checked(address: str) -> sqlite3.Connection:
-    """Return a connection for which a first query has succeeded."""
+    """Return a connection after a successful test query."""
     database = sqlite3.connect(address, uri=True, timeout=WAIT)
     try:
         database.text_factory = lambda raw: raw.decode(errors="replace")

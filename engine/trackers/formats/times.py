@@ -1,4 +1,4 @@
-"""Times of runs, which are stored in UTC without a zone."""
+"""Conversion of the times of runs to dates in UTC without a time zone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def from_seconds(seconds: float) -> datetime | None:
 
 
 def from_text(text: Any) -> datetime | None:
-    """Return a time in ISO format as a date, or None if there is none. A time with a zone is converted to UTC."""
+    """Return a time in ISO format as a date, or None if it is not valid. A time with a zone is converted to UTC."""
     with suppress(ValueError, TypeError, OverflowError):
         time = datetime.fromisoformat(text)
         return (time if time.tzinfo is None else time.astimezone(UTC)).replace(tzinfo=None)

@@ -1,1 +1,1 @@
-"""Sources of runs in plain files of settings, logs and results: one file per source."""
+"""Sources that read plain files with settings, logs and results. Each source is one module."""

@@ -1,6 +1,7 @@
-"""Runs of the Trainer of Hugging Face: folders with ``trainer_state.json``, or with checkpoints that contain this file.
+"""Runs of the Trainer of Hugging Face.
 
-Pickled files, such as ``training_args.bin`` and the weights, are not read.
+The folder of a run contains ``trainer_state.json``, or checkpoints that contain this file. Pickled files, such as
+``training_args.bin`` and the weights, are not read.
 """
 
 from __future__ import annotations
@@ -36,19 +37,22 @@ _SUMMARY = ("global_step", "epoch", "total_flos", "num_input_tokens_seen", "best
 
 @dataclass(frozen=True)
 class _Run:
-    """The folder of a run, and the folders that contain its states: the folder itself, then checkpoints by step."""
+    """The folder of a run, and the folders that contain its states.
+
+    ``states`` contains the folder of the run first, if it has a state, and then the checkpoints in the order of steps.
+    """
 
     path: Path
     states: tuple[Path, ...]
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return the runs in ``place``. All checkpoints in one folder are one run."""
+    """Return the marks of the runs in ``place``, by run id. All checkpoints in one folder belong to one run."""
     return {key: mark(_files(run)) for key, run in _runs(place).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``. The state of a run is finished if it has reached ``max_steps``, and otherwise unknown."""
+    """Yield the runs with these ids. A run that has reached ``max_steps`` is finished. Other states are unknown."""
     runs = _runs(place)
     for key in ids:
         if (run := runs.get(key)) is not None:
@@ -66,7 +70,7 @@ def _runs(place: str) -> dict[str, _Run]:
 
 
 def _files(run: _Run) -> Iterator[Path]:
-    """Yield the files of a run, without the copies of the settings in its checkpoints."""
+    """Yield the files of a run. The copies of the settings in its checkpoints are left out."""
     yield from (folder / STATE for folder in run.states)
     yield from (run.path / name for name in (RESULTS, *SETTINGS))
 
@@ -97,8 +101,9 @@ def _read(key: str, run: _Run) -> TrackedRun:
 def _state(run: _Run) -> tuple[Path, Mapping[str, Any]]:
     """Return the last state of a run, and the folder that contains this state.
 
-    The state is that of the newest checkpoint, or that in the folder of the run if its step is not smaller. If a run is
-    stopped while it writes a checkpoint, the state of this checkpoint is damaged: the checkpoint before it is used.
+    The state of the newest checkpoint is used, unless the state in the folder of the run has an equal or larger step.
+    If a run stops while it writes a checkpoint, the state of this checkpoint is damaged. The previous checkpoint is
+    used then.
     """
     found, errors = list[tuple[Path, Mapping[str, Any]]](), list[PlannerError]()
     for folder in reversed(run.states):

@@ -1,7 +1,8 @@
-"""Jobs of Hydra: folders with ``.hydra/config.yaml`` and ``.hydra/overrides.yaml``, and metrics in other files.
+"""Jobs of Hydra.
 
-References between settings, such as ``${model.width}``, are replaced. Resolvers, such as ``${oc.env:HOME}``, are not
-executed: they stay text.
+The folder of a job contains ``.hydra/config.yaml`` and ``.hydra/overrides.yaml``. Its metrics are in other files.
+References between settings, such as ``${model.width}``, are replaced by values. Resolvers, such as ``${oc.env:HOME}``,
+are not executed and remain text.
 """
 
 from __future__ import annotations
@@ -31,26 +32,29 @@ from isoplan.engine.trackers.wandb import source as wandb
 CONFIG, OVERRIDES = "config.yaml", "overrides.yaml"
 _FILES = frozenset({CONFIG, OVERRIDES, "hydra.yaml"})
 MAX_REFERENCES = 10
-"""Largest length of a chain of references. Longer chains stay text."""
+"""Largest length of a chain of references. Longer chains are not replaced."""
 MAX_NAME = 200
-"""Largest number of characters of the name of a run."""
+"""Largest length of the name of a run, in characters."""
 _REFERENCE = re.compile(r"(?<!\\)\$\{([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)\}")
 
 
 INNER = (tensorboard.SOURCE, wandb.SOURCE)
-"""Sources that read the metrics of a job without files of metrics, if its folder contains exactly one run."""
+"""Other trackers that can contain the metrics of a job.
+
+They are read if the job has no files of metrics and its folder contains exactly one run of the tracker.
+"""
 
 
 @dataclass(frozen=True)
 class _Job:
-    """A job: the folder ``.hydra`` with its settings, and its files with metrics and with other settings."""
+    """A job: its folder ``.hydra``, and its files with metrics and other settings."""
 
     hydra: Path
     files: RunFiles
 
     @property
     def logged(self) -> dict[Source, Mapping[str, str]]:
-        """Marks of the runs of other trackers in the folder of the job, by source; empty if a file contains metrics."""
+        """Marks of the runs of other trackers in the job folder, by source. Empty if the job has files of metrics."""
         place = str(self.hydra.parent)
         found = [source for source in INNER if not self.files.metrics and source.recognises(place)]
         return {source: source.marks(place) for source in found}
@@ -62,12 +66,15 @@ def recognises(place: str) -> bool:
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return the jobs in ``place``."""
+    """Return the marks of the jobs in ``place``, by run id."""
     return {key: _mark(job) for key, job in _jobs(place).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the jobs ``ids``. The name of a job is its overrides. Its state is unknown: Hydra does not record it."""
+    """Yield the jobs with these ids. The name of a job consists of its overrides.
+
+    The state of a job is unknown, because Hydra does not record it.
+    """
     jobs = _jobs(place)
     for key in ids:
         if (job := jobs.get(key)) is None:
@@ -94,13 +101,13 @@ def _mark(job: _Job) -> str:
 
 
 def _read_logged(job: _Job) -> TrackedRun | None:
-    """Return the run that TensorBoard or W&B logged in the folder of a job, if there is exactly one."""
+    """Return the run of the first tracker in ``INNER`` with exactly one run in the job folder, or None."""
     logged = {source: marks for source, marks in job.logged.items() if len(marks) == 1}
     return next((run for source, ids in logged.items() for run in source.read(str(job.hydra.parent), list(ids))), None)
 
 
 def resolved(config: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return settings in which references are replaced by values. A value that refers to itself is unchanged.
+    """Return settings with references replaced by values. A reference to itself is not replaced.
 
     >>> resolved({"width": 8.0, "name": "w${width}", "inner": "${width}", "home": "${oc.env:HOME}", "loop": "${loop}"})
     {'width': 8.0, 'name': 'w8', 'inner': 8.0, 'home': '${oc.env:HOME}', 'loop': '${loop}'}
@@ -116,7 +123,10 @@ def resolved(config: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def _replaced(value: Scalar, config: Mapping[str, Scalar]) -> Scalar:
-    """Return a value in which references are replaced. A value that is one reference gets the type of its target."""
+    """Return a value with references replaced.
+
+    If the whole value is one reference, the result has the type of the value to which it refers. Otherwise it is text.
+    """
     if not isinstance(value, str):
         return value
     if whole := _REFERENCE.fullmatch(value):
@@ -130,7 +140,7 @@ def _references(value: Scalar, config: Mapping[str, Scalar]) -> set[str]:
 
 
 def _jobs(place: str) -> dict[str, _Job]:
-    """Return the jobs in ``place`` by run id. The files of a job may be in folders inside its own."""
+    """Return the jobs in ``place`` by run id. The files of a job can be in subfolders of its folder."""
     folders = list(walk(place))
     hydra = {path.parent: path for path, files in folders if files >= _FILES and path != Path(place)}
     metrics: dict[Path, list[Path]] = {path: [] for path in hydra}

@@ -31,12 +31,12 @@ def recognises(place: str) -> bool:
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return the runs in ``place``: all folders that contain ``metrics.csv``."""
+    """Return the marks of the runs in ``place``, by run id. Each folder that contains ``metrics.csv`` is a run."""
     return {key: mark((path / SETTINGS, path / METRICS)) for key, path in run_folders(place, _holds).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``. The state of a run is unknown, because Lightning does not record it."""
+    """Yield the runs with these ids. The state of a run is unknown, because Lightning does not record it."""
     folders = run_folders(place, _holds)
     for key in ids:
         if (path := folders.get(key)) is not None:

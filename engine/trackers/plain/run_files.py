@@ -1,4 +1,4 @@
-"""The plain files of runs: which files of a folder belong to one run, and what each of them contains."""
+"""Assignment of the plain files in a folder to runs, and reading of these files."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ METRICS = LOGS | {".csv", ".json"}
 MAX_JSON_BYTES = 64 * 1024**2
 """Largest size of a JSON file with metrics."""
 MAX_TRIED, MAX_LINES = 50, 1000
-"""Largest numbers of runs, and of lines of a log, in which a loss is searched."""
+"""Limits of the search for a loss: number of runs, and number of lines of a log."""
 MAX_HEADS = 20
-"""Largest number of objects before the first step of a log that are read as settings."""
+"""Largest number of objects that are read as settings before the first step of a log."""
 _SETTINGS_ENDINGS = frozenset({".json", ".yaml", ".yml", ".txt"})
 _SETTINGS = CONFIGS | {"training", "model"}
 _GENERAL = CONFIGS | frozenset(
@@ -64,7 +64,7 @@ _OWN_SETTINGS = re.compile(rf"(.+)[._-](?:{'|'.join(sorted(CONFIGS))})", re.IGNO
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The files of a run called ``name``: those with metrics, and those with settings."""
+    """The files with metrics and the files with settings of the run ``name``."""
 
     name: str
     metrics: tuple[Path, ...]
@@ -97,9 +97,9 @@ def file_source(name: str, title: str, endings: frozenset[str]) -> Source:
 def find_runs(place: str, endings: frozenset[str]) -> dict[str, RunFiles]:
     """Return the runs in ``place`` whose files with metrics have one of ``endings``, by run id.
 
-    If all these files of a folder have general names, such as ``metrics.jsonl`` and ``train_log.jsonl``, the folder is
-    one run. Otherwise each file is a run. The settings of ``a.jsonl`` are in files such as ``a.json`` and
-    ``a_config.yaml``, and also in ``config.json`` if the folder has only one file with metrics.
+    If all files with metrics in a folder have general names, such as ``metrics.jsonl`` and ``train_log.jsonl``, the
+    folder is one run. Otherwise each file with metrics is a run. The settings of ``a.jsonl`` are in files such as
+    ``a.json`` and ``a_config.yaml``. If ``a.jsonl`` is the only file with metrics, ``config.json`` also belongs to it.
     """
     return {key: run for path, files in walk(place) for key, run in _runs_in(place, path, files, endings)}
 
@@ -160,7 +160,7 @@ def read_run(files: RunFiles) -> Described:
 
 
 def read_metrics(file: Path) -> Described:
-    """Return what a CSV file, a log or a JSON file contains of a run. Raises PlannerError if a JSON file is damaged."""
+    """Return the contents of a CSV file, a log or a JSON file. Raises PlannerError if a JSON file is damaged."""
     ending = _ending(file.name)
     if ending == ".csv":
         return Described(histories=histories(csv_records(file)))
@@ -173,7 +173,7 @@ def read_metrics(file: Path) -> Described:
 def _read_log(file: Path) -> Described:
     """Return the settings before the first step of a log, and its metrics.
 
-    The metrics of a later object without a step belong to the step before it.
+    After the first step, the metrics of an object without a step belong to the previous step.
     """
     heads: list[Mapping[str, Any]] = []
     logged = histories(_records(json_objects(read_lines(file)), heads))
@@ -187,7 +187,7 @@ def _read_log(file: Path) -> Described:
 
 
 def _records(objects: Iterable[Mapping[str, Any]], heads: list[Mapping[str, Any]]) -> Iterator[dict[str, float]]:
-    """Yield the numbers of the objects of a log, and add those before the first step to ``heads``."""
+    """Yield the numbers of each object of a log. Objects before the first step are added to ``heads`` instead."""
     started = False
     for found in objects:
         values = numbers(found)
@@ -201,19 +201,23 @@ def _records(objects: Iterable[Mapping[str, Any]], heads: list[Mapping[str, Any]
 
 
 def _is_record(values: Mapping[str, float]) -> bool:
-    """Return whether an object is a record of a step. A number of all steps or tokens may also be a setting."""
+    """Return whether an object is a record of a step, not settings.
+
+    Settings may also contain a total number of steps or tokens, so a name such as ``steps`` or ``tokens``
+    is not sufficient without a metric.
+    """
     step = step_name(tuple(values))
     return bool(step) and (any(map(is_metric, values)) or plain_step(step) in _SINGULAR)
 
 
 def is_metrics_file(name: str) -> bool:
-    """Return whether a file beside settings may contain metrics: a CSV file, a log, or a file with a general name."""
+    """Return whether a file of a job may contain metrics: a CSV file, a ``.log`` file or a file with a general name."""
     words = {word for word in _words(name) if not word.isdigit()}
     return _ending(name) in {".csv", ".log"} or (_ending(name) in METRICS and words <= _GENERAL - CONFIGS)
 
 
 def _settings(file: Path) -> Described:
-    """Return the settings in a file. A JSON file that is not called settings may contain metrics too."""
+    """Return the settings in a file. A JSON file without a name of settings can also contain metrics."""
     ending = _ending(file.name)
     if ending == ".txt":
         lines = (line.partition(":") for line in read_text(file).splitlines())
@@ -225,7 +229,7 @@ def _settings(file: Path) -> Described:
 
 
 def is_settings(name: str) -> bool:
-    """Return whether a file has the name of settings, such as ``config.json``, ``hparams.yaml`` or ``params.txt``."""
+    """Return whether a file name denotes settings, such as ``config.json``, ``hparams.yaml`` or ``params.txt``."""
     return _ending(name) in _SETTINGS_ENDINGS and bool(_words(name) & CONFIGS) and _words(name) <= _SETTINGS
 
 
@@ -234,9 +238,9 @@ def _is_general(name: str) -> bool:
 
 
 def _companions(named: Iterable[str], files: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files with settings by the stem of the file in ``named`` to which they belong.
+    """Return the names of files with settings, by the stem of the file with metrics to which they belong.
 
-    ``a.jsonl`` has the settings ``a.json`` and ``a_config.yaml``.
+    ``named`` contains the files with metrics. For example, ``a.json`` and ``a_config.yaml`` belong to ``a.jsonl``.
     """
     stems = {Path(name).stem for name in named}
     found: dict[str, list[str]] = {}
