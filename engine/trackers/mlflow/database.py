@@ -37,14 +37,15 @@ _IMPORTED_TAGS = f"(key NOT LIKE 'mlflow.%' OR key IN {(*SYSTEM_TAGS, NAME_TAG)}
 
 
 def recognises(place: str) -> bool:
-    """Return whether ``place`` is a database of MLflow, or a folder that contains one as ``mlflow.db``."""
+    """Return whether ``place`` is a database of MLflow, or a folder that contains a database ``mlflow.db``."""
     return has_tables(_file(place), *TABLES)
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return a mark for each run, by run id: it depends on its state, params, tags and number of logged values.
+    """Return a mark for each run, by run id.
 
-    Deleted runs and runs of deleted experiments are left out.
+    The mark depends on the state, params, tags and number of logged values of the run. Deleted
+    runs and runs of deleted experiments are left out.
     """
     with opened(_file(place)) as connection:
         runs = connection.execute(
@@ -64,7 +65,7 @@ def marks(place: str) -> Mapping[str, str]:
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``. Each query is short, so that MLflow can write between two runs."""
+    """Yield the runs whose ids are in ``ids``. Queries are short, so that MLflow can write between two runs."""
     with opened(_file(place)) as connection:
         for key in ids:
             row = connection.execute(

@@ -1,4 +1,4 @@
-"""The file store of MLflow: a folder ``mlruns`` with a folder for each experiment, and in it a folder for each run.
+"""The file store of MLflow: a folder ``mlruns`` with experiment folders, which contain run folders.
 
 A run has the file ``meta.yaml`` and the folders ``params``, ``metrics`` and ``tags`` with one file for each name. Its
 folder ``artifacts`` is not read.
@@ -33,7 +33,7 @@ META = "meta.yaml"
 PARTS = ("params", "metrics", "tags")
 STATUSES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 """The status of a run by its number in ``meta.yaml``."""
-# A top-level entry of meta.yaml: only such entries begin in the first column.
+# These patterns match top-level entries of meta.yaml: only those entries begin in the first column.
 _DELETED = re.compile(r"^lifecycle_stage: *['\"]?deleted", re.MULTILINE)
 _START = re.compile(r"^start_time: *(\d+)", re.MULTILINE)
 _EXPERIMENT = re.compile(r"^artifact_location:", re.MULTILINE)
@@ -42,7 +42,7 @@ _RUN = re.compile(r"^run_(id|uuid):", re.MULTILINE)
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of a run and of its experiment, and the start of the run in milliseconds since 1970."""
+    """The folder of a run, the folder of its experiment, and the start time in milliseconds since 1970."""
 
     path: Path
     experiment: Path
@@ -58,12 +58,12 @@ def recognises(place: str) -> bool:
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return a mark for each run, by run id, in the order of their starts. Deleted runs are left out."""
+    """Return a mark for each run, by run id, sorted by start time. Deleted runs are left out."""
     return {key: mark(_files(run.path)) for key, run in _run_folders(place).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``."""
+    """Yield the runs whose ids are in ``ids``."""
     folders, experiments = _run_folders(place), dict[Path, str]()
     for key in ids:
         if (run := folders.get(key)) is not None:
@@ -83,7 +83,7 @@ def _experiments(place: str) -> Iterator[Path]:
 
 
 def _run_folders(place: str) -> dict[str, RunFolder]:
-    """Return the folders of runs that are not deleted, by run id, in the order of their starts."""
+    """Return the folders of runs, by run id, sorted by start time. Deleted runs are left out."""
     found = []
     for experiment in _experiments(place):
         for path in _inside(experiment):
@@ -95,7 +95,7 @@ def _run_folders(place: str) -> dict[str, RunFolder]:
 
 
 def _inside(folder: Path) -> list[Path]:
-    """Return the folders in ``folder`` that are no symbolic links and not hidden, sorted by name."""
+    """Return the folders in ``folder``, sorted by name. Symbolic links and hidden folders are left out."""
     try:
         inside = sorted(folder.iterdir())
     except OSError as error:
@@ -110,14 +110,17 @@ def _meta(folder: Path) -> str:
 
 
 def _files(run: Path) -> Iterator[Path]:
-    """Yield the files from which a run is read."""
+    """Yield the files that contain the data of a run."""
     yield run / META
     for part in PARTS:
         yield from (run / part / key for key in _keys(run / part))
 
 
 def _keys(folder: Path) -> list[str]:
-    """Return the names of params, metrics or tags in ``folder``. A name with a slash is a file in a subfolder."""
+    """Return the names of params, metrics or tags in ``folder``.
+
+    MLflow stores a name that contains a slash as a file in a subfolder.
+    """
     if not folder.is_dir() or folder.is_symlink():
         return []
     return [(path / name).relative_to(folder).as_posix() for path, names in walk(str(folder)) for name in sorted(names)]
@@ -148,7 +151,7 @@ def _text(file: Path) -> str:
 
 
 def _status(stored: Any) -> str:
-    """Return the status of a run, which ``meta.yaml`` contains as a number or, in old stores, as text."""
+    """Return the status of a run as text. ``meta.yaml`` contains a number or, in old stores, text."""
     return STATUSES.get(stored, "") if isinstance(stored, int) else str(stored)
 
 
@@ -157,9 +160,10 @@ def _created(stored: Any) -> datetime | None:
 
 
 def _history(file: Path) -> History:
-    """Return the values of a metric: one line ``time value step`` for each. Further words of a line are not read.
+    """Return the values of a metric. Each line of the file contains ``time value step``; further words are ignored.
 
-    A last line without an end is still being written, and is left out. Raises PlannerError for a line of another form.
+    A last line without a line break is left out: MLflow may still be writing it. Raises PlannerError for a line
+    of another form.
     """
     text = read_text(file, MAX_LOG_BYTES)
     lines = text[: text.rfind("\n") + 1].splitlines()

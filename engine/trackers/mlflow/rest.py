@@ -1,4 +1,4 @@
-"""Requests to the REST API of a tracking server, with the access that MLflow's own environment variables give."""
+"""Requests to the REST API of a tracking server. Credentials come from MLflow's environment variables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACCESS = "MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING
 
 
 def server_at(place: str) -> Server:
-    """Return the server at an address, which can also be that of an experiment (``.../#/experiments/3``).
+    """Return the server at an address. The address can also name one experiment (``.../#/experiments/3``).
 
     Raises PlannerError for an address that contains a user name.
     """
@@ -38,10 +38,10 @@ def server_at(place: str) -> Server:
 
 
 def _access(address: str) -> dict[str, str]:
-    """Return the header with the user's token or password, as MLflow makes it from environment variables.
+    """Return the HTTP header with the token or password from MLflow's environment variables.
 
-    If MLFLOW_TRACKING_URI names a server, the token or password is sent only to this server. If the address of
-    this server begins with https, they are not sent by http.
+    If MLFLOW_TRACKING_URI names a server, the token or password is sent only to this server. If MLFLOW_TRACKING_URI
+    begins with https, the token or password is not sent over http.
     """
     own = urlsplit(os.environ.get("MLFLOW_TRACKING_URI", ""))
     asked = urlsplit(address)
@@ -58,7 +58,7 @@ def _access(address: str) -> dict[str, str]:
 
 
 def _context() -> ssl.SSLContext:
-    """Return the rules for certificates: those of the system, or those that MLflow's environment variables name."""
+    """Return the TLS settings. MLflow's environment variables can name certificates or turn off their check."""
     file = os.environ.get("MLFLOW_TRACKING_SERVER_CERT_PATH") or None
     try:
         context = ssl.create_default_context(cafile=file)
@@ -78,7 +78,7 @@ def pages(
     query: Sequence[tuple[str, str]] = (),
     body: Mapping[str, Any] | None = None,
 ) -> Iterator[Any]:
-    """Yield the entries of the list ``key`` in all pages of an answer."""
+    """Yield the entries of the list ``key`` from all pages of an answer."""
     token, seen = "", set[str]()
     while token not in seen:
         seen.add(token)

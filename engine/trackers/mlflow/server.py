@@ -1,4 +1,4 @@
-"""A tracking server of MLflow: its experiments, runs and logged values, read by the REST API."""
+"""A tracking server of MLflow: its experiments, runs and logged values, read through the REST API."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from isoplan.engine.trackers.source import is_address
 PAGE = 1000
 """Number of experiments or runs in one answer."""
 RUNS = 50
-"""Number of runs whose values are asked for at once. The server allows 100."""
+"""Number of runs in one request for values. The server allows 100."""
 VALUES = 25_000
-"""Largest number of values in one answer. The server leaves out further values without a notice."""
+"""Maximum number of values in one answer. The server leaves out further values without an error."""
 BULK = "ajax-api/2.0/mlflow/metrics/get-history-bulk"
 
 Logged = dict[str, dict[str, list[Any]]]
@@ -35,15 +35,15 @@ Logged = dict[str, dict[str, list[Any]]]
 
 
 def recognises(place: str) -> bool:
-    """Return whether ``place`` is an address. The server is not asked, so that ``marks`` can state its errors."""
+    """Return whether ``place`` is an address. No request is sent: ``marks`` reports errors of the server."""
     return is_address(place)
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return a mark for each run, by run id, in the order of their starts. Deleted runs are left out.
+    """Return a mark for each run, by run id, sorted by start time. Deleted runs are left out.
 
-    A mark depends on the state of the run, its params, its tags and the last value of each metric. A value that is
-    logged later, at an earlier step, does not change the mark.
+    A mark depends on the state of the run, its params, its tags and the value of each metric at its last step. A new
+    value at an earlier step does not change the mark.
     """
     server = server_at(place)
     with understood(server):
@@ -51,7 +51,7 @@ def marks(place: str) -> Mapping[str, str]:
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``."""
+    """Yield the runs whose ids are in ``ids``."""
     server = server_at(place)
     with understood(server):
         runs, names = _runs(server), _experiments(server)
@@ -72,7 +72,7 @@ def _experiments(server: Server) -> dict[str, str]:
 
 
 def _runs(server: Server) -> dict[str, Any]:
-    """Return the runs that are not deleted, as JSON objects by id, in the order of their starts."""
+    """Return the runs that are not deleted, as JSON objects by id, sorted by start time."""
     experiments = list(_experiments(server))
     if not experiments:
         return {}
@@ -99,10 +99,10 @@ def _logged(server: Server, runs: Mapping[str, Any]) -> Logged:
 
 
 def _bulk(server: Server, metric: str, ids: Sequence[str]) -> dict[str, list[Any]]:
-    """Return all values of a metric by run id, for those of the first runs of ``ids`` for which one answer suffices.
+    """Send one request for a metric, and return its values by run id for the runs that the answer contains completely.
 
-    ``ids`` are sorted. An empty result means that the values of the first run do not fit into one answer, or that the
-    server does not know the request.
+    ``ids`` must be sorted. The result is empty if the values of the first run do not fit into one answer, or if the
+    server does not support the request.
     """
     query = [("metric_key", metric), ("max_results", str(VALUES)), *(("run_id", key) for key in ids)]
     try:
@@ -118,7 +118,7 @@ def _bulk(server: Server, metric: str, ids: Sequence[str]) -> dict[str, list[Any
 
 
 def _all_values(server: Server, metric: str, key: str) -> list[Any]:
-    """Return all values of a metric of one run, in pages."""
+    """Return all values of a metric of one run, with one request for each page."""
     query = (("run_id", key), ("metric_key", metric), ("max_results", str(VALUES)))
     return list(pages(server, f"{API}metrics/get-history", "metrics", query))
 
@@ -146,5 +146,5 @@ def _run(
 
 
 def _history(values: Sequence[Any]) -> History:
-    """Return logged values as a history. Values that are not finite are texts such as ``NaN``."""
+    """Return logged values as a history. The server writes values that are not finite as text, such as ``NaN``."""
     return history(*(np.array([float(one.get(part, 0)) for one in values]) for part in ("step", "timestamp", "value")))

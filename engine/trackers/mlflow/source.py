@@ -1,4 +1,4 @@
-"""The source of runs of MLflow, for all kinds of its stores."""
+"""The source of runs of MLflow: a tracking server, a database or a folder of files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.source import Source
 
 NAME, TITLE = "mlflow", "MLflow"
-# The database comes before the files: a folder with a database can also contain a folder mlruns with artifacts.
+# Test for a database before files: a folder with a database can also contain a folder mlruns with artifacts.
 _KINDS = tuple(Source(NAME, TITLE, kind.recognises, kind.marks, kind.read) for kind in (server, database, files))
 
 
@@ -20,12 +20,12 @@ def recognises(place: str) -> bool:
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return a mark for each run, by run id, in the order of their starts."""
+    """Return a mark for each run, by run id, sorted by start time."""
     return _kind(place).marks(place)
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``."""
+    """Yield the runs whose ids are in ``ids``."""
     return _kind(place).read(place, ids)
 
 

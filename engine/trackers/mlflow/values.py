@@ -23,11 +23,11 @@ STATES: Mapping[str, State] = {
 }
 """The state of a run by its status in MLflow."""
 SYSTEM_TAGS = ("mlflow.source.name", "mlflow.source.git.commit", "mlflow.parentRunId")
-"""Tags of MLflow itself that are imported. The other tags that begin with ``mlflow.`` are left out."""
+"""System tags of MLflow that are imported. Other tags whose names begin with ``mlflow.`` are left out."""
 SYSTEM_METRICS = "system/"
-"""Beginning of the names of metrics of the machine, such as ``system/gpu_0_power_usage_watts``. They are left out."""
+"""Prefix of system metrics, such as ``system/gpu_0_power_usage_watts``. System metrics are left out."""
 NAME_TAG = "mlflow.runName"
-"""Tag with the name of a run, in stores that do not record it elsewhere."""
+"""Tag with the name of a run. Some stores record the name only in this tag."""
 
 
 def imported_tag(key: str) -> bool:
@@ -36,7 +36,7 @@ def imported_tag(key: str) -> bool:
 
 
 def settings(params: Iterable[tuple[str, str]]) -> dict[str, Scalar]:
-    """Return params, which MLflow stores as text, as numbers, truth values and text. Empty params are left out."""
+    """Convert params from text to numbers and truth values where possible. Empty params are left out."""
     return {key: number(text) for key, text in islice(params, MAX_VALUES) if text}
 
 
@@ -47,10 +47,10 @@ def labels(experiment: str, tags: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def history(steps: Floats, times: Floats, values: Floats) -> History:
-    """Return logged values as a history with increasing steps, and with the last value at each step.
+    """Return logged values as a history: steps increase, and each step has its last value.
 
-    The arguments are arrays (n,). Of two values with the same step and time, the larger one counts, as in MLflow.
-    Databases of MLflow contain the largest finite number in place of infinity.
+    The arguments are arrays (n,). If two values have the same step and time, the larger one is used, as in MLflow.
+    Databases of MLflow store infinity as the largest finite number.
     """
     infinite = np.abs(values) >= sys.float_info.max
     values = np.where(infinite, np.copysign(np.inf, values), values)
@@ -59,5 +59,5 @@ def history(steps: Floats, times: Floats, values: Floats) -> History:
 
 
 def created(milliseconds: float | None) -> datetime | None:
-    """Return a time of MLflow (milliseconds since 1970) as a date in UTC, or None if there is none."""
+    """Convert a time of MLflow (milliseconds since 1970) to a date in UTC. Return None if the time is missing or 0."""
     return from_seconds(milliseconds / 1000) if milliseconds else None

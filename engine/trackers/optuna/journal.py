@@ -14,7 +14,7 @@ from isoplan.engine.trackers.optuna.trial import METRIC_NAMES, Trial
 BEGINNING = b'{"op_code":'
 """First bytes of a journal."""
 MAX_LINE = 4 * 1024**2
-"""Largest number of bytes of one change."""
+"""Maximum size of one change in bytes."""
 _STATES = ("RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING")
 _CREATE_STUDY, _DELETE_STUDY, _STUDY_ATTRIBUTE = 0, 1, 3
 _CREATE, _PARAM, _STATE, _POINT, _ATTRIBUTE = 4, 5, 6, 7, 8
@@ -32,7 +32,7 @@ def is_journal(file: Path) -> bool:
 def trials(file: Path) -> dict[int, Trial]:
     """Return the trials of a journal by their ids, in the order of creation.
 
-    A last line that is not complete is left out. Raises PlannerError if another line is no change of a study.
+    An incomplete last line is left out. Raises PlannerError if any other line is not a record of Optuna.
     """
     studies: dict[int, dict[str, Any]] = {}
     found: dict[int, Trial] = {}
@@ -49,7 +49,7 @@ def trials(file: Path) -> dict[int, Trial]:
 
 
 def _lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file. A line that is too long is cut, and a last line without an end is left out."""
+    """Yield the lines of a file. A line that is too long is split. A last line without a line break is left out."""
     with file.open("rb") as lines:
         while (line := lines.readline(MAX_LINE)).endswith(b"\n") or len(line) == MAX_LINE:
             yield line
@@ -58,7 +58,7 @@ def _lines(file: Path) -> Iterator[bytes]:
 def _apply(change: Mapping[str, Any], studies: dict[int, dict[str, Any]], found: dict[int, Trial]) -> None:
     """Apply a change as Optuna does: changes of deleted studies and of finished trials have no effect.
 
-    The field ``study`` of a trial in ``found`` is the key of the study in ``studies``.
+    In ``found``, the field ``study`` of a trial contains the key of its study in ``studies``, not the name.
     """
     kind = change["op_code"]
     if kind == _CREATE_STUDY:

@@ -18,7 +18,7 @@ from isoplan.engine.trackers.run import TrackedRun
 from isoplan.engine.trackers.source import Source
 
 ENDINGS = (".db", ".sqlite", ".sqlite3", ".log", ".journal", ".jsonl")
-"""Endings of the files that are searched in a folder."""
+"""Suffixes of the files in a folder that may be storages."""
 
 _STARTED = f"state IN ({', '.join(repr(state) for state in STATES)})"
 _MARKS = f"""
@@ -47,7 +47,7 @@ def recognises(place: str) -> bool:
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return the trials that have started, in the order of creation in each file."""
+    """Return a mark for each started trial, by id. The trials of a file are in the order of creation."""
     return {
         f"{file.name}/{key}": mark
         for file in _found(place)
@@ -56,7 +56,7 @@ def marks(place: str) -> Mapping[str, str]:
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the trials ``ids``."""
+    """Yield the trials whose ids are in ``ids``, as runs."""
     for file in _found(place):
         keys = {key: int(key.rpartition("/")[2]) for key in ids if key.rpartition("/")[0] == file.name}
         trials = _in_journal(file, keys) if journal.is_journal(file) else _in_database(file, keys)
@@ -68,7 +68,7 @@ def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
 
 
 def _stores(path: Path) -> list[Path]:
-    """Return the files with trials: ``path``, or the files in the folder ``path`` itself."""
+    """Return the files with trials: ``path``, or files in the folder ``path``, but not in its subfolders."""
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path]
     except OSError:

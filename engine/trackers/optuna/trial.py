@@ -1,4 +1,4 @@
-"""One trial of Optuna, as its storages record it, and as a run."""
+"""One trial of Optuna, and its conversion to a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.engine.trackers.formats.times import from_text
 from isoplan.engine.trackers.run import History, Scalar, State, TrackedRun
 
 STATES: Mapping[str, State] = {"RUNNING": "running", "COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed"}
-"""States of trials that are runs. Trials with the state ``WAITING`` have not started: they are left out."""
+"""State of the run by the state of the trial. ``WAITING`` trials have not started and are left out."""
 METRIC_NAMES = "study:metric_names"
 """System attribute of a study that contains the names of its objectives."""
 
@@ -23,9 +23,9 @@ METRIC_NAMES = "study:metric_names"
 class Trial:
     """One trial.
 
-    ``params`` contains for each parameter its stored number and its distribution (JSON). ``attributes`` are the user
-    attributes, ``values`` the final values by objective, and ``points`` the intermediate values by step. ``metrics``
-    are the names of the objectives, if the study has names.
+    ``params`` contains the stored number and the distribution (JSON) of each parameter. ``attributes`` are the user
+    attributes, ``values`` are the final values of the objectives, and ``points`` are the intermediate values by step.
+    ``metrics`` are the names of the objectives, or None if the study does not name them.
     """
 
     study: str
@@ -40,7 +40,7 @@ class Trial:
 
 
 def as_run(key: str, trial: Trial) -> TrackedRun:
-    """Return a trial as the run with the id ``key``."""
+    """Convert a trial to a run with the id ``key``."""
     params = {name: choice for name, stored in trial.params.items() if (choice := _choice(*stored)) is not None}
     names = trial.metrics or (["value"] if len(trial.values) < 2 else [f"value_{i}" for i in range(len(trial.values))])
     return TrackedRun(
@@ -56,7 +56,7 @@ def as_run(key: str, trial: Trial) -> TrackedRun:
 
 
 def _choice(number: float, distribution: str) -> Scalar | None:
-    """Return the value of a parameter. Optuna stores a category as its position among the choices."""
+    """Return the value of a parameter. Optuna stores a category as its index in the choices."""
     found = json.loads(distribution)
     if found.get("type", found.get("name")) in ("categorical", "CategoricalDistribution"):
         return scalar(found.get("attributes", found)["choices"][int(number)])

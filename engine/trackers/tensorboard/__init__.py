@@ -1,4 +1,4 @@
-"""Runs of TensorBoard: ``events`` reads event files, ``folders`` finds the files of each run, ``source`` makes runs.
+"""Runs of TensorBoard: ``events`` reads event files, ``folders`` finds the files of each run, ``source`` returns runs.
 
 The package tensorboard is not needed.
 """

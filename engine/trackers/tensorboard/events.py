@@ -17,24 +17,24 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.trackers.formats.protobuf import fields, integer, text
 
 MAX_RECORD_BYTES = 1024**2
-"""Largest size of a record that is read. Larger records, such as images and graphs, are skipped."""
+"""Maximum size in bytes of a record that is read. Larger records, such as images and graphs, are skipped."""
 SMALL = 1024
-"""Size in bytes. To save time, the check sum of a record of this size or more is not tested if it has no scalars."""
+"""Size in bytes. The check sum of a record without scalars is tested only below this size, to save time."""
 BUFFER = 64 * 1024
-"""Bytes that are read from an event file at once."""
+"""Size of the read buffer in bytes."""
 _HEADER, _LENGTH = struct.Struct("<QI"), 8
 _TIME, _STEP, _SUMMARY = 1, 2, 5
 _TIME_TAG, _STEP_TAG, _SIMPLE_TAG = 9, 16, 21
-"""First bytes of these fields in a message."""
+"""Encoded tags of the fields ``_TIME``, ``_STEP`` and ``_SIMPLE``."""
 _USUAL = 20
-"""Smallest size of an event with a scalar."""
+"""Minimum size in bytes of an event with a scalar."""
 _TAG, _SIMPLE, _TENSOR, _METADATA = 1, 2, 8, 9
 _CONTENT, _FLOATS, _DOUBLES = 4, 5, 6
 _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 
 
 class Value(NamedTuple):
-    """A value of an event: the number of a scalar, or the ``content`` of the plugin hparams."""
+    """A value of an event: the ``number`` of a scalar, or the ``content`` from the plugin hparams."""
 
     tag: str
     number: float | None
@@ -50,7 +50,7 @@ class Event(NamedTuple):
 
 
 def events(file: Path) -> Iterator[Event]:
-    """Yield the events of a file up to the first truncated or damaged record. The file may still be written.
+    """Yield the events of a file up to the first truncated or damaged record. TensorBoard may still be writing it.
 
     Raises PlannerError if the file does not begin with a record, or cannot be read.
     """
@@ -92,9 +92,9 @@ def _records(file: Path) -> Iterator[tuple[bytes, int]]:
 
 
 def _usual_event(data: bytes) -> Event | None:
-    """Return an event that is a time, a step and one simple scalar, or None if it has another form.
+    """Decode an event with a time, a step and one simple scalar. Return None if it has another form.
 
-    Most events of large files have this form, and this function reads them several times faster than ``_event``.
+    Most events of large files have this form. This function reads them several times faster than ``_event``.
     """
     if len(data) < _USUAL or data[0] != _TIME_TAG:
         return None
@@ -107,7 +107,7 @@ def _usual_event(data: bytes) -> Event | None:
 
 @lru_cache(maxsize=4096)
 def _usual_tag(beginning: bytes) -> str | None:
-    """Return the tag if ``beginning`` is the beginning of a summary that ends with the number of one simple scalar."""
+    """Return the tag of a summary with one simple scalar, or None. ``beginning`` ends before the number."""
     try:
         time, step, values = _event(beginning + _FLOAT.pack(1.0), set())
     except (ValueError, IndexError, struct.error):
@@ -117,12 +117,12 @@ def _usual_tag(beginning: bytes) -> str | None:
 
 
 def _signed(integer: int) -> int:
-    """Return a stored integer with its sign."""
+    """Convert an unsigned 64-bit integer to a signed one."""
     return integer - 2**64 if integer >= 2**63 else integer
 
 
 def _event(data: bytes, scalars: set[bytes]) -> Event:
-    """Decode an event. ``scalars`` are the tags whose tensors are scalars: only the first value of a tag states it."""
+    """Decode an event. ``scalars`` collects tags of scalar tensors: only the first value of a tag has metadata."""
     time, step, values = 0.0, 0, list[Value]()
     for number, value in fields(data):
         if number == _STEP and isinstance(value, int):
@@ -137,7 +137,7 @@ def _event(data: bytes, scalars: set[bytes]) -> Event:
 
 
 def _value(data: bytes, scalars: set[bytes]) -> Value | None:
-    """Return a value of a summary, or None if it is neither a scalar nor of the plugin hparams."""
+    """Decode a value of a summary. Return None if it is neither a scalar nor data of the plugin hparams."""
     tag, tensor, content = b"", None, b""
     number = None
     for field, value in fields(data):
@@ -174,7 +174,7 @@ def _plugin(metadata: bytes) -> tuple[bytes, bytes]:
 
 
 def _scalar(tensor: bytes) -> float | None:
-    """Return the number in a tensor with one element of 32 or 64 bits, or None."""
+    """Return the number in a tensor with one float of 32 or 64 bits, or None for another tensor."""
     kinds = {1: _FLOAT, 2: _DOUBLE}
     kind = _FLOAT
     for field, value in fields(tensor):
@@ -201,7 +201,7 @@ _checksum_of_length = lru_cache(maxsize=1024)(checksum)
 
 @lru_cache(maxsize=1)
 def _table() -> tuple[int, ...]:
-    """Return the table of the check sum CRC-32C."""
+    """Return the lookup table for the check sum CRC-32C."""
     table = list(range(256))
     for _ in range(8):
         table = [value >> 1 ^ 0x82F63B78 * (value & 1) for value in table]

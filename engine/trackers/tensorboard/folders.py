@@ -11,19 +11,19 @@ from isoplan.engine.trackers.tensorboard.events import events
 from isoplan.engine.trackers.tensorboard.hparams import Session, session
 
 SETTINGS = "hparams.yaml"
-"""Name of the file with settings that Lightning writes beside event files."""
+"""Name of the file with settings that Lightning writes next to event files."""
 PARTS = frozenset({"train", "validation", "val", "eval", "test"})
-"""Names of folders that contain the metrics of one part of a run, for example those of Keras."""
+"""Names of folders that contain only a part of the metrics of a run. Keras, for example, makes such folders."""
 HEAD = 8
-"""Number of events that are searched for settings at the beginning of a file."""
+"""Number of events at the beginning of a file that may contain settings."""
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The event files of a run: ``own`` files, and files of its ``parts`` by the name of the part.
+    """The files of a run: its ``own`` event files, and the event files of its ``parts`` by the name of the part.
 
-    ``sessions`` are files with settings and final metrics, in folders that torch's ``add_hparams`` makes in the folder
-    of the run. ``settings`` are files in YAML.
+    ``sessions`` are event files with settings and final metrics. torch's ``add_hparams`` writes them to subfolders of
+    the run folder. ``settings`` are YAML files.
     """
 
     own: tuple[Path, ...] = ()
@@ -37,15 +37,15 @@ class RunFiles:
 
 
 def is_event_file(name: str) -> bool:
-    """Return whether the name of a file is that of an event file."""
+    """Return whether a file with this name is an event file."""
     return name.startswith("events.out.tfevents.")
 
 
 def run_files(place: str) -> dict[str, RunFiles]:
-    """Return the files of each run by its id: all folders with event files, or the event file ``place``.
+    """Return the files of each run, by run id. A run is a folder with event files, or the event file ``place``.
 
-    A folder is not a run of its own if its name is in ``PARTS``, or if ``add_hparams`` has made it in the folder of a
-    run. If ``add_hparams`` has made several folders with different settings, each of them is a run.
+    A folder belongs to the run in its parent folder if its name is in ``PARTS``, or if ``add_hparams`` made it. If
+    ``add_hparams`` made several folders with different settings in a folder, each of them is a run.
     """
     root = Path(place)
     if root.is_file():
@@ -79,9 +79,9 @@ def _by_parent(folders: Iterable[Path]) -> dict[Path, list[Path]]:
 
 
 def _sessions(folders: Mapping[Path, tuple[Path, ...]]) -> tuple[list[Path], set[Path]]:
-    """Return the folders that ``add_hparams`` has made for the run in the folder around them, and folders to leave out.
+    """Return the folders that ``add_hparams`` made for the run in their parent folder, and the folders to leave out.
 
-    A folder is left out if it only contains the folders of several runs, and no scalars of its own.
+    A folder is left out if it contains folders of several runs, and its own event files contain no scalars.
     """
     sessions, empty = list[Path](), set[Path]()
     for run, children in _by_parent(path for path in folders if path.parent in folders).items():
@@ -95,5 +95,5 @@ def _sessions(folders: Mapping[Path, tuple[Path, ...]]) -> tuple[list[Path], set
 
 
 def _head(file: Path) -> Session:
-    """Return the settings at the beginning of a file."""
+    """Return the settings in the first ``HEAD`` events of a file."""
     return session(value for event, _ in zip(events(file), range(HEAD), strict=False) for value in event.values)

@@ -29,8 +29,8 @@ class Session:
 def session(values: Iterable[Value]) -> Session:
     """Return the settings and the state that ``values`` record. Values of other plugins have no effect.
 
-    A state counts only if the time of the end is recorded: torch and Lightning record a success when they write the
-    settings, whatever happens later. Damaged data has no effect.
+    The state is used only if an end time is recorded: torch and Lightning record success when they write the
+    settings, before the run ends. Damaged data has no effect.
     """
     config: Mapping[str, Scalar] = {}
     state: State = "unknown"
@@ -59,7 +59,7 @@ def _config(message: bytes) -> dict[str, Scalar]:
 
 
 def _setting(message: int | bytes) -> Scalar | None:
-    """Return the content of a ``google.protobuf.Value``, or None if it is no number, text or truth value."""
+    """Return the content of a ``google.protobuf.Value``, or None if it is not a number, text or truth value."""
     for number, value in fields(message if isinstance(message, bytes) else b""):
         if number == _NUMBER and isinstance(value, bytes):
             return float(struct.unpack("<d", value)[0])

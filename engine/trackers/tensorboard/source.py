@@ -30,12 +30,12 @@ def recognises(place: str) -> bool:
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return the runs in ``place``."""
+    """Return a mark for each run, by run id."""
     return {key: mark(run.files()) for key, run in run_files(place).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``."""
+    """Yield the runs whose ids are in ``ids``."""
     found = run_files(place)
     return (_run(key, found[key]) for key in ids if key in found)
 
@@ -78,7 +78,7 @@ def _collect(files: Iterable[Path], points: Points, hparams: list[Value]) -> flo
 
 
 def _created(times: Iterable[float | None]) -> datetime | None:
-    """Return the first of ``times`` (seconds since 1970) as a date in UTC."""
+    """Return the earliest of ``times`` (seconds since 1970) as a date in UTC, or None if there are no times."""
     first = min((time for time in times if time is not None), default=None)
     return None if first is None else from_seconds(first)
 

@@ -1,1 +1,1 @@
-"""Runs of W&B: the folders of offline and online runs, and downloaded files of runs. No module needs W&B itself."""
+"""Runs of W&B: run folders, downloaded files, and projects on a server. The package wandb is not needed."""

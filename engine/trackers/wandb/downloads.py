@@ -14,7 +14,7 @@ from isoplan.engine.trackers.wandb import values
 
 CONFIG, SUMMARY, METADATA, HISTORY = "config.yaml", "wandb-summary.json", "wandb-metadata.json", "history.jsonl"
 FILES = "files"
-"""Name of the folder in which a run folder of W&B contains these files."""
+"""Name of the subfolder of a run folder in which W&B writes these files."""
 
 
 def is_part(name: str) -> bool:
@@ -23,7 +23,7 @@ def is_part(name: str) -> bool:
 
 
 def is_run(names: frozenset[str]) -> bool:
-    """Return whether files with these names are a run. A file ``config.yaml`` alone can be of any program."""
+    """Return whether files with these names are a run. ``config.yaml`` alone is not: other programs use it too."""
     return SUMMARY in names or METADATA in names or (CONFIG in names and any(map(_is_history, names)))
 
 

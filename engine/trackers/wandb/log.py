@@ -1,7 +1,8 @@
 """Records of a ``.wandb`` file: a log in the format of LevelDB.
 
-The file begins with ``HEADER`` and consists of blocks of 32 KB. A block contains chunks: a check sum (CRC-32; LevelDB
-uses another one), a length, a kind, and data. A record is one chunk, or a first, middle and last chunk.
+The file begins with ``HEADER`` and consists of blocks of 32 KB. A block contains chunks. A chunk is a
+check sum, a length, a kind, and data. The check sum is CRC-32 (LevelDB uses CRC-32C). A record is one full chunk, or a
+first chunk, any number of middle chunks, and a last chunk.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from pathlib import Path
 from isoplan.engine.errors import PlannerError
 
 HEADER = b":W&B\xe1\xbe\x00"
-"""The first bytes of the file: a name, a number and a version."""
+"""First bytes of the file: the name ``:W&B``, a fixed number and a version."""
 BLOCK = 32 * 1024
 """Size of a block in bytes."""
 MAX_RECORD_BYTES = 64 * 1024**2
-"""Largest size of a record. A larger record is left out."""
+"""Maximum size of a record in bytes. A larger record is left out."""
 DAMAGED, FULL, FIRST, MIDDLE, LAST = range(5)
 """Kinds of chunks. ``DAMAGED`` stands for a chunk that cannot be read."""
 _CHUNK = struct.Struct("<IHB")
 
 
 def records(file: Path) -> Iterator[bytes]:
-    """Yield the records of a file up to the last whole record. The file may be truncated, or still be written.
+    """Yield the records of a file up to the last complete record. W&B may still be writing the file.
 
-    After a damaged chunk, the rest of its block and the record of this chunk are left out. Raises PlannerError if the
+    If a chunk is damaged, the rest of its block and the record of this chunk are left out. Raises PlannerError if the
     file is not a file of W&B, or cannot be read.
     """
     record: bytearray | None = None

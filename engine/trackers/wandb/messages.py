@@ -1,4 +1,4 @@
-"""The messages in the records of a ``.wandb`` file, which are in the format of protobuf.
+"""Messages in the records of a ``.wandb`` file. Their format is protobuf.
 
 Field numbers are those of ``wandb_internal.proto`` in W&B 0.31. A test compares the result with W&B's own parser.
 """
@@ -12,28 +12,27 @@ from functools import lru_cache
 from isoplan.engine.trackers.formats.protobuf import fields, text
 
 Item = tuple[str, bytes]
-"""The name of a setting or a metric, and its value in JSON. Parts of a nested name are joined with points."""
+"""The name of a setting or a metric, and its value in JSON. Parts of a nested name are joined with dots."""
 _ITEM, _KEYS = 1, (1, 2)
 _INTEGER, _NUMBER, _JSON, _VALUE = 5, 6, 8, 16
 _KEY_TAGS = (b"\n", b"\x12")
-"""First bytes of an item: the tags of the fields ``_KEYS``."""
+"""Encoded tags of the fields ``_KEYS``. An item begins with one of them."""
 _VALUE_TAG = b"\x82\x01"
-"""The bytes before the length of the field ``_VALUE``."""
+"""Encoded tag of the field ``_VALUE``. The length of the value follows it."""
 
 
 @lru_cache(maxsize=4)
 def items(message: bytes) -> tuple[list[Item], list[Item]]:
-    """Return the items of a message, and the items that it removes.
+    """Return the items that a message sets, and the items that it removes.
 
-    The message is a ``HistoryRecord``, a ``SummaryRecord`` or a ``ConfigRecord``. The cache is for summaries, which W&B
-    often repeats after each step.
+    The message is a ``HistoryRecord``, a ``SummaryRecord`` or a ``ConfigRecord``. The cache saves time because W&B
+    often repeats a summary after each step.
     """
     found, rest = _usual_items(message)
     removed = list[Item]()
     for number, value in fields(rest):
-        if (
-            isinstance(value, bytes) and value[:1] in _KEY_TAGS
-        ):  # the field with the step of a history begins with another byte
+        # The field with the step of a history begins with another byte.
+        if isinstance(value, bytes) and value[:1] in _KEY_TAGS:
             (found if number == _ITEM else removed).append(_item(value))
     return found, removed
 
@@ -41,12 +40,13 @@ def items(message: bytes) -> tuple[list[Item], list[Item]]:
 def _usual_items(message: bytes) -> tuple[list[Item], bytes]:
     """Return the items at the beginning of a message that have the usual form, and the rest of the message.
 
-    The usual form is one or more keys and ``_VALUE``, all shorter than 128 bytes. Most items of large files have this
-    form, and this function reads them several times faster than :func:`fields`.
+    In the usual form, an item contains one or more keys and ``_VALUE``, and is shorter than 128 bytes. Most items
+    of large files have this form. This function reads them several times faster than :func:`fields`.
     """
     head, *pieces = message.split(_VALUE_TAG)
     found, at = list[Item](), 0
-    with suppress(IndexError):  # no usual item has an empty part
+    # An empty part raises IndexError. Items of the usual form have no empty parts.
+    with suppress(IndexError):
         for piece in pieces:
             size = piece[0]
             whole = len(head) + 3 + size
@@ -60,12 +60,12 @@ def _usual_items(message: bytes) -> tuple[list[Item], bytes]:
 
 @lru_cache(maxsize=4096)
 def _name(keys: bytes) -> str:
-    """Return the name in the fields ``_KEYS``."""
+    """Return the name of an item: its keys, joined with dots."""
     return ".".join(text(key) for number, key in fields(keys) if number in _KEYS)
 
 
 def _item(message: bytes) -> Item:
-    """Return the name and the value of an item of any form. A value that is neither a number nor JSON is empty."""
+    """Return the name and the value of an item of any form. The value is empty if it is neither a number nor JSON."""
     keys, value = list[str](), b""
     for number, content in fields(message):
         if number in _KEYS and isinstance(content, bytes):

@@ -1,4 +1,4 @@
-"""A run in ``.wandb`` files: the records of a run are read one after the other."""
+"""Reader of a run in ``.wandb`` files. It reads the records of the run in order."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isoplan.engine.trackers.wandb.log import records
 from isoplan.engine.trackers.wandb.messages import Item, items
 
 ENDING = ".wandb"
-"""Ending of the names of files ``run-ID.wandb``."""
+"""Suffix of a file ``run-ID.wandb``."""
 _HISTORY, _SUMMARY, _CONFIG, _RUN, _EXIT = _WANTED = (2, 3, 5, 17, 18)
-"""Numbers of the fields of a record. A record contains one of them, or one that is not needed."""
+"""Field numbers of the messages that are read. Records with other messages are skipped."""
 _TEXTS = {2: "entity", 3: "project", 6: "group", 7: "job_type", 12: "sweep"}
-"""Numbers of the fields of a run that become tags."""
+"""Names of tags by the field number of the text in a ``RunRecord``."""
 _RUN_CONFIG, _RUN_SUMMARY, _DISPLAY_NAME, _TAG, _START_TIME = 4, 5, 8, 10, 17
 _NUMERIC = frozenset(b"-0123456789IN")
 """First characters of numbers in JSON, including infinity and NaN."""
@@ -30,7 +30,7 @@ _NUMERIC = frozenset(b"-0123456789IN")
 
 @dataclass(eq=False)
 class _Contents:
-    """What has been read of a run. Settings and the summary are in JSON, by name."""
+    """Data of a run that have been read so far. Settings and the summary contain JSON by name."""
 
     name: str = ""
     state: State = "running"
@@ -48,10 +48,10 @@ def run_id(file: Path) -> str:
 
 
 def read_run(key: str, files: Sequence[Path]) -> TrackedRun:
-    """Return the run in ``files``. A run that was resumed has several files, in the order of time.
+    """Return the run in ``files``. A resumed run has several files, which must be sorted by time.
 
-    A run without an exit code is running, because W&B writes the code when the run ends. Raises PlannerError if a file
-    is not a file of W&B.
+    The state of a run without an exit code is running: W&B writes the code when the run ends. Raises PlannerError if
+    a file is not a file of W&B.
     """
     run = _Contents()
     for file in files:
@@ -91,7 +91,7 @@ def _read_record(run: _Contents, record: bytes) -> None:
 
 
 def _read_history(run: _Contents, row: Sequence[Item]) -> None:
-    """Add a row of the history. A row without a step is left out, as are values that are not numbers."""
+    """Add a row of the history. Rows without a step and values that are not numbers are left out."""
     step = next((float(value) for name, value in row if name == "_step"), None)
     if step is not None:
         values.add(
@@ -100,7 +100,7 @@ def _read_history(run: _Contents, row: Sequence[Item]) -> None:
 
 
 def _read_settings(run: _Contents, message: bytes) -> None:
-    """Read the name, the settings and the labels of a run. A later record replaces the labels."""
+    """Read the name, the settings and the labels of a run. Its labels replace those of earlier records."""
     run.labels = []
     for number, content in fields(message):
         if not isinstance(content, bytes):
@@ -118,13 +118,13 @@ def _read_settings(run: _Contents, message: bytes) -> None:
 
 
 def _time(message: bytes) -> datetime | None:
-    """Return a time in UTC, or None if there is no such time."""
+    """Convert a protobuf ``Timestamp`` to a date in UTC. Return None if the date is out of range."""
     parts = dict(fields(message))
     return from_seconds(int(parts.get(1, 0)) + int(parts.get(2, 0)) / 1e9)
 
 
 def _update(known: dict[str, bytes], updated: Iterable[Item], removed: Iterable[Item]) -> None:
-    """Update settings or a summary. A removed name is removed with the names inside it."""
+    """Update settings or a summary. If a name is removed, the names nested in it are removed too."""
     known.update(updated)
     for gone, _ in removed:
         for name in [name for name in known if name == gone or name.startswith(f"{gone}.")]:
@@ -132,7 +132,7 @@ def _update(known: dict[str, bytes], updated: Iterable[Item], removed: Iterable[
 
 
 def _decoded(contents: dict[str, bytes]) -> dict[str, Any]:
-    """Return the values in JSON. A value that is not valid JSON is left out."""
+    """Decode the values from JSON. A value that is not valid JSON is left out."""
     decoded = {}
     for name, content in contents.items():
         with suppress(ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Runs of a project on the service of W&B, read by its public API. This module is not tested against the service.
+"""Runs of a project on the service of W&B, read through its public API. This module is not tested against the service.
 
 Its queries are those of ``wandb.Api`` in W&B 0.31. Tests use a local server that answers such queries.
 """
@@ -21,7 +21,7 @@ from isoplan.engine.trackers.run import State, TrackedRun
 from isoplan.engine.trackers.wandb import values
 
 PAGES, API = "https://wandb.ai", "https://api.wandb.ai"
-"""Addresses of the pages of projects, and of the API."""
+"""Addresses of the web pages and of the API."""
 STATES: Mapping[str, State] = {"finished": "finished", "running": "running", "failed": "failed", "crashed": "failed"}
 _PAGE = """query Runs($entity: String!, $project: String!, $cursor: String) {
   project(name: $project, entityName: $entity) { runs(after: $cursor, first: 50, order: "+created_at") {
@@ -44,7 +44,7 @@ def marks(place: str) -> Mapping[str, str]:
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``."""
+    """Yield the runs whose ids are in ``ids``."""
     server = _server(place)
     runs = _runs(server)
     for key in ids:
@@ -84,7 +84,7 @@ def _runs(server: Server) -> dict[str, dict[str, Any]]:
 
 
 def _ask(server: Server, query: str, **variables: object) -> dict[str, Any]:
-    """Return the project in the answer to a query. Raises PlannerError if there is no such project."""
+    """Send a query, and return the project in the answer. Raises PlannerError if there is no such project."""
     entity, _, project = server.experiment.partition("/")
     body = {"query": query, "variables": {"entity": entity, "project": project, **variables}}
     found = ask(server, "graphql", body=body)["data"]["project"]
@@ -96,7 +96,7 @@ def _ask(server: Server, query: str, **variables: object) -> dict[str, Any]:
 
 
 def _server(place: str) -> Server:
-    """Return the server of an address ``https://wandb.ai/ENTITY/PROJECT``, with the key in ``WANDB_API_KEY``."""
+    """Return the server for an address ``https://wandb.ai/ENTITY/PROJECT``. ``WANDB_API_KEY`` contains the key."""
     own = _own_address()
     parts = re.match(r"/([^/?#]+)/([^/?#]+)", place.removeprefix(PAGES if place.startswith(PAGES) else own))
     if parts is None:

@@ -1,4 +1,4 @@
-"""Folders of runs of W&B: the folder ``wandb`` that its library writes, or folders of downloaded files."""
+"""The source of runs of W&B: the folder ``wandb``, folders of downloaded files, or a project on a server."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def recognises(place: str) -> bool:
 
 
 def marks(place: str) -> Mapping[str, str]:
-    """Return the runs in ``place``, in the order of the names of their folders, which begin with the time."""
+    """Return a mark for each run, by run id, sorted by time. Names of run folders contain the time."""
     if service.recognises(place):
         return service.marks(place)
     return {key: mark(files) for key, files in _files(place).items()}
 
 
 def read(place: str, ids: Sequence[str]) -> Iterator[TrackedRun]:
-    """Yield the runs ``ids``."""
+    """Yield the runs whose ids are in ``ids``."""
     if service.recognises(place):
         yield from service.read(place, ids)
         return
@@ -46,8 +46,8 @@ def _holds(names: frozenset[str]) -> bool:
 def _files(place: str) -> dict[str, list[Path]]:
     """Return the files of each run by run id: files ``run-ID.wandb``, or downloaded files.
 
-    A run that was resumed has several files ``run-ID.wandb``. Downloaded files next to such a file, or in the folder
-    ``files`` next to it, contain nothing more and are left out.
+    A resumed run has several files ``run-ID.wandb``. Downloaded files next to such a file, or in the folder ``files``
+    next to it, are left out, because they contain the same data.
     """
     root = Path(place)
     if root.is_file():

@@ -12,15 +12,15 @@ from isoplan.engine.trackers.formats.nested import MAX_VALUES, flat
 from isoplan.engine.trackers.run import History, Scalar
 
 Points = dict[str, tuple["array[float]", "array[float]"]]
-"""Steps and values by metric, to which points are added while a run is read."""
+"""Steps and values by metric. The reader of a run appends to them."""
 _TYPE = "_type"
 """Key of media (histograms, tables, images), which W&B stores as dictionaries."""
 _KEPT = ("_step", "_runtime")
-"""Entries of W&B itself that are kept: the last step, and the duration in seconds."""
+"""Entries added by W&B that are kept: the last step, and the duration in seconds."""
 
 
 def add(points: Points, step: float, values: Iterable[tuple[str, float]]) -> None:
-    """Add the values that were logged at a step. Entries of W&B itself, and too many metrics, are left out."""
+    """Add the values of a step. Entries added by W&B, and metrics beyond ``MAX_VALUES``, are left out."""
     for name, value in values:
         if (known := points.get(name)) is None:
             if name.startswith("_") or len(points) == MAX_VALUES:
@@ -31,7 +31,7 @@ def add(points: Points, step: float, values: Iterable[tuple[str, float]]) -> Non
 
 
 def histories(points: Points, media: Iterable[str] = ()) -> dict[str, History]:
-    """Return the logged values of each metric. ``media`` are the names of media, whose sizes are not metrics."""
+    """Return the logged values of each metric, without the numbers in ``media`` (names), such as image sizes."""
     inside = tuple(f"{name}." for name in media)
     return {
         name: History(np.array(steps), np.array(values))
@@ -46,7 +46,7 @@ def media_of(names: Iterable[str]) -> set[str]:
 
 
 def plain_summary(summary: Mapping[str, Any]) -> dict[str, Scalar]:
-    """Return a nested summary as one level, without media and without most entries of W&B itself."""
+    """Flatten a nested summary, without media and without entries added by W&B, except ``_KEPT``."""
     values = flat(summary)
     inside = tuple(f"{name}." for name in media_of(values))
     return {
@@ -57,12 +57,12 @@ def plain_summary(summary: Mapping[str, Any]) -> dict[str, Scalar]:
 
 
 def plain_config(config: Mapping[str, Any]) -> dict[str, Scalar]:
-    """Return nested settings as one level, without the entry of W&B itself."""
+    """Flatten nested settings, without the entry ``_wandb`` that W&B adds."""
     return flat({name: value for name, value in config.items() if name.partition(".")[0] != "_wandb"})
 
 
 def stored_config(config: Mapping[str, Any]) -> dict[str, Scalar]:
-    """Return settings as W&B stores them: with a description, and the value under the key ``value``."""
+    """Flatten stored settings. W&B stores a description with each setting, and its value under the key ``value``."""
     values = {
         name: one["value"] if isinstance(one, Mapping) and "value" in one else one
         for name, one in config.items()
@@ -72,7 +72,7 @@ def stored_config(config: Mapping[str, Any]) -> dict[str, Scalar]:
 
 
 def row_histories(rows: Iterable[Mapping[str, Any]]) -> dict[str, History]:
-    """Return the metrics of the rows of a history, with the step as ``_step`` or ``step``."""
+    """Return the metrics in the rows of a history. The step has the name ``_step`` or ``step``."""
     points: Points = {}
     media = set[str]()
     for row in map(flat, rows):
